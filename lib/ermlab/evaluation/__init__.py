@@ -1,0 +1,1 @@
+"""Measures of a prediction, and the published claims they are held against."""

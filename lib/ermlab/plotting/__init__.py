@@ -1,0 +1,1 @@
+"""Figures: one small module for each family of exhibits, one shared style."""
