@@ -1,0 +1,63 @@
+# make            the whole report: environment, data, experiments, book
+# make test       everything that continuous integration runs
+# make figure ID=T-fig-2.1    run one exhibit again
+# make smoke, make paper      the report at another scale
+# make lock       pin the newest versions that pyproject.toml allows
+# make clean      remove what was built; raw data and the environment stay
+
+PYTHON ?= python3
+BIN := .venv/bin
+SNAKEMAKE := $(BIN)/snakemake
+
+.DEFAULT_GOAL := report
+.PHONY: report smoke paper figure test lint format lock environment clean
+
+report: environment
+	@$(SNAKEMAKE)
+	@echo "The report: reports/html/index.html"
+
+smoke paper: environment
+	@$(SNAKEMAKE) --config scale=$@
+	@echo "The report: reports/html/index.html"
+
+figure: environment
+	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }
+	@$(SNAKEMAKE) $(ID) --forcerun narrate_$$($(BIN)/python -m ermlab.evaluation.exhibits $(ID))
+
+test: environment lint
+	@$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: environment
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
+	@$(SNAKEMAKE) --lint
+
+format: environment
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/snakefmt Snakefile workflow
+
+environment: .venv/.installed
+
+# --no-deps: the lock is complete, and leaves out python-mip's CBC on purpose (see README.md).
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info[:2] <= (3, 13) else \
+		"ermlab needs Python 3.11 to 3.13, this is " + sys.version.split()[0] + ": make PYTHON=python3.12")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the pinned environment into .venv (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The versions that fit the oldest Python are taken for all, so that one list serves everywhere.
+lock:
+	@$(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet uv
+	@.cache/uv/bin/uv pip compile pyproject.toml --quiet --all-extras --upgrade --python-version 3.11 \
+		--override config/lock-overrides.txt --no-header --no-annotate -o .cache/uv/oldest.txt
+	@.cache/uv/bin/uv pip compile pyproject.toml --quiet --all-extras --upgrade --python-version 3.11 \
+		--override config/lock-overrides.txt --constraint .cache/uv/oldest.txt --universal \
+		--fork-strategy fewest --generate-hashes --no-header -o requirements.lock
+
+clean:
+	rm -rf .cache .snakemake data/processed data/results logs reports

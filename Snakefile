@@ -1,0 +1,32 @@
+# ermlab: every figure and table of the three works, from the data to the book.
+#
+#   snakemake                   the whole report, reports/html/index.html
+#   snakemake T-fig-2.1         one exhibit (the ids stand in config/exhibits.yaml)
+#   snakemake --config scale=smoke
+#
+# The stages of every experiment: acquire -> prepare -> train -> evaluate -> narrate -> check -> publish.
+
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+rule all:
+    input:
+        "reports/html/index.html",
+        "reports/claims.json",
+    default_target: True
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/foundations.smk"
+include: "workflow/rules/ranking.smk"
+include: "workflow/rules/equivariant.smk"
+include: "workflow/rules/cheap_data.smk"
+include: "workflow/rules/report.smk"

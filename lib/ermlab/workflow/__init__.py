@@ -1,0 +1,1 @@
+"""What the Snakemake workflow needs beside the methods: configuration, digests, notebooks, logs."""

@@ -1,0 +1,29 @@
+# What all rules share: the validated configuration, the exhibits, the digests of library code.
+
+import os
+import sys
+from pathlib import Path
+
+from ermlab.errors import DataError
+from ermlab.evaluation.exhibits import load_exhibits
+from ermlab.workflow.config import load_config, read_yaml
+from ermlab.workflow.digest import library_digest
+from ermlab.workflow.locks import clear_stale_lock
+from ermlab.workflow.notebook import declared_parameters
+
+try:
+    config = load_config(config)
+    book = load_exhibits("config/exhibits.yaml")
+    registry = load_registry("data/registry.yaml")
+except DataError as error:
+    raise WorkflowError(str(error)) from None
+
+# Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba").resolve()))
+
+if workflow.is_main_process:
+    run_lock = clear_stale_lock()
+
+
+wildcard_constraints:
+    dataset="|".join(sorted(registry)),

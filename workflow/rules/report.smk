@@ -1,0 +1,93 @@
+# Narrate, check, publish: notebooks, claims and the book.
+
+experiments = sorted({name for section in book.sections for name in section.experiments})
+told_sections = [section for section in book.sections if section.notebook]
+
+
+def section_parameters(section):
+    """Give a notebook the values of the parameters it declares."""
+    values = {
+        "figures": "reports/figures",
+        "tables": "reports/tables",
+        "receipts": "data/receipts",
+        "registry": "data/registry.yaml",
+        "raw": "data/raw",
+        "datasets": section_datasets(section),
+    }
+    for name in section.experiments:
+        key = "results" if len(section.experiments) == 1 else f"{name}_results"
+        values[key] = f"data/results/{name}"
+    notebook = f"notebooks/{section.notebook}.ipynb"
+    try:
+        return {name: values[name] for name in declared_parameters(notebook)}
+    except (DataError, KeyError) as error:
+        raise WorkflowError(f"{notebook}: {error} is not a parameter that the workflow can give")
+
+
+def section_datasets(section):
+    """The data page shows what the scale can afford; a section shows all its data sets."""
+    return config["gallery"] if section.id == "datasets" else list(section.datasets)
+
+
+for section in told_sections:
+
+    rule:
+        name:
+            f"narrate_{section.id}"
+        input:
+            notebook=f"notebooks/{section.notebook}.ipynb",
+            results=[f"data/results/{name}/values.json" for name in section.experiments],
+            receipts=[f"data/receipts/{name}.json" for name in section_datasets(section)],
+        output:
+            notebook=f"reports/notebooks/{section.notebook}.ipynb",
+            exhibits=section.files("reports"),
+        log:
+            text=f"logs/narrate/{section.id}.log",
+            notebook=f"logs/narrate/{section.id}.ipynb",
+        benchmark:
+            f"logs/benchmarks/narrate/{section.id}.tsv"
+        params:
+            library=library_digest(f"notebooks/{section.notebook}.ipynb"),
+            parameters=section_parameters(section),
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=15,
+        message:
+            f"Narrate: {section.title}"
+        script:
+            "../scripts/run_notebook.py"
+
+    for exhibit in section.exhibits:
+        if exhibit.built:
+
+            rule:
+                name:
+                    exhibit.id
+                input:
+                    exhibit.files("reports"),
+                message:
+                    f"{exhibit.id} is up to date: {' and '.join(exhibit.files('reports'))}"
+
+
+rule check_claims:
+    input:
+        claims="config/claims.yaml",
+        exhibits="config/exhibits.yaml",
+        results=expand("data/results/{experiment}/values.json", experiment=experiments),
+    output:
+        claims="reports/claims.json",
+    log:
+        "logs/check_claims.log",
+    benchmark:
+        "logs/benchmarks/check_claims.tsv"
+    params:
+        library=library_digest("workflow/scripts/check_claims.py"),
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    message:
+        "Check the published claims against this run"
+    script:
+        "../scripts/check_claims.py"
