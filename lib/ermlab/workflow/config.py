@@ -77,8 +77,6 @@ def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _merge(base: Any, over: Any) -> Any:
     """Lay ``over`` on ``base``, mapping by mapping; anything else is replaced whole."""
-    if isinstance(base, Mapping) and isinstance(over, Mapping):
-        return {
-            key: _merge(base.get(key), over[key]) if key in over else base[key] for key in {**base, **over}
-        }
-    return over
+    if not (isinstance(base, Mapping) and isinstance(over, Mapping)):
+        return over
+    return {**base, **{key: _merge(base.get(key), value) for key, value in over.items()}}

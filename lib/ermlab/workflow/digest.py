@@ -78,17 +78,17 @@ def _code(path: Path) -> str:
     return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
 
 
-@cache
-def _meaning_at(path: Path, modified: int, size: int) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
-    return ast.dump(tree)
-
-
 def _meaning(path: Path) -> str:
     """Dump a module's syntax tree without docstrings; parsed once while the file stays as it is."""
     status = path.stat()
     return _meaning_at(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _meaning_at(path: Path, modified: int, size: int) -> str:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree)

@@ -59,14 +59,14 @@ def run_notebook(
 
     The notebook runs into ``log``, which is moved to ``output`` only when every cell succeeded, so
     a failure leaves its traceback to read and no output. Each run has its own IPython and Jupyter
-    folders and talks to its kernel over files, not ports: runs side by side do not meet.
+    folders and talks to its kernel through sockets in them: runs side by side do not meet.
     """
     check_parameters(notebook, parameters)
     log, output = Path(log), Path(output)
     for path in (log, output):
         path.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
-    with _private_jupyter():
+    with _private_jupyter() as private:
         papermill.execute_notebook(
             notebook,
             log,
@@ -74,14 +74,14 @@ def run_notebook(
             kernel_name="python3",
             cwd=folder,
             progress_bar=False,
-            config=Config({"KernelManager": {"transport": "ipc"}}),
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{private}/kernel"}}),
         )
     shutil.move(log, output)
 
 
 @contextmanager
-def _private_jupyter() -> Iterator[None]:
-    """Give IPython and Jupyter folders of their own, and the kernel of this environment."""
+def _private_jupyter() -> Iterator[str]:
+    """Give IPython and Jupyter a folder of their own, and take the kernel of this environment."""
     before = os.environ.copy()
     with tempfile.TemporaryDirectory(prefix="ermlab-") as private:
         os.environ["IPYTHONDIR"] = f"{private}/ipython"
@@ -89,7 +89,7 @@ def _private_jupyter() -> Iterator[None]:
         os.environ["JUPYTER_RUNTIME_DIR"] = f"{private}/runtime"
         os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
         try:
-            yield
+            yield private
         finally:
             os.environ.clear()
             os.environ.update(before)

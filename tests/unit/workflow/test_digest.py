@@ -1,0 +1,70 @@
+import json
+
+import pytest
+from ermlab.workflow.digest import library_digest, library_modules
+
+MODULES = {
+    "ermlab/__init__.py": "",
+    "ermlab/a/__init__.py": '"""A package."""\n',
+    "ermlab/a/one.py": "from ermlab.a import two\nX = 1\n",
+    "ermlab/a/two.py": "from . import three\nfrom .three import Y\n",
+    "ermlab/a/three.py": "Y = 2\n",
+    "ermlab/b.py": "import numpy\n\n\ndef f():\n    from ermlab.a import three\n    return three\n",
+    "ermlab/unused.py": "Z = 3\n",
+}
+
+
+@pytest.fixture
+def library(tmp_path):
+    folder = tmp_path / "lib"
+    for name, text in MODULES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def script(tmp_path, text):
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    return path
+
+
+def test_modules_are_followed_through_others(tmp_path, library):
+    source = script(tmp_path, "import json\nfrom ermlab.a.one import X\n")
+    modules = ["ermlab", "ermlab.a", "ermlab.a.one", "ermlab.a.three", "ermlab.a.two"]
+    assert library_modules(source, library) == modules
+
+
+def test_imports_inside_functions_and_of_submodules_count(tmp_path, library):
+    assert library_modules(script(tmp_path, "from ermlab import b\n"), library) == [
+        "ermlab",
+        "ermlab.a",
+        "ermlab.a.three",
+        "ermlab.b",
+    ]
+    assert library_modules(script(tmp_path, "import numpy\n"), library) == []
+
+
+def test_a_notebook_is_read_cell_by_cell(tmp_path, library):
+    path = tmp_path / "notebook.ipynb"
+    cells = [
+        {"cell_type": "markdown", "source": ["from ermlab import unused"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "from ermlab.a.three import Y"]},
+        {"cell_type": "code", "source": "import ermlab.b"},
+    ]
+    path.write_text(json.dumps({"cells": cells}))
+    assert library_modules(path, library) == ["ermlab", "ermlab.a", "ermlab.a.three", "ermlab.b"]
+
+
+def test_the_digest_follows_just_the_meaning_of_what_is_used(tmp_path, library):
+    source = script(tmp_path, "from ermlab.a.one import X\n")
+    before = library_digest(source, library)
+    three = library / "ermlab/a/three.py"
+
+    (library / "ermlab/unused.py").write_text("Z = 4\n")
+    three.write_text('"""Now with a docstring."""\n\n# and a comment\nY = (\n    2\n)\n')
+    assert library_digest(source, library) == before
+
+    three.write_text("Y = 5\n")
+    assert library_digest(source, library) != before
