@@ -22,7 +22,9 @@ smoke paper: environment
 
 figure: environment
 	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }
-	@$(SNAKEMAKE) $(ID) --forcerun narrate_$$($(BIN)/python -m ermlab.evaluation.exhibits $(ID))
+	@section=$$($(BIN)/python -c 'from ermlab.evaluation.exhibits import load_exhibits as load; \
+		print(load("config/exhibits.yaml").section_of("$(ID)").id)') && \
+	$(SNAKEMAKE) $(ID) --forcerun narrate_$$section
 
 test: environment lint
 	@$(BIN)/pytest -n 2 --dist loadgroup
@@ -58,6 +60,8 @@ lock:
 	@.cache/uv/bin/uv pip compile pyproject.toml --quiet --all-extras --upgrade --python-version 3.11 \
 		--override config/lock-overrides.txt --constraint .cache/uv/oldest.txt --universal \
 		--fork-strategy fewest --generate-hashes --no-header -o requirements.lock
+	@{ cat config/environment-head.yml; \
+		sed -nE '/^cbcbox/d; s/^([A-Za-z0-9._-]+==.*[^ ]) \\$$/      - \1/p' requirements.lock; } > environment.yml
 
 clean:
 	rm -rf .cache .snakemake data/processed data/results logs reports

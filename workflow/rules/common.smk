@@ -13,7 +13,7 @@ from ermlab.workflow.notebook import declared_parameters
 
 try:
     config = load_config(config)
-    book = load_exhibits("config/exhibits.yaml")
+    catalogue = load_exhibits("config/exhibits.yaml")
     registry = load_registry("data/registry.yaml")
 except DataError as error:
     raise WorkflowError(str(error)) from None

@@ -1,7 +1,10 @@
 # Narrate, check, publish: notebooks, claims and the book.
 
-experiments = sorted({name for section in book.sections for name in section.experiments})
-told_sections = [section for section in book.sections if section.notebook]
+experiments = sorted({name for section in catalogue.built_sections for name in section.experiments})
+
+
+def exhibit_files(exhibit):
+    return [f"reports/{name}" for name in exhibit.outputs]
 
 
 def section_parameters(section):
@@ -29,7 +32,7 @@ def section_datasets(section):
     return config["gallery"] if section.id == "datasets" else list(section.datasets)
 
 
-for section in told_sections:
+for section in catalogue.built_sections:
 
     rule:
         name:
@@ -40,7 +43,7 @@ for section in told_sections:
             receipts=[f"data/receipts/{name}.json" for name in section_datasets(section)],
         output:
             notebook=f"reports/notebooks/{section.notebook}.ipynb",
-            exhibits=section.files("reports"),
+            exhibits=[path for exhibit in catalogue.exhibits_in(section.id) for path in exhibit_files(exhibit)],
         log:
             text=f"logs/narrate/{section.id}.log",
             notebook=f"logs/narrate/{section.id}.ipynb",
@@ -58,16 +61,16 @@ for section in told_sections:
         script:
             "../scripts/run_notebook.py"
 
-    for exhibit in section.exhibits:
-        if exhibit.built:
 
-            rule:
-                name:
-                    exhibit.id
-                input:
-                    exhibit.files("reports"),
-                message:
-                    f"{exhibit.id} is up to date: {' and '.join(exhibit.files('reports'))}"
+for exhibit in catalogue.built_exhibits:
+
+    rule:
+        name:
+            exhibit.id
+        input:
+            exhibit_files(exhibit),
+        message:
+            f"{exhibit.id}: {' and '.join(exhibit_files(exhibit))}"
 
 
 rule check_claims:

@@ -1,0 +1,69 @@
+"""The project's own promises: pins, dependency table, environment files."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.fixture(scope="module")
+def named():
+    """The packages that pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    lists = [project["dependencies"], *extras]
+    return {normal(re.match(r"[\w.-]+", text).group()) for names in lists for text in names}
+
+
+@pytest.fixture(scope="module")
+def locked():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    pins = (re.match(r"([\w.-]+)==([^ ;]+)", line) for line in lines)
+    return {normal(pin.group(1)): pin.group(2) for pin in pins if pin}
+
+
+def test_every_named_package_is_pinned(named, locked):
+    assert named <= set(locked)
+
+
+def test_the_lock_has_a_hash_for_every_pin_and_no_address():
+    text = (ROOT / "requirements.lock").read_text()
+    blocks = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
+    assert len(blocks) > 100
+    assert all("--hash=sha256:" in block for block in blocks)
+    assert "://" not in text
+    assert "index" not in re.sub(r"#.*", "", text)
+
+
+def test_conda_users_get_the_same_versions(locked):
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    pip = next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
+    pins = dict(re.match(r"([\w.-]+)==([^ ;]+)", line).groups() for line in pip if "==" in line)
+    pins = {normal(name): version for name, version in pins.items()}
+    assert pins == {name: version for name, version in locked.items() if name != "cbcbox"}
+
+
+def test_the_readme_gives_a_reason_for_every_dependency(named):
+    readme = (ROOT / "README.md").read_text()
+    table = readme.split("## Dependencies", 1)[1].split("\n## ", 1)[0]
+    listed = set()
+    for row in re.findall(r"^\| (`.+?) \| (.+) \|$", table, flags=re.MULTILINE):
+        assert len(row[1]) > 10, f"no reason for {row[0]}"
+        listed |= {normal(name) for name in re.findall(r"`([\w.-]+)`", row[0])}
+    assert listed == named
+
+
+def test_no_machine_or_registry_is_named_in_the_project():
+    forbidden = ("index-url", "find-links")
+    for path in [*ROOT.glob("*.*"), *(ROOT / "config").rglob("*"), *(ROOT / "workflow").rglob("*.smk")]:
+        if path.is_file() and path.suffix in {".toml", ".lock", ".yml", ".yaml", ".md", ".smk", ".txt"}:
+            text = path.read_text()
+            assert not [word for word in forbidden if word in text], path

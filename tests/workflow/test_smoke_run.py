@@ -1,0 +1,109 @@
+"""The whole workflow, from acquisition to the book: complete, repeatable, robust against being killed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from conftest import project_environment, run_snakemake, snakemake_command
+from nbclient import NotebookClient
+
+SMOKE = ("--config", "scale=smoke")
+
+
+def results(project: Path) -> dict[str, bytes]:
+    """All result files of a run, but for what a clock measured and pages that carry the run's own history."""
+    folders = ("data/results", "data/receipts", "reports/figures", "reports/tables")
+    paths = [path for folder in folders for path in (project / folder).rglob("*") if path.is_file()]
+    paths.append(project / "reports/claims.json")
+    return {
+        str(path.relative_to(project)): path.read_bytes() for path in paths if path.name != "timings.json"
+    }
+
+
+def test_the_run_makes_every_exhibit_and_the_book(finished_run):
+    catalogue = yaml.safe_load((finished_run / "config/exhibits.yaml").read_text())
+    told = {section["id"] for section in catalogue["sections"] if section.get("notebook")}
+    made = set(results(finished_run))
+    for exhibit in catalogue["exhibits"]:
+        if exhibit["section"] in told and exhibit.get("built", True):
+            assert any(exhibit["id"] in name for name in made), exhibit["id"]
+    assert (finished_run / "reports/html/index.html").is_file()
+    claims = json.loads((finished_run / "reports/claims.json").read_text())["claims"]
+    assert {"reproduced", "not tested"} <= {claim["status"] for claim in claims}
+    assert all(claim["reason"] for claim in claims if claim["status"] == "not tested")
+
+
+def test_every_rule_left_its_log_and_benchmark(finished_run):
+    assert list((finished_run / "logs").glob("*.log"))
+    benchmarks = list((finished_run / "logs/benchmarks").rglob("*.tsv"))
+    assert {"check_claims.tsv", "build_book.tsv"} <= {path.name for path in benchmarks}
+
+
+def test_a_second_run_has_nothing_to_do(finished_run):
+    again = run_snakemake(finished_run, *SMOKE)
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout
+
+
+def test_a_run_killed_in_the_middle_ends_in_the_same_results(finished_run, project):
+    killed = subprocess.Popen(
+        snakemake_command(*SMOKE),
+        cwd=project,
+        env=project_environment(project),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while not list((project / "data/results").glob("*/values.json")) and killed.poll() is None:
+        time.sleep(0.02)
+    assert killed.poll() is None, "the run ended before it could be killed"
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert not (project / "reports/html/index.html").exists()
+
+    # One core and one thread: neither their number nor the interruption may show in a result.
+    restarted = run_snakemake(project, *SMOKE, "--cores", "1")
+    assert restarted.returncode == 0, restarted.stdout[-5000:]
+    expected, obtained = results(finished_run), results(project)
+    assert obtained.keys() == expected.keys()
+    assert [name for name in expected if obtained[name] != expected[name]] == []
+
+
+def test_notebooks_run_by_hand_with_their_defaults(finished_run, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(finished_run, project, symlinks=True)
+    os.environ["PYTHONPATH"] = str(project / "lib")
+    try:
+        for path in sorted((project / "notebooks").glob("*.ipynb")):
+            if path.stem.startswith("90_"):
+                continue  # its default is every data set; a smoke run has a few
+            notebook = nbformat.read(path, as_version=4)
+            NotebookClient(notebook, resources={"metadata": {"path": str(path.parent)}}).execute()
+    finally:
+        del os.environ["PYTHONPATH"]
+
+
+@pytest.fixture
+def finished_copy(finished_run, tmp_path):
+    """A copy of the finished run that a test may change; Snakemake's records come along."""
+    target = tmp_path / "copy"
+    shutil.copytree(finished_run, target, symlinks=True)
+    return target
+
+
+def test_a_change_in_the_library_reruns_just_the_rules_that_use_it(finished_copy):
+    module = finished_copy / "lib/ermlab/risk/vicinal.py"
+    module.write_text(module.read_text() + "\n# a comment changes nothing\n")
+    assert "Nothing to be done" in run_snakemake(finished_copy, "--dry-run", *SMOKE).stdout
+
+    module.write_text(module.read_text() + "\nANOTHER = 1\n")
+    plan = run_snakemake(finished_copy, "--dry-run", *SMOKE).stdout
+    evaluated = {line.split()[0] for line in plan.splitlines() if line.startswith("evaluate_")}
+    assert evaluated == {"evaluate_vicinal_risk"}
