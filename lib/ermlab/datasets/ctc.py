@@ -1,0 +1,82 @@
+"""The layout of the Cell Tracking Challenge: label images, and a lineage in ``man_track.txt``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ermlab.datasets._files import ImageFiles, broken, list_series, read_labels, read_table, require_folder
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Tracks: which cell lives from which frame to which, and from which parent it comes."""
+
+    label: np.ndarray
+    begin: np.ndarray  #: first frame
+    end: np.ndarray  #: last frame
+    parent: np.ndarray  #: label of the parent, 0 without one
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def rows(self) -> list[list[int]]:
+        """The lines of the file: label, begin, end, parent."""
+        return np.column_stack([self.label, self.begin, self.end, self.parent]).tolist()
+
+    @property
+    def dividing(self) -> np.ndarray:
+        """The labels of cells with two or more children."""
+        parents, children = np.unique(self.parent[self.parent > 0], return_counts=True)
+        return parents[children >= 2]
+
+
+@dataclass(frozen=True)
+class TrackedCells:
+    """A true tracking: in frame t the pixels of a cell hold its label, those of the background 0."""
+
+    masks: ImageFiles
+    lineage: Lineage
+
+
+def read_tracked_cells(folder: str | Path) -> TrackedCells:
+    """Read ``man_track.txt`` and find ``man_track<frame>.tif``; the two must agree in every frame."""
+    folder = require_folder(folder)
+    lineage = read_lineage(folder / "man_track.txt")
+    masks = ImageFiles(list_series(folder, "man_track*.tif"), read_labels)
+    _check_frames(masks, lineage, folder / "man_track.txt")
+    return TrackedCells(masks, lineage)
+
+
+def read_lineage(path: Path) -> Lineage:
+    """Read lines ``label begin end parent``."""
+    lineage = Lineage(*read_table(path, columns=4, dtype=int).T)
+    known = dict(zip(lineage.label.tolist(), lineage.end.tolist(), strict=True))
+    if len(known) < len(lineage) or lineage.label.min() < 1:
+        raise broken(path, "a label below 1 or twice", "labels from 1, each once")
+    for cell, first, last, mother in lineage.rows():
+        if not 0 <= first <= last:
+            raise broken(path, f"cell {cell} lives from frame {first} to {last}", "0 <= begin <= end")
+        if mother and mother not in known:
+            raise broken(path, f"parent {mother} of cell {cell} is no cell", "0 or a label of the file")
+        if mother and known[mother] >= first:
+            found = f"cell {cell} begins at {first}, its parent {mother} ends at {known[mother]}"
+            raise broken(path, found, "the parent to end first")
+    return lineage
+
+
+def _check_frames(masks: ImageFiles, lineage: Lineage, path: Path) -> None:
+    """Compare the first and last frame of each label in the images with those in the lineage."""
+    seen: dict[int, list[int]] = {}
+    shape = masks[0].shape
+    for frame, mask in enumerate(masks):
+        if mask.shape != shape:
+            raise broken(masks.paths[frame], f"shape {mask.shape}", f"{shape} as in the first frame")
+        for label in np.flatnonzero(np.bincount(mask.ravel())).tolist():
+            seen.setdefault(label, [frame, frame])[1] = frame
+    seen.pop(0, None)
+    told = {label: [begin, end] for label, begin, end, _ in lineage.rows()}
+    for label in sorted(seen.keys() | told.keys()):
+        if seen.get(label) != told.get(label):
+            found, expected = told.get(label, "in no line"), seen.get(label, "in no frame")
+            raise broken(path, f"cell {label} is {found} [begin, end]", f"{expected} as in the images")
