@@ -1,0 +1,115 @@
+"""The SLURM profile on a real cluster: jobs go through its queue, and the report comes out."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .slurm_cluster import SlurmCluster, slurm_cluster, why_not
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# One cluster at a time: each takes all cores of the machine.
+pytestmark = pytest.mark.xdist_group("slurm")
+
+SNAKEFILE = """
+rule all:
+    input:
+        "report.json",
+
+
+rule prepare_part:
+    output:
+        "part.json",
+    threads: 2
+    resources:
+        mem_mb=200,
+        runtime=5,
+    script:
+        "record.py"
+
+
+rule publish_report:
+    input:
+        "part.json",
+    output:
+        "report.json",
+    resources:
+        mem_mb=100,
+        runtime=5,
+    shell:
+        "cp {input} {output}"
+"""
+
+RECORD = """
+import json, os
+
+names = ("SLURM_JOB_ID", "SLURM_CPUS_PER_TASK", "SLURM_JOB_PARTITION", "NUMBA_CACHE_DIR", "ERMLAB_MIRROR")
+with open(snakemake.output[0], "w") as file:
+    json.dump({name: os.environ.get(name) for name in names}, file)
+"""
+
+
+@pytest.fixture
+def slurm() -> Iterator[SlurmCluster]:
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    with slurm_cluster() as cluster:
+        yield cluster
+
+
+def run_snakemake(folder: Path, environment: dict[str, str], *arguments: str) -> set[int]:
+    """Run the workflow of a folder to its end and return the ids of the SLURM jobs that it submitted."""
+    command = [sys.executable, "-m", "snakemake", "--workflow-profile", "profiles/slurm", *arguments]
+    run = subprocess.run(
+        command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert run.returncode == 0, run.stdout
+    (log,) = (folder / ".snakemake/log").glob("*.snakemake.log")
+    return {int(job) for job in re.findall(r"submitted with SLURM jobid (\d+)", log.read_text())}
+
+
+def test_jobs_run_on_the_node_with_the_environment_of_the_caller(slurm: SlurmCluster, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    (tmp_path / "record.py").write_text(RECORD)
+    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    given = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "ERMLAB_MIRROR": str(tmp_path / "mirror")}
+
+    quickly = ("--slurm-init-seconds-before-status-checks", "2")
+    submitted = run_snakemake(tmp_path, slurm.environment | given, *quickly)
+
+    assert len(submitted) == 2
+    assert slurm.completed_jobs() == submitted
+    seen = json.loads((tmp_path / "report.json").read_text())
+    assert int(seen.pop("SLURM_JOB_ID")) in submitted
+    assert seen == given | {"SLURM_CPUS_PER_TASK": "2", "SLURM_JOB_PARTITION": "main"}
+
+
+def test_smoke_report_is_built_by_slurm_jobs(slurm: SlurmCluster, tmp_path: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tmp_path / name)
+
+    submitted = run_snakemake(tmp_path, slurm.environment, "--config", "scale=smoke")
+
+    assert slurm.completed_jobs() == submitted
+    # Every rule that does anything has a benchmark; none of them ran outside the queue.
+    assert len(submitted) == len(list((tmp_path / "logs/benchmarks").rglob("*.tsv")))
+    assert (tmp_path / "reports/html/index.html").is_file()
+    assert json.loads((tmp_path / "reports/claims.json").read_text())
