@@ -2,9 +2,10 @@
 
     python tests/workflow/slurm_cluster.py snakemake --workflow-profile profiles/slurm
 
-starts munged, slurmctld and slurmd (Debian: slurm-wlm, munge), runs the command with the cluster's sbatch, squeue
-and so on in its PATH, and stops all. Everything lives in one temporary folder and listens on free ports, so /etc
-stays untouched, several clusters can run side by side, and neither systemd nor cgroups are needed.
+starts munged, slurmctld and slurmd (Debian: slurm-wlm, munge), runs the command with the cluster's sbatch,
+squeue and so on in its PATH, and stops all. Everything lives in one temporary folder and listens on free
+ports, so /etc stays untouched, several clusters can run side by side, and neither systemd nor cgroups are
+needed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 DAEMONS = ("munged", "slurmctld", "slurmd")
@@ -90,7 +91,7 @@ class SlurmCluster:
     def start(self) -> None:
         """Start the daemons and wait until the node takes jobs."""
         self._write_files()
-        # munged wants no other user to be able to reach its files, and its socket to be reachable by all.
+        # --force: munged takes a folder below a shared one for unsafe; this one belongs to root alone.
         munge = ["--key-file", "munge.key", "--socket", "munge.socket", "--pid-file", "munge.pid"]
         munge += ["--seed-file", "munge.seed", "--log-file", "munged.log"]
         paths = [argument if argument.startswith("--") else f"{self.folder}/{argument}" for argument in munge]
@@ -171,7 +172,7 @@ class SlurmCluster:
             return ""
         return done.stdout.strip()
 
-    def _wait_until(self, ready, seconds: float = 60) -> None:
+    def _wait_until(self, ready: Callable[[], bool], seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while not ready():
             ended = any(daemon.poll() is not None for daemon in self._daemons)
@@ -181,9 +182,8 @@ class SlurmCluster:
 
     def _what_daemons_said(self) -> str:
         files = [self.folder / f"{name}.{ending}" for name in DAEMONS for ending in ("out", "log")]
-        return "\n".join(
-            f"{file.name}: {file.read_text(errors='replace')}" for file in files if file.exists()
-        )
+        said = {file.name: file.read_text(errors="replace") for file in files if file.exists()}
+        return "\n".join(f"{name}: {text}" for name, text in said.items())
 
     def _processes(self) -> Iterator[int]:
         """Yield the processes, other than this one, that were started with the cluster's environment."""
