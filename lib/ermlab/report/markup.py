@@ -5,11 +5,19 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ermlab.errors import DataError
+from ermlab.evaluation.claims import (
+    NO_DATA,
+    NOT_REPRODUCED,
+    NOT_TESTED,
+    REAL_DATA,
+    REPRODUCED,
+    SIMULATED_DATA,
+)
 
-#: Status words of a claim, with the sign that tells them apart without colour.
-STATUS_SIGNS = {"reproduced": "✓", "not reproduced": "✗", "not tested": "○"}
-#: Kinds of data, likewise.
-DATA_SIGNS = {"real data": "●", "simulated data": "◐", "no data": "∅"}
+#: The sign that tells a claim's status without colour.
+STATUS_SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", NOT_TESTED: "○"}
+#: The sign that tells a data badge without colour.
+DATA_SIGNS = {REAL_DATA: "●", SIMULATED_DATA: "◐", NO_DATA: "–"}
 
 _MATHS = re.compile(r"(?<![\\$])(\$[^$\n]+\$)(?!\$)")
 # The dollar is left out: what is not mathematics by then is escaped apart.
@@ -45,32 +53,35 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], css: str = "") -
     rows = [list(row) for row in rows]
     for row in rows:
         if len(row) != len(header):
-            raise ValueError(f"a table row has {len(row)} cells: expected {len(header)} ({', '.join(header)})")
+            raise ValueError(f"a table row has {len(row)} cells: expected one for each of {list(header)}")
     lines = [header, ["---"] * len(header), *rows]
     body = "\n".join("| " + " | ".join(cell or " " for cell in line) + " |" for line in lines)
     return f"{{.{css.replace(' ', ' .')}}}\n{body}\n" if css else f"{body}\n"
 
 
-def status_badge(status: str) -> str:
-    """Return the badge of a claim's status: sign, word and colour."""
+def status_badge(status: str, count: int | None = None) -> str:
+    """Return the badge of a claim's status: sign, word and colour; or of ``count`` claims that share it."""
     if status not in STATUS_SIGNS:
         raise DataError(f"a claim has status {status!r}: expected one of {', '.join(STATUS_SIGNS)}")
-    kind = status.replace(" ", "-")
-    return f'<span class="badge {kind}"><span aria-hidden="true">{STATUS_SIGNS[status]}</span> {status}</span>'
+    sign = f'<span aria-hidden="true">{STATUS_SIGNS[status]}</span>'
+    words = status if count is None else f"{count} {status}"
+    return f'<span class="badge {status.replace(" ", "-")}">{sign} {words}</span>'
 
 
-def data_badge(badge: str | None, datasets: Iterable[str] = ()) -> str:
-    """Return the badge of the data behind a result, with the names of the data sets."""
-    if not badge:
-        return ""
-    kind = badge.split()[0].strip(":,").lower()
-    sign = DATA_SIGNS.get(badge, "●")
+def data_badge(badge: str, datasets: Iterable[str] = ()) -> str:
+    """Return the badge of the data behind a result, followed by the names of the data sets."""
+    if badge not in DATA_SIGNS:
+        raise DataError(f"a result has the data badge {badge!r}: expected one of {', '.join(DATA_SIGNS)}")
+    sign = f'<span aria-hidden="true">{DATA_SIGNS[badge]}</span>'
     names = ", ".join(datasets)
-    title = f' title="{html_text(names)}"' if names else ""
-    return (
-        f'<span class="badge data-{html_text(kind)}"{title}>'
-        f'<span aria-hidden="true">{sign}</span> {html_text(badge)}</span>'
+    return f'<span class="badge {badge.replace(" ", "-")}">{sign} {badge}</span>' + (
+        note(names) if names else ""
     )
+
+
+def note(plain: object) -> str:
+    """Return a small remark on a line of its own."""
+    return f'<span class="note">{html_text(plain)}</span>'
 
 
 def number(value: object) -> str:
@@ -104,9 +115,9 @@ def size(count: float) -> str:
     """Return a number of bytes as words: ``812 B``, ``3.4 MB``."""
     if count < 1000:
         return f"{count:.0f} B"
-    unit = ""
-    for unit in ("kB", "MB", "GB"):
+    units = ["GB", "MB", "kB"]
+    count /= 1000
+    while count >= 999.95 and len(units) > 1:
         count /= 1000
-        if count < 999.95:
-            break
-    return f"{count:.1f} {unit}"
+        units.pop()
+    return f"{count:.1f} {units[-1]}"

@@ -1,0 +1,156 @@
+"""One page a section: its executed notebook, then the published values beside ours."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from ermlab.errors import DataError
+from ermlab.evaluation.exhibits import Exhibit, Section
+from ermlab.report import markup
+from ermlab.report.claim_table import claims_table
+from ermlab.report.run import Run
+
+
+def page_name(section: Section) -> str:
+    """Return the name of a section's page, without a suffix, from the top of the book."""
+    return f"sections/{section.id}"
+
+
+def exhibit_place(section: Section, exhibit: Exhibit) -> str:
+    """Return the address of an exhibit from the top of the book."""
+    return f"{page_name(section)}.html#{exhibit.id}"
+
+
+def write_section(run: Run, section: Section, folder: Path) -> Path:
+    """Write the page of ``section`` into ``folder``, as a notebook if the run has one, and return it."""
+    page = folder / page_name(section)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    if not run.is_told(section):
+        page = page.with_suffix(".md")
+        page.write_text(_page_to_come(run, section), encoding="utf-8")
+        return page
+    notebook = _read_notebook(run.notebook(section))
+    _put_title_first(notebook, section)
+    _put_badges_below_title(notebook, run, section)
+    exhibits = run.exhibits_in(section)
+    anchored = _dress_cells(notebook, exhibits)
+    ending = _ending(run, section, [exhibit for exhibit in exhibits if exhibit.id not in anchored])
+    if ending:
+        notebook.cells.append(_markdown(ending, "published-and-ours"))
+    page = page.with_suffix(".ipynb")
+    nbformat.write(notebook, page)
+    return page
+
+
+def _read_notebook(path: Path) -> NotebookNode:
+    try:
+        return nbformat.read(path, as_version=4)
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
+        raise DataError(f"{path} is not a notebook ({error}): delete it and run `make` again") from error
+
+
+def _markdown(source: str, cell_id: str) -> NotebookNode:
+    return nbformat.v4.new_markdown_cell(source, id=cell_id)
+
+
+def _put_title_first(notebook: NotebookNode, section: Section) -> None:
+    first = notebook.cells[0] if notebook.cells else None
+    if first is None or first.cell_type != "markdown" or not first.source.lstrip().startswith("# "):
+        notebook.cells.insert(0, _markdown(f"# {markup.text(section.title)}", "section-title"))
+
+
+def _put_badges_below_title(notebook: NotebookNode, run: Run, section: Section) -> None:
+    """Say at once how the section's claims fared, and on which data."""
+    tally = run.tally(run.claims_of(*run.exhibits_in(section)))
+    badges = [markup.status_badge(status, count) for status, count in tally.items() if count]
+    badges.append(markup.data_badge(run.badge(section)))
+    title, _, rest = notebook.cells[0].source.lstrip().partition("\n")
+    notebook.cells[0].source = f'{title}\n\n<p class="badges">{" ".join(badges)}</p>\n\n{rest.lstrip()}'
+
+
+def _dress_cells(notebook: NotebookNode, exhibits: Iterable[Exhibit]) -> set[str]:
+    """Fold the code away, describe the pictures, and put each exhibit's anchor before the cell that makes it.
+
+    Return the ids of the exhibits that now have an anchor.
+    """
+    anchored: set[str] = set()
+    dressed = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            tags = cell.metadata.setdefault("tags", [])
+            tags.append("hide-input" if cell.outputs else "hide-cell")
+            made = [exhibit for exhibit in exhibits if f'"{exhibit.id}"' in cell.source]
+            if made and _shows_picture(cell):
+                titles = "; ".join(exhibit.title for exhibit in made)
+                cell.metadata["mystnb"] = {"image": {"alt": " ".join(titles.split())}}
+            new = [exhibit for exhibit in made if exhibit.id not in anchored]
+            if new:
+                anchors = "".join(_anchor(exhibit) for exhibit in new)
+                dressed.append(_markdown(anchors, f"place-{len(dressed)}"))
+            anchored |= {exhibit.id for exhibit in new}
+        dressed.append(cell)
+    notebook.cells = dressed
+    return anchored
+
+
+def _shows_picture(cell: NotebookNode) -> bool:
+    return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
+
+
+def _anchor(exhibit: Exhibit) -> str:
+    return f'<span class="anchor" id="{markup.html_text(exhibit.id)}"></span>'
+
+
+def _page_to_come(run: Run, section: Section) -> str:
+    return "\n".join(
+        [
+            f"# {markup.text(section.title)}",
+            "",
+            markup.text(section.summary),
+            "",
+            '<p class="coming"><strong>Still to come.</strong> This section is not part of this run: below '
+            "are its exhibits with the published values, and the claims that wait for them.</p>",
+            "",
+            _ending(run, section, run.exhibits_in(section)),
+        ]
+    )
+
+
+def _ending(run: Run, section: Section, unanchored: Iterable[Exhibit]) -> str:
+    """Return what follows the notebook: claims beside the published values, and the exhibits' files."""
+    parts = []
+    exhibits = run.exhibits_in(section)
+    claims = run.claims_of(*exhibits)
+    if claims:
+        parts += ["## Published and ours", "", claims_table(claims)]
+    if exhibits:
+        parts += ["## Exhibits", "", _exhibits_table(run, exhibits, {exhibit.id for exhibit in unanchored})]
+    return "\n".join(parts)
+
+
+def _exhibits_table(run: Run, exhibits: Iterable[Exhibit], unanchored: set[str]) -> str:
+    rows = []
+    for exhibit in exhibits:
+        anchor = _anchor(exhibit) if exhibit.id in unanchored else ""
+        rows.append(
+            [
+                f"{anchor}{markup.text(exhibit.id)}",
+                markup.text(exhibit.title),
+                markup.text(markup.number(exhibit.published)),
+                _downloads(run, exhibit, "../"),
+            ]
+        )
+    return markup.table(["Exhibit", "What it shows", "Published", "Files"], rows, "files")
+
+
+def _downloads(run: Run, exhibit: Exhibit, up: str) -> str:
+    """Return links to an exhibit's files, which lie beside the pages as they do in ``reports``."""
+    if not run.is_built(exhibit):
+        return "to come"
+    links = [
+        f'<a href="{up}{markup.html_text(file)}" download>{Path(file).suffix[1:].upper()}</a>'
+        for file in exhibit.outputs
+    ]
+    return f'<span class="downloads">{" ".join(links)}</span>'
