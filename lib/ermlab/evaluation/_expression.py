@@ -1,0 +1,275 @@
+"""A small language for claims: arithmetic and comparisons on an experiment's results, and nothing else.
+
+Names stand for results, `a.b` and `a["b"]` look into mappings, `a[0]` and `a[0:3]` into lists. Lists take part
+element by element; `all` and `any` turn them into one truth value. No other object is ever reached: a
+dotted name is a look-up in a mapping, never an attribute.
+"""
+
+import ast
+import operator
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+_LONGEST = 600
+_ARITHMETIC = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_COMPARISONS = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+class MissingValue(LookupError):
+    """The results do not hold a value that the expression names."""
+
+
+def parse(text: str) -> ast.expr:
+    """Return the syntax tree of an expression, or raise ValueError if it uses anything beyond the language."""
+    if len(text) > _LONGEST:
+        raise ValueError(f"the expression has {len(text)} characters: at most {_LONGEST} are allowed")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{text!r} is not an expression: {error}") from None
+    for node in ast.walk(tree):
+        _refuse_foreign(node, text)
+    return tree
+
+
+def names(tree: ast.expr) -> set[str]:
+    """Return the results that an expression starts from: `eer` of `all(eer.ssvm[0:3] < 1)`.
+
+    Measured seconds keep their second part, `timings.seconds`.
+    """
+    found = set()
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    timings = {
+        id(node.value): f"timings.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "timings"
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in functions:
+            found.add(timings.get(id(node), node.id))
+    return found
+
+
+def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:
+    """Evaluate a parsed expression on results whose lists hold numbers, truth values or lists of them."""
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            return _evaluate(tree, values)
+    except (ArithmeticError, TypeError) as error:
+        raise ValueError(f"{ast.unparse(tree)!r} cannot be computed: {error}") from error
+
+
+def _refuse_foreign(node: ast.AST, text: str) -> None:
+    """Raise ValueError for a node outside the language."""
+    if isinstance(node, ast.Call):
+        named = isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
+        if not named or node.keywords or not node.args:
+            raise ValueError(
+                f"{text!r} calls {ast.unparse(node.func)!r}: only {', '.join(_FUNCTIONS)} can be called"
+            )
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool) or not isinstance(node.value, int | float | str):
+            raise ValueError(f"{text!r} holds {node.value!r}: only numbers can be written out")
+    elif isinstance(node, ast.Name | ast.Attribute):
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        if name.startswith("_"):
+            raise ValueError(
+                f"{text!r} names {name!r}: the name of a result does not start with an underscore"
+            )
+    elif not isinstance(node, _PLAIN_NODES):
+        raise ValueError(f"{text!r} uses {type(node).__name__}: not part of the language of claims")
+
+
+_PLAIN_NODES = (
+    ast.expr_context,
+    ast.Subscript,
+    ast.Slice,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.USub,
+    ast.UAdd,
+    ast.Not,
+    ast.BoolOp,
+    ast.And,
+    ast.Or,
+    ast.Compare,
+    *_ARITHMETIC,
+    *_COMPARISONS,
+)
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str):
+            raise ValueError(
+                f"{node.value!r} is text: text can only stand in brackets, as the name of a value"
+            )
+        return float(node.value)
+    if isinstance(node, ast.Name):
+        return _look_up(values, node.id, "the results")
+    if isinstance(node, ast.Attribute):
+        return _look_up(_evaluate(node.value, values), node.attr, ast.unparse(node.value))
+    if isinstance(node, ast.Subscript):
+        return _subscript(node, _evaluate(node.value, values), values)
+    if isinstance(node, ast.BinOp):
+        left, right = (_numbers(_evaluate(side, values), node) for side in (node.left, node.right))
+        return _ARITHMETIC[type(node.op)](*_same_shape(left, right, node))
+    if isinstance(node, ast.UnaryOp):
+        return _unary(node, _evaluate(node.operand, values))
+    if isinstance(node, ast.BoolOp):
+        return _connect(node, values)
+    if isinstance(node, ast.Compare):
+        return _compare(node, values)
+    arguments = [_numbers(_evaluate(argument, values), node) for argument in node.args]
+    return _FUNCTIONS[node.func.id](arguments, node)
+
+
+def _look_up(mapping: Any, name: str, place: str) -> Any:
+    if not isinstance(mapping, Mapping):
+        raise ValueError(f"{place} is not a mapping: it has no {name!r}")
+    if name not in mapping:
+        raise MissingValue(
+            f"{place} hold no value {name!r}" if place == "the results" else f"{place} has no {name!r}"
+        )
+    return mapping[name]
+
+
+def _subscript(node: ast.Subscript, value: Any, values: Mapping[str, Any]) -> Any:
+    place = ast.unparse(node.value)
+    if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return _look_up(value, node.slice.value, place)
+    array = _numbers(value, node)
+    if array.ndim == 0:
+        raise ValueError(f"{place} is one number: it has no elements")
+    if isinstance(node.slice, ast.Slice):
+        bounds = [_whole(part, values) for part in (node.slice.lower, node.slice.upper)]
+        if node.slice.step is not None:
+            raise ValueError(f"{ast.unparse(node)!r}: a slice has no step here")
+        longest = max((abs(bound) for bound in bounds if bound is not None), default=0)
+        if longest > len(array):
+            raise MissingValue(f"{place} has {len(array)} elements, {ast.unparse(node)} asks for more")
+        return array[slice(*bounds)]
+    index = _whole(node.slice, values)
+    if not -len(array) <= index < len(array):
+        raise MissingValue(f"{place} has {len(array)} elements, {ast.unparse(node)} asks for more")
+    return array[index]
+
+
+def _whole(node: ast.expr | None, values: Mapping[str, Any]) -> int | None:
+    """Return the whole number that a position stands for."""
+    if node is None:
+        return None
+    number = _evaluate(node, values)
+    if np.ndim(number) or isinstance(number, bool | np.bool_) or number != int(number):
+        raise ValueError(f"{ast.unparse(node)!r} is not a whole number: it cannot be a position in a list")
+    return int(number)
+
+
+def _numbers(value: Any, node: ast.expr) -> np.ndarray:
+    """Return the value as an array of numbers or truth values."""
+    if isinstance(value, Mapping):
+        raise ValueError(f"{ast.unparse(node)!r} computes with a mapping: name one of {', '.join(value)}")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            f"{ast.unparse(node)!r} computes with lists of unequal lengths inside a list"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{ast.unparse(node)!r} computes with {value!r:.60}: expected numbers")
+    return array if array.dtype.kind == "b" else array.astype(float)
+
+
+def _same_shape(left: np.ndarray, right: np.ndarray, node: ast.expr) -> tuple[np.ndarray, np.ndarray]:
+    if left.ndim and right.ndim and left.shape != right.shape:
+        raise ValueError(
+            f"{ast.unparse(node)!r}: lists of {left.shape} and {right.shape} elements do not match"
+        )
+    return left, right
+
+
+def _truth(value: Any, node: ast.expr) -> bool:
+    if np.ndim(value):
+        raise ValueError(f"{ast.unparse(node)!r} is a list: wrap it in all() or any()")
+    if not isinstance(value, bool | np.bool_) and np.asarray(value).dtype.kind != "b":
+        raise ValueError(f"{ast.unparse(node)!r} is not a truth value")
+    return bool(value)
+
+
+def _unary(node: ast.UnaryOp, value: Any) -> Any:
+    if isinstance(node.op, ast.Not):
+        return not _truth(value, node.operand)
+    number = _numbers(value, node.operand).astype(float)
+    return -number if isinstance(node.op, ast.USub) else number
+
+
+def _connect(node: ast.BoolOp, values: Mapping[str, Any]) -> bool:
+    # Every part is evaluated, so that a missing value is found even when the first part decides.
+    parts = [_truth(_evaluate(part, values), part) for part in node.values]
+    return all(parts) if isinstance(node.op, ast.And) else any(parts)
+
+
+def _compare(node: ast.Compare, values: Mapping[str, Any]) -> Any:
+    sides = [_numbers(_evaluate(side, values), side) for side in (node.left, *node.comparators)]
+    outcome = np.bool_(True)
+    for compare, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True):
+        pair = _same_shape(left, right, node)
+        outcome = np.logical_and(*_same_shape(np.asarray(outcome), _COMPARISONS[type(compare)](*pair), node))
+    return outcome
+
+
+def _one_argument(function):
+    def call(arguments: list[np.ndarray], node: ast.Call) -> Any:
+        if len(arguments) != 1:
+            raise ValueError(f"{ast.unparse(node)!r}: expected one argument, got {len(arguments)}")
+        if arguments[0].size == 0:
+            raise ValueError(f"{ast.unparse(node)!r}: the list is empty")
+        return function(arguments[0])
+
+    return call
+
+
+def _extreme(elementwise):
+    """Return min or max: of the elements of one list, or element by element of several arguments."""
+
+    def call(arguments: list[np.ndarray], node: ast.Call) -> Any:
+        if len(arguments) == 1:
+            return _one_argument(elementwise.reduce)([arguments[0].ravel()], node)
+        return reduce(lambda left, right: elementwise(*_same_shape(left, right, node)), arguments)
+
+    return call
+
+
+def _need_truths(function):
+    def call(array: np.ndarray) -> bool:
+        if array.dtype.kind != "b":
+            raise ValueError("all() and any() expect a comparison, not numbers")
+        return bool(function(array))
+
+    return call
+
+
+_FUNCTIONS = {
+    "all": _one_argument(_need_truths(np.all)),
+    "any": _one_argument(_need_truths(np.any)),
+    "min": _extreme(np.minimum),
+    "max": _extreme(np.maximum),
+    "abs": _one_argument(np.abs),
+    "mean": _one_argument(np.mean),
+}
