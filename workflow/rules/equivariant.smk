@@ -1,0 +1,25 @@
+# The equivariant structured SVM.
+
+
+rule evaluate_vicinal_risk:
+    output:
+        values="data/results/vicinal_risk/values.json",
+        example="data/results/vicinal_risk/example.csv",
+        spreads="data/results/vicinal_risk/spreads.csv",
+    log:
+        "logs/evaluate_vicinal_risk.log",
+    benchmark:
+        "logs/benchmarks/evaluate_vicinal_risk.tsv"
+    params:
+        library=library_digest("workflow/scripts/evaluate_vicinal_risk.py"),
+        seed=config["seed"],
+        trials=config["vicinal_risk"]["trials"],
+        grid=config["vicinal_risk"]["grid"],
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    message:
+        "Evaluate: losses whose supremum bounds the vicinal risk"
+    script:
+        "../scripts/evaluate_vicinal_risk.py"

@@ -1,0 +1,22 @@
+# Chapter 2: what structured learning minimises.
+
+
+rule evaluate_structured_losses:
+    output:
+        values="data/results/structured_losses/values.json",
+        curves="data/results/structured_losses/curves.csv",
+    log:
+        "logs/evaluate_structured_losses.log",
+    benchmark:
+        "logs/benchmarks/evaluate_structured_losses.tsv"
+    params:
+        library=library_digest("workflow/scripts/evaluate_structured_losses.py"),
+        points=config["structured_losses"]["points"],
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    message:
+        "Evaluate: the two rescaled hinge losses against the step loss"
+    script:
+        "../scripts/evaluate_structured_losses.py"
