@@ -12,12 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import ROOT, project_environment
 from .slurm_cluster import SlurmCluster, slurm_cluster, why_not
-
-ROOT = Path(__file__).resolve().parents[2]
-
-# One cluster at a time: each takes all cores of the machine.
-pytestmark = pytest.mark.xdist_group("slurm")
 
 SNAKEFILE = """
 rule all:
@@ -66,7 +62,7 @@ def slurm() -> Iterator[SlurmCluster]:
         yield cluster
 
 
-def run_snakemake(folder: Path, environment: dict[str, str], *arguments: str) -> set[int]:
+def run_on_slurm(folder: Path, environment: dict[str, str], *arguments: str) -> set[int]:
     """Run the workflow of a folder to its end and return the ids of the SLURM jobs that it submitted."""
     command = [sys.executable, "-m", "snakemake", "--workflow-profile", "profiles/slurm", *arguments]
     run = subprocess.run(
@@ -84,7 +80,7 @@ def test_jobs_run_on_the_node_with_the_environment_of_the_caller(slurm: SlurmClu
     given = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "ERMLAB_MIRROR": str(tmp_path / "mirror")}
 
     quickly = ("--slurm-init-seconds-before-status-checks", "2")
-    submitted = run_snakemake(tmp_path, slurm.environment | given, *quickly)
+    submitted = run_on_slurm(tmp_path, slurm.environment | given, *quickly)
 
     assert len(submitted) == 2
     assert slurm.completed_jobs() == submitted
@@ -93,23 +89,13 @@ def test_jobs_run_on_the_node_with_the_environment_of_the_caller(slurm: SlurmClu
     assert seen == given | {"SLURM_CPUS_PER_TASK": "2", "SLURM_JOB_PARTITION": "main"}
 
 
-def test_smoke_report_is_built_by_slurm_jobs(slurm: SlurmCluster, tmp_path: Path) -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tmp_path / name)
+def test_smoke_report_is_built_by_slurm_jobs(slurm: SlurmCluster, project: Path) -> None:
+    environment = project_environment(project) | {"PATH": slurm.environment["PATH"]}
 
-    submitted = run_snakemake(tmp_path, slurm.environment, "--config", "scale=smoke")
+    submitted = run_on_slurm(project, environment, "--config", "scale=smoke")
 
     assert slurm.completed_jobs() == submitted
     # Every rule that does anything has a benchmark; none of them ran outside the queue.
-    assert len(submitted) == len(list((tmp_path / "logs/benchmarks").rglob("*.tsv")))
-    assert (tmp_path / "reports/html/index.html").is_file()
-    assert json.loads((tmp_path / "reports/claims.json").read_text())
+    assert len(submitted) == len(list((project / "logs/benchmarks").rglob("*.tsv")))
+    assert (project / "reports/html/index.html").is_file()
+    assert json.loads((project / "reports/claims.json").read_text())
