@@ -1,0 +1,26 @@
+"""Put a data set into data/raw and write its receipt (rule acquire_dataset)."""
+
+from pathlib import Path
+
+from ermlab.datasets.registry import acquire
+from ermlab.evaluation.results import write_json
+from ermlab.workflow.logs import output_to
+
+
+def main(dataset: str, receipt: str, policy: str, mirror: str | None, seed: int, size: str) -> None:
+    """Acquire ``dataset`` as ``policy`` says, and write where it came from, or why it did not, to ``receipt``."""
+    result = acquire(dataset, policy=policy, mirror=mirror, seed=seed, size=size)
+    Path(receipt).parent.mkdir(parents=True, exist_ok=True)
+    write_json(receipt, result.as_dict())
+
+
+if "snakemake" in globals():
+    with output_to(snakemake.log[0]):
+        main(
+            snakemake.wildcards.dataset,
+            snakemake.output.receipt,
+            snakemake.params.policy,
+            snakemake.config["mirror"],
+            snakemake.params.seed,
+            snakemake.params.size,
+        )
