@@ -9,15 +9,15 @@ rule evaluate_partial_bound:
         "logs/evaluate_partial_bound.log",
     benchmark:
         "logs/benchmarks/evaluate_partial_bound.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         library=library_digest("workflow/scripts/evaluate_partial_bound.py"),
         seed=config["seed"],
         problems=config["partial_bound"]["problems"],
         draws=config["partial_bound"]["draws"],
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "Evaluate: the generalisation bound of partial annotations on simulated problems"
     script:

@@ -10,15 +10,15 @@ rule evaluate_vicinal_risk:
         "logs/evaluate_vicinal_risk.log",
     benchmark:
         "logs/benchmarks/evaluate_vicinal_risk.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         library=library_digest("workflow/scripts/evaluate_vicinal_risk.py"),
         seed=config["seed"],
         trials=config["vicinal_risk"]["trials"],
         grid=config["vicinal_risk"]["grid"],
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     message:
         "Evaluate: losses whose supremum bounds the vicinal risk"
     script:

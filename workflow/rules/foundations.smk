@@ -9,13 +9,13 @@ rule evaluate_structured_losses:
         "logs/evaluate_structured_losses.log",
     benchmark:
         "logs/benchmarks/evaluate_structured_losses.tsv"
-    params:
-        library=library_digest("workflow/scripts/evaluate_structured_losses.py"),
-        points=config["structured_losses"]["points"],
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
+    params:
+        library=library_digest("workflow/scripts/evaluate_structured_losses.py"),
+        points=config["structured_losses"]["points"],
     message:
         "Evaluate: the two rescaled hinge losses against the step loss"
     script:

@@ -11,14 +11,14 @@ rule evaluate_ranking_bounds:
         "logs/evaluate_ranking_bounds.log",
     benchmark:
         "logs/benchmarks/evaluate_ranking_bounds.tsv"
-    params:
-        library=library_digest("workflow/scripts/evaluate_ranking_bounds.py"),
-        seed=config["seed"],
-        trials=config["ranking_bounds"]["trials"],
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        library=library_digest("workflow/scripts/evaluate_ranking_bounds.py"),
+        seed=config["seed"],
+        trials=config["ranking_bounds"]["trials"],
     message:
         "Evaluate: generalisation bounds of ranking, and measured stability against them"
     script:
