@@ -17,7 +17,7 @@ def read_document(path: str | Path, schema: str | Path | None = None) -> dict[st
     path
         The file, such as ``config/claims.yaml``.
     schema
-        The JSON schema, in YAML; by default the one of the same name in ``workflow/schemas`` beside ``config``.
+        The JSON schema, in YAML; by default the one of this name in ``workflow/schemas`` beside ``config``.
     """
     path = Path(path)
     schema = Path(schema) if schema else path.parent.parent / "workflow/schemas" / f"{path.stem}.schema.yaml"

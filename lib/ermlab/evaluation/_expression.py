@@ -1,8 +1,8 @@
 """A small language for claims: arithmetic and comparisons on an experiment's results, and nothing else.
 
-Names stand for results, `a.b` and `a["b"]` look into mappings, `a[0]` and `a[0:3]` into lists. Lists take part
-element by element; `all` and `any` turn them into one truth value. No other object is ever reached: a
-dotted name is a look-up in a mapping, never an attribute.
+Names stand for results, `a.b` and `a["b"]` look into mappings, `a[0]` and `a[0:3]` into lists. Lists take
+part element by element; `all` and `any` turn them into one truth value. No other object is ever reached:
+a dotted name is a look-up in a mapping, never an attribute.
 """
 
 import ast
@@ -36,7 +36,7 @@ class MissingValue(LookupError):
 
 
 def parse(text: str) -> ast.expr:
-    """Return the syntax tree of an expression, or raise ValueError if it uses anything beyond the language."""
+    """Return the syntax tree of an expression, or raise ValueError if it goes beyond the language."""
     if len(text) > _LONGEST:
         raise ValueError(f"the expression has {len(text)} characters: at most {_LONGEST} are allowed")
     try:
@@ -89,9 +89,7 @@ def _refuse_foreign(node: ast.AST, text: str) -> None:
     elif isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr
         if name.startswith("_"):
-            raise ValueError(
-                f"{text!r} names {name!r}: the name of a result does not start with an underscore"
-            )
+            raise ValueError(f"{text!r} names {name!r}: no result starts with an underscore")
     elif not isinstance(node, _PLAIN_NODES):
         raise ValueError(f"{text!r} uses {type(node).__name__}: not part of the language of claims")
 
@@ -117,9 +115,7 @@ _PLAIN_NODES = (
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str):
-            raise ValueError(
-                f"{node.value!r} is text: text can only stand in brackets, as the name of a value"
-            )
+            raise ValueError(f"{node.value!r} is text: text can only stand in brackets, as a name")
         return float(node.value)
     if isinstance(node, ast.Name):
         return _look_up(values, node.id, "the results")
@@ -188,9 +184,7 @@ def _numbers(value: Any, node: ast.expr) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(
-            f"{ast.unparse(node)!r} computes with lists of unequal lengths inside a list"
-        ) from None
+        raise ValueError(f"{ast.unparse(node)!r} computes with rows of unequal lengths") from None
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{ast.unparse(node)!r} computes with {value!r:.60}: expected numbers")
     return array if array.dtype.kind == "b" else array.astype(float)
@@ -198,9 +192,7 @@ def _numbers(value: Any, node: ast.expr) -> np.ndarray:
 
 def _same_shape(left: np.ndarray, right: np.ndarray, node: ast.expr) -> tuple[np.ndarray, np.ndarray]:
     if left.ndim and right.ndim and left.shape != right.shape:
-        raise ValueError(
-            f"{ast.unparse(node)!r}: lists of {left.shape} and {right.shape} elements do not match"
-        )
+        raise ValueError(f"{ast.unparse(node)!r}: shapes {left.shape} and {right.shape} do not match")
     return left, right
 
 

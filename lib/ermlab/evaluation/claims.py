@@ -119,6 +119,13 @@ def claims_document(results: Iterable[ClaimResult]) -> dict[str, Any]:
     return {"claims": rows, "counts": counts}
 
 
+def badge(datasets: Mapping[str, str]) -> str:
+    """Return the badge of results on these data sets: one that is simulated makes the whole simulated."""
+    if not datasets:
+        return NO_DATA
+    return REAL_DATA if set(datasets.values()) == {"real"} else SIMULATED_DATA
+
+
 def _check_names(path: str | Path, claim: Claim, documented: Mapping[str, str] | None) -> None:
     """Refuse a claim whose expressions do not parse, name an undocumented value, or show seconds."""
     place = f"{path}: claim {claim.id}"
@@ -133,9 +140,7 @@ def _check_names(path: str | Path, claim: Claim, documented: Mapping[str, str] |
             raise DataError(f"{place}: `values` of {claim.experiment} does not describe {name!r}")
     for text in claim.show:
         if any(name.startswith("timings.") for name in _expression.names(_expression.parse(text))):
-            raise DataError(
-                f"{place}: `show` has {text!r}, but seconds change from run to run: show no timings"
-            )
+            raise DataError(f"{place}: `show` has {text!r}, but seconds change from run to run")
 
 
 def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] | None) -> ClaimResult:
@@ -166,13 +171,6 @@ def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] |
         badge=None if results is None else badge(datasets),
         datasets=datasets,
     )
-
-
-def badge(datasets: Mapping[str, str]) -> str:
-    """Return the badge of results on these data sets: one that is simulated makes the whole simulated."""
-    if not datasets:
-        return NO_DATA
-    return REAL_DATA if set(datasets.values()) == {"real"} else SIMULATED_DATA
 
 
 def _decide(claim: Claim, results: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -274,9 +272,12 @@ def _close(claim: Claim, ours: Any, published: Any, place: str) -> bool:
     if isinstance(published, Mapping):
         if not isinstance(ours, Mapping):
             raise ValueError(f"claim {claim.id}: {place} is not a mapping of {', '.join(published)}")
-        # All are looked up before any is judged, so that a missing value is never hidden by a wrong one.
-        pairs = [(_part(ours, name, place), item, f"{place}.{name}") for name, item in published.items()]
-        return all([_close(claim, *pair) for pair in pairs])
+        # Every part is judged, so that a missing value is never hidden by a wrong one.
+        parts = [
+            _close(claim, _part(ours, name, place), item, f"{place}.{name}")
+            for name, item in published.items()
+        ]
+        return all(parts)
     theirs, mine = np.asarray(published, dtype=float), np.asarray(ours, dtype=float)
     if mine.shape != theirs.shape:
         raise MissingValue(f"{place} has shape {mine.shape}, {theirs.shape} is published")
@@ -286,7 +287,7 @@ def _close(claim: Claim, ours: Any, published: Any, place: str) -> bool:
 
 def _part(mapping: Mapping[str, Any], name: str, place: str) -> Any:
     if name not in mapping:
-        raise MissingValue(f"{place} has no {name!r}")
+        raise MissingValue(f"there is no {name!r} in {place}")
     return mapping[name]
 
 
