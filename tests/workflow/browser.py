@@ -53,7 +53,7 @@ _INSPECT = r"""
   for (const image of images) image.loading = "eager";
   await Promise.all(images.map((image) => image.decode().catch(() => null)));
   const maths = [...document.querySelectorAll(".math")];
-  const label = (node) => node.textContent.trim().slice(0, 80);
+  const label = (node) => (node.dataset.mjxError || node.textContent).trim().slice(0, 80);
   const broken = maths.filter((node) => !node.querySelector("mjx-container svg, math"));
   const wrong = [...document.querySelectorAll("mjx-merror, [data-mjx-error], merror")];
   const skipped = "script, style, code, pre, textarea, .math, mjx-container";
@@ -202,7 +202,8 @@ def check_book(html_folder: str | Path) -> list[Problem]:
     with running_browser() as browser:
         for page in pages:
             name = page.relative_to(folder).as_posix()
-            browser.open(page.as_uri())
+            # A search does its work only when it is asked something.
+            browser.open(page.as_uri() + ("?q=risk" if name == "search.html" else ""))
             documents[page] = browser.evaluate(_INSPECT)
             problems |= {Problem(name, *found) for found in _event_problems(browser.take_events())}
             problems |= {Problem(name, *found) for found in _document_problems(documents[page])}

@@ -28,7 +28,8 @@ mathjax_path = "tex-svg-full.js"
 mathjax3_config = {
     "options": {"enableMenu": False},
     "svg": {"fontCache": "global"},
-    "tex": {"macros": {"R": r"\mathbb{R}", "E": r"\mathbb{E}"}},
+    # A formula with a mistake in it is to look like one: these two packages would show its source in its place.
+    "tex": {"packages": {"[-]": ["noerrors", "noundefined"]}},
 }
 
 html_theme = "furo"

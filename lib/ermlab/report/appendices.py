@@ -1,6 +1,6 @@
-"""The pages behind the book: Data, Errata, Provenance, and the workflow's own report."""
+"""The pages behind the book: Errata, Provenance, and the way to the workflow's own report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ermlab.report import markup
@@ -27,97 +27,6 @@ REPORT_PLACEHOLDER = f"""<!doctype html>
 </html>
 """
 
-_SOURCES = {
-    "raw": "already in data/raw",
-    "mirror": "mirror folder",
-    "package": "published Python package",
-    "address": "official address",
-    "simulator": "simulator",
-}
-
-
-def data_page(run: Run) -> str:
-    """Return the page of the data sets: what each is, and where this run had it from."""
-    lines = [
-        "# Data",
-        "",
-        "Each data set is taken from the first place that has it: the project's own folder, a mirror, a "
-        "published package, the official address, or the simulator. The hash below tells exactly which files "
-        "this run used.",
-        "",
-    ]
-    rows = [_data_row(name, run.datasets[name], run.receipts.get(name)) for name in run.datasets]
-    lines += [markup.table(["Data set", "This run", "Source", "Files", "Size"], rows, "data"), ""]
-    for name, dataset in run.datasets.items():
-        lines += _dataset_lines(name, dataset, run.receipts.get(name))
-    return "\n".join(lines)
-
-
-def _data_row(name: str, dataset: Mapping[str, Any], receipt: Mapping[str, Any] | None) -> list[str]:
-    label = f'<a href="#{markup.html_text(name)}">{markup.html_text(dataset["title"])}</a>'
-    if receipt is None:
-        return [label, "not asked for", "–", "–", "–"]
-    if receipt["status"] != "available":
-        return [label, "not to be had", "–", "–", "–"]
-    return [
-        label,
-        markup.data_badge(f"{receipt['kind']} data"),
-        markup.text(_SOURCES.get(receipt["source"], receipt["source"])),
-        f"{receipt['files']:,}",
-        markup.size(receipt["bytes"]),
-    ]
-
-
-def _dataset_lines(name: str, dataset: Mapping[str, Any], receipt: Mapping[str, Any] | None) -> list[str]:
-    facts = []
-    if receipt is None:
-        facts.append(("This run", "not asked for at this scale"))
-    elif receipt["status"] != "available":
-        facts.append(("This run", markup.text(receipt["reason"])))
-    else:
-        source = _SOURCES.get(receipt["source"], receipt["source"])
-        detail = f" ({markup.text(receipt['detail'])})" if receipt.get("detail") else ""
-        badge = markup.data_badge(f"{receipt['kind']} data")
-        facts.append(("This run", f"{badge} {markup.text(source)}{detail}"))
-        facts.append(("SHA-256 of the files", _hash(receipt["tree_sha256"])))
-        facts.append(("Size", f"{receipt['files']:,} files, {markup.size(receipt['bytes'])}"))
-    if dataset.get("counts"):
-        facts.append(("Counts", markup.text(_counts(dataset["counts"]))))
-    facts.append(("Licence", markup.text(dataset["licence"])))
-    facts.append(("Cite", _with_links(dataset["citation"])))
-    return [
-        f'<span class="anchor" id="{markup.html_text(name)}"></span>',
-        "",
-        f"## {markup.text(dataset['title'])}",
-        "",
-        markup.text(dataset["description"]),
-        "",
-        _facts(facts),
-    ]
-
-
-def _counts(counts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{markup.number(count)} {what.replace('_', ' ')}" for what, count in counts.items())
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
-    return markup.table(["Fact", "Value"], facts, "facts")
-
-
-def _hash(digest: str) -> str:
-    return f'<code class="hash">{markup.html_text(digest)}</code>'
-
-
-def _with_links(citation: str) -> str:
-    """Escape a citation, turning the addresses in it into links."""
-    words = [
-        f'<a href="{markup.html_text(word)}">{markup.html_text(word)}</a>'
-        if word.startswith(("https://", "http://"))
-        else markup.text(word)
-        for word in str(citation).split()
-    ]
-    return " ".join(words)
-
 
 def errata_page(run: Run) -> str:
     """Return the page of slips in the sources, each with the test that shows it."""
@@ -136,7 +45,7 @@ def errata_page(run: Run) -> str:
         ]
         if entry.test:
             facts.append(("Shown by", markup.code(entry.test)))
-        lines += [f"## {markup.text(entry.where)}", "", _facts(facts)]
+        lines += [f"## {markup.text(entry.where)}", "", markup.facts(facts)]
     return "\n".join(lines)
 
 
@@ -144,12 +53,17 @@ def provenance_page(run: Run) -> str:
     """Return the page that says what the run was made of."""
     provenance = run.provenance
     lines = ["# Provenance", "", "What this book was made of: enough to make it again.", "", "## Code", ""]
-    lines += [_facts(_code_facts(provenance)), "", "## Configuration", ""]
-    lines += [_facts(_config_facts(provenance)), "", "## Machine", ""]
-    lines += [_facts(_machine_facts(provenance)), "", "## Run time", "", *_time_lines(provenance)]
-    packages = [[markup.code(name), markup.text(version)] for name, version in provenance["packages"].items()]
-    lines += ["## Packages", "", markup.table(["Package", "Version"], packages, "packages")]
+    lines += [markup.facts(_code_facts(provenance)), "", "## Configuration", ""]
+    lines += [markup.facts(_config_facts(provenance)), "", "## Machine", ""]
+    lines += [markup.facts(_machine_facts(provenance)), "", "## Run time", "", *_time_lines(provenance)]
+    lines += ["## Packages", "", *_package_lines(provenance["packages"])]
     return "\n".join(lines)
+
+
+def _package_lines(packages: Mapping[str, str]) -> list[str]:
+    rows = [[markup.code(name), markup.text(version)] for name, version in packages.items()]
+    summary = f"<details><summary>All {len(rows)} installed packages</summary>"
+    return [summary, "", markup.table(["Package", "Version"], rows), "", "</details>", ""]
 
 
 def _code_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -159,7 +73,7 @@ def _code_facts(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("Commit", "not known: the project folder is not a git repository"), *facts]
     state = f"changed in {code['changed_files']} files since the commit" if code["dirty"] else "as committed"
     return [
-        ("Commit", f"{_hash(code['commit'])} {markup.text(code['subject'])}"),
+        ("Commit", f"{markup.digest(code['commit'])} {markup.text(code['subject'])}"),
         ("Date of the commit", markup.text(code["date"])),
         ("Working tree", state),
         *facts,

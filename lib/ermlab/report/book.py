@@ -6,11 +6,11 @@ from pathlib import Path
 from ermlab.report.appendices import (
     REPORT_PLACEHOLDER,
     WORKFLOW_REPORT,
-    data_page,
     errata_page,
     provenance_page,
     workflow_page,
 )
+from ermlab.report.data import data_page
 from ermlab.report.front import front_page
 from ermlab.report.run import Run
 from ermlab.report.sections import write_section
@@ -35,12 +35,15 @@ def write_sources(run: Run, folder: str | Path) -> None:
 
 
 def add_files(run: Run, html: str | Path) -> None:
-    """Put what the pages link to beside them: figures, tables, and a place for the workflow's report."""
+    """Put what the pages link to beside them: figures, tables, notebooks, a place for the workflow's report."""
     html = Path(html)
-    for exhibit in run.catalogue.exhibits:
-        for file in exhibit.outputs if run.is_built(exhibit) else ():
-            (html / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(run.reports / file, html / file)
+    told = [run.notebook(section) for section in run.catalogue.sections if run.is_told(section)]
+    built = [exhibit for exhibit in run.catalogue.exhibits if run.is_built(exhibit)]
+    shown = [run.reports / file for exhibit in built for file in exhibit.outputs]
+    for path in told + shown:
+        target = html / path.relative_to(run.reports)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
     (html / WORKFLOW_REPORT).write_text(REPORT_PLACEHOLDER, encoding="utf-8")
 
 

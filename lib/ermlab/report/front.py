@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 
-from ermlab.evaluation.claims import NO_DATA
+from ermlab.evaluation.claims import REAL_DATA, SIMULATED_DATA
 from ermlab.evaluation.exhibits import Exhibit, Section
 from ermlab.report import markup
 from ermlab.report.run import Run
@@ -91,11 +91,10 @@ def _claims_tile(run: Run) -> str:
 def _data_tile(run: Run) -> str:
     kinds = Counter(receipt["kind"] for receipt in run.receipts.values())
     key = [
-        (sign, badge, kinds[badge.split()[0]])
-        for badge, sign in markup.DATA_SIGNS.items()
-        if badge != NO_DATA
+        (markup.DATA_SIGNS[REAL_DATA], REAL_DATA, kinds["real"]),
+        (markup.DATA_SIGNS[SIMULATED_DATA], SIMULATED_DATA, kinds["simulated"]),
+        ("○", "not to be had", kinds[None]),
     ]
-    key.append(("○", "not to be had", kinds[None]))
     note = '<p class="note"><a href="data.html">Sources, hashes and licences</a></p>'
     figure = f"{len(run.receipts) - kinds[None]} <small>of {len(run.receipts)} at hand</small>"
     return _tile("Data sets", figure, _key(key) + note)

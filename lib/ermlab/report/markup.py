@@ -19,18 +19,27 @@ STATUS_SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", NOT_TESTED: "○"}
 #: The sign that tells a data badge without colour.
 DATA_SIGNS = {REAL_DATA: "●", SIMULATED_DATA: "◐", NO_DATA: "–"}
 
-_MATHS = re.compile(r"(?<![\\$])(\$[^$\n]+\$)(?!\$)")
+_KEPT = re.compile(r"(?<![\\$])(\$[^$]+\$|`[^`]+`)(?!\$)")
 # The dollar is left out: what is not mathematics by then is escaped apart.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~^@:<>&-])")
 
 
 def text(plain: object) -> str:
-    """Escape ``plain`` for the inside of a MyST paragraph or table cell; ``$...$`` stays mathematics."""
-    pieces = _MATHS.split(" ".join(str(plain).split()))
-    return "".join(
-        piece.replace("|", r"\vert ") if i % 2 else _MARKDOWN.sub(r"\\\1", piece).replace("$", r"\$")
-        for i, piece in enumerate(pieces)
-    )
+    """Escape ``plain`` for the inside of a MyST paragraph or table cell.
+
+    Mathematics between dollars and code between backticks stay what they are.
+    """
+    pieces = _KEPT.split(" ".join(str(plain).split()))
+    return "".join(_kept(piece) if i % 2 else _escaped(piece) for i, piece in enumerate(pieces))
+
+
+def _kept(piece: str) -> str:
+    """Return mathematics or code with no bar in it, which would end a table cell."""
+    return code(piece[1:-1]) if piece[0] == "`" else piece.replace("|", r"\vert ")
+
+
+def _escaped(piece: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", piece).replace("$", r"\$")
 
 
 def html_text(plain: object) -> str:
@@ -45,7 +54,7 @@ def link(label: str, target: str) -> str:
 
 def code(plain: object) -> str:
     """Return ``plain`` as inline code."""
-    return f"<code>{html_text(plain)}</code>"
+    return f"<code>{html_text(plain).replace('|', '&#124;')}</code>"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], css: str = "") -> str:
@@ -57,6 +66,21 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], css: str = "") -
     lines = [header, ["---"] * len(header), *rows]
     body = "\n".join("| " + " | ".join(cell or " " for cell in line) + " |" for line in lines)
     return f"{{.{css.replace(' ', ' .')}}}\n{body}\n" if css else f"{body}\n"
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a table of names and values that are already safe."""
+    return table(["Fact", "Value"], rows, "facts")
+
+
+def digest(value: str) -> str:
+    """Return a long hash as code that may break anywhere."""
+    return f'<code class="hash">{html_text(value)}</code>'
+
+
+def anchor(name: str) -> str:
+    """Return a place that a link can name exactly."""
+    return f'<span class="anchor" id="{html_text(name)}"></span>'
 
 
 def status_badge(status: str, count: int | None = None) -> str:
@@ -81,7 +105,7 @@ def data_badge(badge: str, datasets: Iterable[str] = ()) -> str:
 
 def note(plain: object) -> str:
     """Return a small remark on a line of its own."""
-    return f'<span class="note">{html_text(plain)}</span>'
+    return f'<span class="note">{text(plain)}</span>'
 
 
 def number(value: object) -> str:

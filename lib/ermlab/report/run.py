@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from ermlab.errors import DataError
+from ermlab.datasets.registry import Dataset, load_registry
 from ermlab.evaluation.claims import badge
 from ermlab.evaluation.exhibits import Catalogue, Erratum, Exhibit, Section, load_errata, load_exhibits
 from ermlab.evaluation.results import read_json
@@ -22,7 +20,7 @@ class Run:
     catalogue: Catalogue
     claims: Sequence[Mapping[str, Any]]
     errata: Sequence[Erratum]
-    datasets: Mapping[str, Mapping[str, Any]]
+    datasets: Mapping[str, Dataset]
     receipts: Mapping[str, Mapping[str, Any]]
     provenance: Mapping[str, Any]
     reports: Path
@@ -79,15 +77,8 @@ def read_run(
         catalogue=load_exhibits(exhibits),
         claims=read_json(claims)["claims"],
         errata=load_errata(errata),
-        datasets=_read_yaml(registry)["datasets"],
+        datasets=load_registry(registry),
         receipts={receipt["dataset"]: receipt for receipt in found},
         provenance=read_json(provenance),
         reports=Path(reports),
     )
-
-
-def _read_yaml(path: str | Path) -> Any:
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise DataError(f"{path} cannot be read ({error}): restore it from the repository") from error

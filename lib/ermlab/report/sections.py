@@ -1,6 +1,7 @@
 """One page a section: its executed notebook, then the published values beside ours."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,9 @@ from ermlab.evaluation.exhibits import Exhibit, Section
 from ermlab.report import markup
 from ermlab.report.claim_table import claims_table
 from ermlab.report.run import Run
+
+# MyST gives a numbered environment a random label, another one in each build and of no use to a writer.
+_NUMBERED = re.compile(r"\\(begin|end)\{(equation|align|alignat|flalign|gather|multline)\}")
 
 
 def page_name(section: Section) -> str:
@@ -34,11 +38,8 @@ def write_section(run: Run, section: Section, folder: Path) -> Path:
     notebook = _read_notebook(run.notebook(section))
     _put_title_first(notebook, section)
     _put_badges_below_title(notebook, run, section)
-    exhibits = run.exhibits_in(section)
-    anchored = _dress_cells(notebook, exhibits)
-    ending = _ending(run, section, [exhibit for exhibit in exhibits if exhibit.id not in anchored])
-    if ending:
-        notebook.cells.append(_markdown(ending, "published-and-ours"))
+    anchored = _dress_cells(notebook, run.exhibits_in(section))
+    notebook.cells.append(_markdown(_ending(run, section, anchored), "published-and-ours"))
     page = page.with_suffix(".ipynb")
     nbformat.write(notebook, page)
     return page
@@ -70,70 +71,82 @@ def _put_badges_below_title(notebook: NotebookNode, run: Run, section: Section) 
     notebook.cells[0].source = f'{title}\n\n<p class="badges">{" ".join(badges)}</p>\n\n{rest.lstrip()}'
 
 
-def _dress_cells(notebook: NotebookNode, exhibits: Iterable[Exhibit]) -> set[str]:
-    """Fold the code away, describe the pictures, and put each exhibit's anchor before the cell that makes it.
+def _dress_cells(notebook: NotebookNode, exhibits: Sequence[Exhibit]) -> set[str]:
+    """Fold the code, describe the pictures, and put an anchor before the cell that first shows an exhibit.
 
     Return the ids of the exhibits that now have an anchor.
     """
     anchored: set[str] = set()
     dressed = []
     for cell in notebook.cells:
-        if cell.cell_type == "code":
-            tags = cell.metadata.setdefault("tags", [])
-            tags.append("hide-input" if cell.outputs else "hide-cell")
+        if cell.cell_type == "markdown":
+            cell.source = _NUMBERED.sub(r"\\\1{\2*}", cell.source)
+        elif cell.cell_type == "code":
             made = [exhibit for exhibit in exhibits if f'"{exhibit.id}"' in cell.source]
-            if made and _shows_picture(cell):
-                titles = "; ".join(exhibit.title for exhibit in made)
-                cell.metadata["mystnb"] = {"image": {"alt": " ".join(titles.split())}}
-            new = [exhibit for exhibit in made if exhibit.id not in anchored]
+            _dress_code(cell, made)
+            new = [exhibit.id for exhibit in made if exhibit.id not in anchored]
             if new:
-                anchors = "".join(_anchor(exhibit) for exhibit in new)
-                dressed.append(_markdown(anchors, f"place-{len(dressed)}"))
-            anchored |= {exhibit.id for exhibit in new}
+                dressed.append(_markdown("".join(map(markup.anchor, new)), f"place-{len(dressed)}"))
+                anchored.update(new)
         dressed.append(cell)
     notebook.cells = dressed
     return anchored
+
+
+def _dress_code(cell: NotebookNode, made: Sequence[Exhibit]) -> None:
+    """Fold the code of a cell away; its picture is described by the titles of the exhibits it makes."""
+    cell.metadata.setdefault("tags", []).append("hide-input" if cell.outputs else "hide-cell")
+    if made and _shows_picture(cell):
+        titles = "; ".join(exhibit.title for exhibit in made)
+        cell.metadata["mystnb"] = {"image": {"alt": titles}}
 
 
 def _shows_picture(cell: NotebookNode) -> bool:
     return any(kind.startswith("image/") for output in cell.outputs for kind in output.get("data", {}))
 
 
-def _anchor(exhibit: Exhibit) -> str:
-    return f'<span class="anchor" id="{markup.html_text(exhibit.id)}"></span>'
-
-
 def _page_to_come(run: Run, section: Section) -> str:
-    return "\n".join(
-        [
-            f"# {markup.text(section.title)}",
-            "",
-            markup.text(section.summary),
-            "",
-            '<p class="coming"><strong>Still to come.</strong> This section is not part of this run: below '
-            "are its exhibits with the published values, and the claims that wait for them.</p>",
-            "",
-            _ending(run, section, run.exhibits_in(section)),
-        ]
-    )
-
-
-def _ending(run: Run, section: Section, unanchored: Iterable[Exhibit]) -> str:
-    """Return what follows the notebook: claims beside the published values, and the exhibits' files."""
-    parts = []
     exhibits = run.exhibits_in(section)
+    lines = [
+        f"# {markup.text(section.title)}",
+        "",
+        markup.text(section.summary),
+        "",
+        '<p class="coming"><strong>Still to come.</strong> This section is not part of this run: below '
+        "are its exhibits with the published values, and the claims that wait for them.</p>",
+        "",
+        *_exhibits_lines(run, exhibits, unanchored={exhibit.id for exhibit in exhibits}),
+        *_claims_lines(run, exhibits),
+    ]
+    return "\n".join(lines)
+
+
+def _ending(run: Run, section: Section, anchored: set[str]) -> str:
+    """Return what follows the notebook: claims beside the published values, then the files."""
+    exhibits = run.exhibits_in(section)
+    unanchored = {exhibit.id for exhibit in exhibits} - anchored
+    name = run.notebook(section).name
+    lines = [
+        *_claims_lines(run, exhibits),
+        *_exhibits_lines(run, exhibits, unanchored),
+        f'<p>This page is a notebook: <a href="../notebooks/{name}" download>{name}</a>.</p>',
+    ]
+    return "\n".join(lines)
+
+
+def _claims_lines(run: Run, exhibits: Sequence[Exhibit]) -> list[str]:
     claims = run.claims_of(*exhibits)
-    if claims:
-        parts += ["## Published and ours", "", claims_table(claims)]
-    if exhibits:
-        parts += ["## Exhibits", "", _exhibits_table(run, exhibits, {exhibit.id for exhibit in unanchored})]
-    return "\n".join(parts)
+    return ["## Published and ours", "", claims_table(claims)] if claims else []
+
+
+def _exhibits_lines(run: Run, exhibits: Sequence[Exhibit], unanchored: set[str]) -> list[str]:
+    return ["## Exhibits", "", _exhibits_table(run, exhibits, unanchored)] if exhibits else []
 
 
 def _exhibits_table(run: Run, exhibits: Iterable[Exhibit], unanchored: set[str]) -> str:
     rows = []
     for exhibit in exhibits:
-        anchor = _anchor(exhibit) if exhibit.id in unanchored else ""
+        anchor = markup.anchor(exhibit.id) if exhibit.id in unanchored else ""
         rows.append(
             [
                 f"{anchor}{markup.text(exhibit.id)}",

@@ -1,0 +1,154 @@
+"""The book opens from disk without a network, whole; and the check of that can fail."""
+
+import runpy
+import shutil
+
+import pytest
+from browser import check_book, find_chromium
+from small_run import ROOT, write_small_run
+
+build_book = runpy.run_path(str(ROOT / "workflow/scripts/build_book.py"))["main"]
+needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
+
+BROKEN = r"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Broken</title>
+<link rel="stylesheet" href="missing.css"></head>
+<body>
+<h1 id="top">Broken</h1>
+<img src="https://example.org/picture.png" alt="">
+<img src="missing.png" alt="">
+<a href="index.html">whole</a> <a href="#top">whole</a>
+<a href="nowhere.html">dead</a> <a href="#nowhere">dead</a> <a href="index.html#nowhere">dead</a>
+<p>A formula that nobody set: \(x^2\).</p>
+<p><span class="math">\[\frac{1}{2}\]</span></p>
+<script>console.error("said aloud"); throw new Error("thrown");</script>
+</body></html>
+"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A built book: read it, do not change it."""
+    folder = tmp_path_factory.mktemp("small_run")
+    html = folder / "reports/html"
+    build_book(str(html), str(folder / "reports/book"), ROOT / "workflow/book", **write_small_run(folder))
+    return html
+
+
+def page(book, name):
+    return (book / name).read_text(encoding="utf-8")
+
+
+@needs_chromium
+def test_every_page_is_whole_without_a_network(book):
+    assert check_book(book) == []
+
+
+@needs_chromium
+def test_the_check_finds_what_is_broken(book, tmp_path):
+    folder = shutil.copytree(book, tmp_path / "html")
+    (folder / "broken.html").write_text(BROKEN, encoding="utf-8")
+    section = folder / "sections/structured_losses.html"
+    section.write_text(page(book, "sections/structured_losses.html").replace(r"\mathcal{L}", r"\nosuch L", 1))
+    problems = check_book(folder)
+    assert {problem.page for problem in problems} == {"broken.html", "sections/structured_losses.html"}
+    found = {(problem.kind, part) for problem in problems for part in SIGNS if part in problem.detail}
+    assert found >= {
+        ("external request", "https://example.org/picture.png"),
+        ("missing image", "missing.png"),
+        ("missing file", "missing.css"),
+        ("console error", "said aloud"),
+        ("console error", "thrown"),
+        ("unrendered formula", r"\(x^2\)"),
+        ("unrendered formula", r"\frac{1}{2}"),
+        ("unrendered formula", "Undefined control sequence"),
+        ("dead link", "nowhere.html"),
+        ("dead link", "broken.html#nowhere"),
+        ("dead link", "index.html#nowhere"),
+    }
+    assert not [problem for problem in problems if "#top" in problem.detail]
+
+
+SIGNS = (
+    "https://example.org/picture.png",
+    "missing.png",
+    "missing.css",
+    "said aloud",
+    "thrown",
+    r"\(x^2\)",
+    r"\frac{1}{2}",
+    "Undefined control sequence",
+    "nowhere.html",
+    "broken.html#nowhere",
+    "index.html#nowhere",
+)
+
+
+@needs_chromium
+def test_a_folder_without_pages_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="build the book first"):
+        check_book(tmp_path)
+
+
+def test_the_same_run_gives_the_same_book(book, tmp_path):
+    again = tmp_path / "reports/html"
+    files = write_small_run(tmp_path)
+    build_book(str(again), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
+    files = {path.relative_to(book) for path in book.rglob("*") if path.is_file()}
+    assert files == {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
+    assert [name for name in sorted(files) if (book / name).read_bytes() != (again / name).read_bytes()] == []
+
+
+def test_a_fault_in_a_page_stops_the_build_and_leaves_no_book(tmp_path):
+    files = write_small_run(tmp_path)
+    notebook = tmp_path / "reports/notebooks/20_structured_losses.ipynb"
+    notebook.write_text(notebook.read_text().replace("## What we see", "{nosuchrole}`x`\\n\\n## What we see"))
+    html = tmp_path / "reports/html"
+    with pytest.raises(SystemExit, match="the book was not built"):
+        build_book(str(html), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
+    assert not html.exists()
+
+
+def test_pages_load_nothing_from_elsewhere(book):
+    for path in book.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for attribute in ('src="http', "src='http", '<link rel="stylesheet" href="http', "@import"):
+            assert attribute not in text, path
+
+
+def test_mathematics_is_one_script_beside_the_pages(book):
+    assert (book / "_static/tex-svg-full.js").stat().st_size > 1_000_000
+    assert "tex-svg-full.js" in page(book, "sections/structured_losses.html")
+
+
+def test_claims_stand_beside_the_published_values(book):
+    text = page(book, "sections/structured_losses.html")
+    assert "0.01235 ± 0.001" in text
+    assert "1, −2.5" in text
+    assert '<span class="badge not-reproduced">' in text
+    assert "uiuc_cars" in text
+    assert 'href="../figures/T-fig-2.1.svg"' in text
+    assert (book / "figures/T-fig-2.1.csv").is_file()
+    assert (book / "tables/T-tab-2.9.csv").is_file()
+
+
+def test_a_section_to_come_lists_what_was_published(book):
+    text = page(book, "sections/joint_kernel_support.html")
+    assert "Still to come" in text
+    assert "S-SVM .18 .16 .27; JKSE .36 .35 .43" in text
+    assert "section not built yet" in text
+    assert "V D* V’ and _B*_ too" in text
+
+
+def test_the_front_page_keeps_the_score(book):
+    text = page(book, "index.html")
+    assert "2 <small>of 3 built</small>" in text
+    assert "1 <small>of 3 reproduced</small>" in text
+    assert "1 <small>of 2 at hand</small>" in text
+    assert "3 min 08 s" in text
+    assert 'src="figures/T-fig-2.1.svg"' in text
+
+
+def test_the_workflow_report_is_never_a_dead_link(book):
+    assert 'href="workflow-report.html"' in page(book, "workflow.html")
+    assert "snakemake --report" in page(book, "workflow-report.html")
