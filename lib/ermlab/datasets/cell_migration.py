@@ -45,7 +45,7 @@ class CellMigration:
 
     truth: TrackedCells  #: discs at the true places: the shapes are in the detections' features
     sequences: dict[int, Sequence]  #: by step between frames
-    example_images: np.ndarray  #: (6, 200, 200) raw microscope images of a corner
+    example_images: np.ndarray  #: (6, 200, 200) raw microscope images of a detail
     example_labels: np.ndarray  #: (6, 200, 200) their segmentation
 
 
