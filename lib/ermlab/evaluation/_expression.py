@@ -140,9 +140,7 @@ def _look_up(mapping: Any, name: str, place: str) -> Any:
     if not isinstance(mapping, Mapping):
         raise ValueError(f"{place} is not a mapping: it has no {name!r}")
     if name not in mapping:
-        raise MissingValue(
-            f"{place} hold no value {name!r}" if place == "the results" else f"{place} has no {name!r}"
-        )
+        raise MissingValue(f"there is no {name!r} in {place}")
     return mapping[name]
 
 

@@ -5,8 +5,9 @@ an inequality (``check``), or a value with a tolerance around the published one.
 is `not reproduced`; one that cannot be decided is `not tested`, with the reason.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -175,14 +176,14 @@ def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] |
 
 def _decide(claim: Claim, results: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the status of a claim and the reason if it could not be tested."""
-    means = _over_seeds(_named_values(results), _mean)
+    values = _named_values(results)
     try:
         if claim.check is not None:
-            holds = _evaluate(claim, claim.check, means)
+            holds = _evaluate(claim, claim.check, values, _mean)
             if np.ndim(holds) or np.asarray(holds).dtype.kind != "b":
                 raise ValueError(f"claim {claim.id}: {claim.check!r} is not one truth value")
         else:
-            ours = _evaluate(claim, claim.value, means)
+            ours = _evaluate(claim, claim.value, values, _mean)
             holds = _close(claim, ours, claim.published, claim.value)
     except MissingValue as missing:
         return NOT_TESTED, f"{claim.experiment}: {missing.args[0]}"
@@ -195,11 +196,13 @@ def _shown(claim: Claim, results: Mapping[str, Any]) -> tuple[dict[str, Any], di
     ours, spread = {}, {}
     for text in claim.show:
         try:
-            ours[text] = _plain(_evaluate(claim, text, _over_seeds(values, _mean)))
-            spread[text] = _spread_of(claim, text, values)
+            ours[text] = _plain(_evaluate(claim, text, values, _mean))
         except MissingValue:
-            ours.pop(text, None)
-    return ours, {text: value for text, value in spread.items() if value is not None}
+            continue
+        over_seeds = _spread_of(claim, text, values)
+        if over_seeds is not None:
+            spread[text] = over_seeds
+    return ours, spread
 
 
 def _spread_of(claim: Claim, text: str, values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -210,7 +213,7 @@ def _spread_of(claim: Claim, text: str, values: Mapping[str, Any]) -> dict[str, 
     if len(seeds) > 1:
         raise ValueError(f"claim {claim.id}: {text!r} mixes results over {sorted(seeds)} seeds")
     n = seeds.pop()
-    repeats = [_plain(_evaluate(claim, text, _over_seeds(values, _pick(i)))) for i in range(n)]
+    repeats = [_plain(_evaluate(claim, text, values, itemgetter(i))) for i in range(n)]
     return {"sd": _deviation(repeats), "n": n}
 
 
@@ -218,9 +221,13 @@ def _named_values(results: Mapping[str, Any]) -> dict[str, Any]:
     return {**results["values"], "timings": results.get("timings", {})}
 
 
-def _evaluate(claim: Claim, text: str, values: Mapping[str, Any]) -> Any:
+def _evaluate(claim: Claim, text: str, values: Mapping[str, Any], take: Callable) -> Any:
+    """Evaluate an expression on the values it names, with ``take`` of each set of repeated measurements."""
+    tree = _expression.parse(text)
+    needed = {name.split(".")[0] for name in _expression.names(tree)}
     try:
-        return _expression.evaluate(_expression.parse(text), values)
+        taken = {name: _over_seeds(item, take) for name, item in values.items() if name in needed}
+        return _expression.evaluate(tree, taken)
     except ValueError as error:
         raise ValueError(f"claim {claim.id}: {error}") from error
 
@@ -229,7 +236,7 @@ def _is_over_seeds(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == {"per_seed"}
 
 
-def _over_seeds(value: Any, take) -> Any:
+def _over_seeds(value: Any, take: Callable) -> Any:
     """Replace each set of repeated measurements in ``value`` by what ``take`` makes of it."""
     if _is_over_seeds(value):
         return take(value["per_seed"])
@@ -244,10 +251,6 @@ def _mean(repeats: list[float]) -> float:
     if not repeats:
         raise MissingValue("a value over seeds has no measurement")
     return float(np.mean(repeats))
-
-
-def _pick(seed: int):
-    return lambda repeats: repeats[seed] if seed < len(repeats) else repeats[-1]
 
 
 def _count_seeds(value: Any) -> set[int]:

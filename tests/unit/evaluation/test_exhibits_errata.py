@@ -103,7 +103,13 @@ def test_suppression_bound_fails_for_decreasing_g():
 
 def test_greedy_suppression_has_no_constant_guarantee():
     gamma = 0.25
-    boxes = {"whole": (0, 0, 2, 2), "a": (0, 0, 1, 1), "b": (1, 0, 2, 1), "c": (0, 1, 1, 2), "d": (1, 1, 2, 2)}
+    boxes = {
+        "whole": (0, 0, 2, 2),
+        "a": (0, 0, 1, 1),
+        "b": (1, 0, 2, 1),
+        "c": (0, 1, 1, 2),
+        "d": (1, 1, 2, 2),
+    }
     scores = {"whole": 1.01, "a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
 
     def area(box):
@@ -227,7 +233,8 @@ def test_difference_of_maxima_exceeds_the_printed_range():
 
 
 def test_weights_of_planes_sum_to_one():
-    # One domain and one plane, 0 * w - 1: the primal is lambda/2 w^2 - 1, the dual -1 * alpha.
-    primal = min(0.5 * w**2 - 1 for w in np.linspace(-1, 1, 201))
-    assert max(-1 * alpha for alpha in np.linspace(0, 1, 11)) == 0
-    assert -1 * 1.0 == primal
+    # One domain and the single plane 0 * w - 1: the primal is lambda/2 w^2 - 1, the dual objective -alpha.
+    primal = min(w**2 / 2 - 1 for w in np.linspace(-1, 1, 201))
+    dual_at_most_one = max(-alpha for alpha in np.linspace(0, 1, 11))
+    dual_exactly_one = -1
+    assert primal == dual_exactly_one < dual_at_most_one
