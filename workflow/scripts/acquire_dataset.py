@@ -8,7 +8,7 @@ from ermlab.workflow.logs import output_to
 
 
 def main(dataset: str, receipt: str, policy: str, mirror: str | None, seed: int, size: str) -> None:
-    """Acquire ``dataset`` as ``policy`` says, and write where it came from, or why it did not, to ``receipt``."""
+    """Acquire ``dataset`` as ``policy`` says, and write to ``receipt`` where it came from."""
     result = acquire(dataset, policy=policy, mirror=mirror, seed=seed, size=size)
     Path(receipt).parent.mkdir(parents=True, exist_ok=True)
     write_json(receipt, result.as_dict())

@@ -121,9 +121,9 @@ def _damage_reported(archive: Path) -> Iterator[None]:
         # gzip and bz2 report damage as an OSError without a number; one with a number is the system's.
         if isinstance(error, OSError) and error.errno is not None:
             raise
+        what = str(error).partition("\n")[0].rstrip(":") or type(error).__name__
         raise DataError(
-            f"{archive} is damaged ({error or type(error).__name__}): "
-            "delete it and get it again from where it came from"
+            f"{archive} is damaged ({what}): delete it and get it again from where it came from"
         ) from error
 
 

@@ -14,8 +14,6 @@ from tqdm import tqdm
 
 from ermlab.errors import DataError
 
-_CHUNK = 1 << 16
-
 
 class DownloadError(DataError):
     """A file could not be downloaded; the message says why and what to do."""
@@ -88,20 +86,19 @@ class _Interrupted(Exception):
 
 def _persist(attempt: Callable[[], None], url: str, part: Path, patience: Patience) -> None:
     """Call ``attempt`` until it succeeds or has often enough brought nothing new."""
-    most, idle, wait = _size(part), 0, patience.backoff
+    most, idle = _size(part), 0
     while True:
         try:
             return attempt()
         except _Interrupted as error:
             idle = 0 if _size(part) > most else idle + 1
+            most = max(most, _size(part))
             if idle >= patience.attempts:
                 kept = (
                     f"; {_size(part)} bytes are kept, running again goes on from there" if _size(part) else ""
                 )
                 raise DownloadError(f"{_shown(url)}: {error} (tried {idle} times){kept}") from error.__cause__
-            wait = patience.backoff if idle == 0 else wait * 2
-            most = max(most, _size(part))
-        time.sleep(wait)
+        time.sleep(patience.backoff * 2 ** max(idle - 1, 0))
 
 
 def _fetch_rest(url: str, part: Path, client: _StreamClient, errors: tuple[type[Exception], ...]) -> None:
@@ -112,9 +109,11 @@ def _fetch_rest(url: str, part: Path, client: _StreamClient, errors: tuple[type[
     try:
         with client.stream("GET", url, headers=headers) as response:
             status = response.status_code
+            if status == 416 and response.headers.get("Content-Range") == f"bytes */{have}":
+                return  # complete, but not moved into place before an interruption
             if status == 416:
                 part.unlink(missing_ok=True)
-                raise _Interrupted("the server has no more bytes than are here; starting over")
+                raise _Interrupted("what is here is longer than the file; starting over")
             if status == 429 or status >= 500:
                 raise _Interrupted(f"the server is not ready (HTTP {status})")
             if status not in (200, 206):
@@ -127,7 +126,7 @@ def _fetch_rest(url: str, part: Path, client: _StreamClient, errors: tuple[type[
                     f"{_shown(url)}: the server skipped bytes {have} to {start}; delete {part}"
                 )
             total = _total_length(response.headers, start)
-            _append(response.iter_raw(_CHUNK), part, start, total)
+            _append(response.iter_raw(), part, start, total)
     except errors as error:
         raise _Interrupted(_describe(error)) from error
 
