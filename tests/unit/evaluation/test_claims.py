@@ -13,7 +13,7 @@ from ermlab.errors import DataError
 from ermlab.evaluation.claims import Claim, badge, check_claims, claims_document, load_claims
 from ermlab.evaluation.exhibits import Catalogue, Exhibit, Part, Section, load_exhibits
 from ermlab.evaluation.results import over_seeds, read_json, write_results
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[3]
@@ -168,6 +168,7 @@ def test_an_inequality_decides():
     assert outcome(row, {"ours": 1, "theirs": 3}).ours == {"theirs - ours": 2}
 
 
+@settings(deadline=None)
 @given(
     published=st.floats(-100, 100),
     distance=st.floats(-3, 3).filter(lambda d: abs(abs(d) - 1) > 1e-6),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from ermlab.evaluation._expression import MissingValue, evaluate, names, parse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 VALUES = {"a": 1.5, "b": -2.0, "c": 0.25, "d": 3}
@@ -50,6 +50,7 @@ def python(text):
     return eval(text, {"__builtins__": {}, "abs": abs, "min": min, "max": max}, dict(VALUES))
 
 
+@settings(deadline=None)
 @given(text=(arithmetic() | logic()).filter(lambda text: len(text) <= 600))
 def test_agrees_with_python(text):
     expected, outcome = python(text), run(text)
@@ -66,6 +67,7 @@ LISTS = st.integers(1, 6).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(lists=LISTS)
 def test_lists_count_element_by_element(lists):
     x, y = map(np.array, lists)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ermlab.errors import DataError
 from ermlab.evaluation.results import over_seeds, read_json, read_results, write_json, write_results
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DOCUMENTS = st.recursive(
@@ -65,6 +65,7 @@ def test_no_data_and_no_timings(tmp_path):
     assert not (tmp_path / "bounds/timings.json").exists()
 
 
+@settings(deadline=None)
 @given(document=DOCUMENTS)
 def test_json_round_trip(tmp_path_factory, document):
     path = tmp_path_factory.getbasetemp() / "document.json"
