@@ -114,9 +114,11 @@ class SlurmCluster:
                 daemon.kill()
                 daemon.wait()
         # Steps of jobs outlive slurmd by design; all carry this folder in their environment.
-        for process in self._processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        while left := list(self.processes()):
+            for process in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.05)
 
     def log(self, daemon: str) -> str:
         """Return what a daemon has logged so far."""
@@ -127,6 +129,14 @@ class SlurmCluster:
         """Return the ids of the jobs that the controller saw end with exit status 0."""
         pattern = r"_job_complete: JobId=(\d+) WEXITSTATUS 0"
         return {int(job) for job in re.findall(pattern, self.log("slurmctld"))}
+
+    def processes(self) -> Iterator[int]:
+        """Yield the processes, other than this one, that were started with the cluster's environment."""
+        mark = os.fsencode(self.folder)
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes():
+                    yield int(entry.name)
 
     def _write_files(self) -> None:
         self.folder.chmod(0o755)
@@ -184,14 +194,6 @@ class SlurmCluster:
         files = [self.folder / f"{name}.{ending}" for name in DAEMONS for ending in ("out", "log")]
         said = {file.name: file.read_text(errors="replace") for file in files if file.exists()}
         return "\n".join(f"{name}: {text}" for name, text in said.items())
-
-    def _processes(self) -> Iterator[int]:
-        """Yield the processes, other than this one, that were started with the cluster's environment."""
-        mark = os.fsencode(self.folder)
-        for entry in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if int(entry.name) != os.getpid() and mark in (entry / "environ").read_bytes():
-                    yield int(entry.name)
 
 
 def free_ports(count: int) -> list[int]:

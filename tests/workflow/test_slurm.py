@@ -73,6 +73,25 @@ def run_on_slurm(folder: Path, environment: dict[str, str], *arguments: str) -> 
     return {int(job) for job in re.findall(r"submitted with SLURM jobid (\d+)", log.read_text())}
 
 
+def test_reason_where_no_cluster_can_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    for name in ("munged", "slurmctld", "slurmd", "sbatch", "setpriv"):
+        monkeypatch.setattr(f"{why_not.__module__}.SYSTEM_PATH", str(tmp_path))
+        assert name in why_not()
+        (tmp_path / name).touch(mode=0o755)
+    assert why_not() == "SLURM's daemons must be started by root"
+
+
+def test_nothing_of_a_stopped_cluster_is_left(slurm: SlurmCluster) -> None:
+    with slurm_cluster() as second:
+        command = ["sbatch", "--parsable", "--output=/dev/null", "--wrap=srun sleep 600"]
+        subprocess.run(command, env=second.environment, check=True, capture_output=True)
+        assert set(second.processes()).isdisjoint(slurm.processes())
+    assert not list(second.processes())
+    assert not second.folder.exists()
+    assert len(list(slurm.processes())) >= 3
+
+
 def test_jobs_run_on_the_node_with_the_environment_of_the_caller(slurm: SlurmCluster, tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
     (tmp_path / "record.py").write_text(RECORD)
