@@ -1,0 +1,32 @@
+"""One solver for many risks: ``min_w regularizer(w) + risk(w)``, and its two relatives.
+
+- `minimize`: cutting planes for any convex risk, with L1 or L2, and a certificate;
+- `cccp`: differences of convex functions, by a chain of such problems;
+- `fista`: smooth risks with a proximable penalty.
+"""
+
+from ermlab.optimize.bundle import Evaluation, History, Result, Risk, minimize
+from ermlab.optimize.cccp import CCCPHistory, CCCPResult, cccp
+from ermlab.optimize.planes import Planes
+from ermlab.optimize.proximal import FISTAHistory, FISTAResult, fista
+from ermlab.optimize.qp import SimplexQPResult, solve_simplex_qp
+from ermlab.optimize.regularizers import L1, L2
+
+__all__ = [
+    "L1",
+    "L2",
+    "CCCPHistory",
+    "CCCPResult",
+    "Evaluation",
+    "FISTAHistory",
+    "FISTAResult",
+    "History",
+    "Planes",
+    "Result",
+    "Risk",
+    "SimplexQPResult",
+    "cccp",
+    "fista",
+    "minimize",
+    "solve_simplex_qp",
+]

@@ -1,0 +1,20 @@
+"""One BLAS thread for what must not depend on the number of threads."""
+
+from contextlib import AbstractContextManager
+from functools import cache
+
+import numpy as np  # noqa: F401  (loads the BLAS library that the controller is to find)
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """Return a context in which BLAS runs on one thread.
+
+    A threaded BLAS adds in an order that depends on the number of threads, so its last bits do, too.
+    """
+    return _controller().limit(limits=1, user_api="blas")

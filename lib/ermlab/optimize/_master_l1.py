@@ -1,0 +1,109 @@
+"""The master problem with L1 regularisation: a linear programme, solved by HiGHS from its last basis."""
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.optimize.planes import Planes
+
+
+class L1Master:
+    """Minimise ``lam |w|_1 + <v, w> + max_i (<a_i, w> + b_i)``.
+
+    The columns of the programme are the positive and the negative part of ``w`` and the height ``xi``; each
+    plane is a row, ``xi - <a, w> >= b``.
+    """
+
+    default_level = 0.7
+
+    def __init__(self, lam: float, linear: NDArray[np.float64], planes: Planes):
+        self._lam, self._v, self._planes = lam, linear, planes
+        self._highs = highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        highs.setOptionValue("threads", 1)
+        highs.setOptionValue("solver", "simplex")
+        d = linear.size
+        costs = np.concatenate([lam + linear, lam - linear, [1.0]])
+        lower = np.append(np.zeros(2 * d), -highspy.kHighsInf)
+        upper = np.full(2 * d + 1, highspy.kHighsInf)
+        nothing = np.empty(0, dtype=np.int32)
+        highs.addCols(2 * d + 1, costs, lower, upper, 0, nothing, nothing, np.empty(0))
+        self._dual, self._slopes = np.zeros(0), np.zeros(0)
+        self._w = np.zeros(d)
+        for row in range(len(planes)):
+            self._add_row(row)
+
+    def plane_added(self) -> None:
+        """Take notice of the newest plane."""
+        self._add_row(len(self._planes) - 1)
+
+    def keep(self, chosen: NDArray[np.bool_]) -> None:
+        """Delete the rows of the planes that are not ``chosen``."""
+        idle = np.flatnonzero(~chosen).astype(np.int32)
+        self._highs.deleteRows(idle.size, idle)
+        self._dual, self._slopes = self._dual[chosen], self._slopes[chosen]
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """The planes that hold the last solution, and the flattest, which the certified bound needs."""
+        return (self._dual > 0) | (self._slopes == self._slopes.min())
+
+    def solve(self, tol: float) -> tuple[float, NDArray[np.float64]]:
+        """Return a lower bound of the model's minimum, exact whatever ``tol``, and the minimiser."""
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+            raise ValueError(
+                "the L1 master problem is unbounded: give a lower bound of the risk (risk_lower_bound) or, "
+                "with a linear term steeper than lam, planes that outweigh it"
+            )
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise RuntimeError(f"HiGHS could not solve the L1 master problem: {status}")
+        solution = self._highs.getSolution()
+        columns = np.asarray(solution.col_value)
+        d = self._v.size
+        self._w = columns[:d] - columns[d : 2 * d]
+        self._dual = np.maximum(np.asarray(solution.row_dual), 0.0)
+        return self._certified_bound(), self._w
+
+    def level_point(
+        self, centre: NDArray[np.float64], target: float, gap: float, tol: float
+    ) -> NDArray[np.float64]:
+        """Return the first point from ``centre`` towards the minimiser where the model is ``target``."""
+        at_centre, at_minimum = self._planes.products(centre), self._planes.products(self._w)
+        outside, inside = 0.0, 1.0
+        while inside - outside > 1e-3:
+            share = 0.5 * (outside + inside)
+            w = centre + share * (self._w - centre)
+            height = np.max(at_centre + share * (at_minimum - at_centre) + self._planes.b)
+            value = self._lam * np.sum(np.abs(w)) + np.sum(self._v * w) + height
+            outside, inside = (share, inside) if value > target else (outside, share)
+        return centre + inside * (self._w - centre)
+
+    def _add_row(self, row: int) -> None:
+        d = self._v.size
+        a, b = self._planes.A[row], self._planes.b[row]
+        support = np.flatnonzero(a).astype(np.int32)
+        indices = np.concatenate([support, support + d, [2 * d]]).astype(np.int32)
+        values = np.concatenate([-a[support], a[support], [1.0]])
+        self._highs.addRow(b, highspy.kHighsInf, indices.size, indices, values)
+        self._dual = np.append(self._dual, 0.0)
+        self._slopes = np.append(self._slopes, np.abs(a + self._v).max())
+
+    def _certified_bound(self) -> float:
+        """Return ``b' alpha`` for a feasible ``alpha`` of the dual: no solver's tolerance can spoil it.
+
+        The dual asks for ``|A' alpha + v|_inf <= lam`` on the simplex. What the solver returns meets this up
+        to its tolerance, and is mixed with the flattest plane just so much that it does.
+        """
+        planes, lam = self._planes, self._lam
+        alpha = self._dual / self._dual.sum()
+        steepness = np.abs(planes.combine(alpha) + self._v).max()
+        value = float(np.sum(planes.b * alpha))
+        if steepness <= lam:
+            return value
+        flattest = np.argmin(self._slopes)
+        if self._slopes[flattest] >= lam:
+            return -np.inf
+        share = (lam - self._slopes[flattest]) / (steepness - self._slopes[flattest])
+        return share * value + (1.0 - share) * float(planes.b[flattest])

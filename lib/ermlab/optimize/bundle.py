@@ -1,0 +1,309 @@
+"""Regularised risk minimisation by cutting planes: ``min_w regularizer(w) + <v, w> + risk(w)``.
+
+Each call of the risk gives a plane below it. The planes make a model of the risk; the model with the
+regulariser is minimised exactly (the *master problem*), which bounds the objective from below and proposes
+where to call next.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.optimize._master_l1 import L1Master
+from ermlab.optimize._master_l2 import L2Master
+from ermlab.optimize.planes import Planes
+from ermlab.optimize.regularizers import L1, L2
+
+Risk = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
+METHODS = ("level", "cutting-plane")
+# The master problem is solved to this share of the gap asked for.
+MASTER_PRECISION = 1e-2
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The risk at a point, and a subgradient of it."""
+
+    w: NDArray[np.float64]
+    risk: float
+    subgradient: NDArray[np.float64]
+
+
+@dataclass
+class History:
+    """One entry for each solution of the master problem; ``value`` is that of the best point so far."""
+
+    value: list[float] = field(default_factory=list)
+    lower_bound: list[float] = field(default_factory=list)
+    gap: list[float] = field(default_factory=list)
+    planes: list[int] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `minimize` found: the optimum lies in ``[lower_bound, value]``."""
+
+    w: NDArray[np.float64]
+    value: float
+    lower_bound: float
+    converged: bool
+    calls: int
+    planes: Planes
+    best: Evaluation
+    history: History
+
+    @property
+    def gap(self) -> float:
+        """``value - lower_bound``."""
+        return self.value - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the absolute value, 0 when there is no gap."""
+        return _relative(self.gap, self.value)
+
+
+def minimize(
+    risk: Risk,
+    regularizer: L1 | L2,
+    *,
+    tol: float = 1e-3,
+    max_calls: int = 1000,
+    w0: ArrayLike | None = None,
+    planes: Planes | None = None,
+    linear: ArrayLike | None = None,
+    constant: float = 0.0,
+    risk_lower_bound: float | None = 0.0,
+    method: str = "level",
+    level: float | None = None,
+    max_idle: int | None = 50,
+    start: Evaluation | None = None,
+) -> Result:
+    """Minimise ``regularizer(w) + <linear, w> + constant + risk(w)`` for a convex ``risk``.
+
+    Parameters
+    ----------
+    risk
+        Any callable with ``risk(w) -> (value, subgradient)``. Its attribute ``dimension``, if it has one,
+        gives the length of ``w`` where nothing else does.
+    regularizer
+        `L2` (master problem: a QP on the simplex) or `L1` (a linear programme).
+    tol
+        Relative gap to reach: ``value - lower_bound <= tol |value|``.
+    max_calls
+        Limit on the calls of ``risk``; ``converged`` is false when it was met.
+    w0
+        Where to call first. By default 0, or the minimiser of the model when ``planes`` are given.
+    planes
+        Planes below the same risk from an earlier run; they are copied, not changed.
+    linear, constant
+        A linear term ``<v, w>`` and a constant in the objective (cheap data, eq. 1.6).
+    risk_lower_bound
+        A number that the risk nowhere falls below: 0 for the non-negative risks of this library. It makes a
+        constant plane, without which L1 master problems are unbounded; the lower bound of the objective rests
+        on it. ``None`` when nothing is known. A call that returns less raises a ValueError.
+    method
+        ``"level"`` calls the risk near the best point so far, where the model lies ``level`` of the way up
+        from the lower bound to the best value (L2: the projection onto that level set; L1: towards the
+        minimiser of the model). ``"cutting-plane"`` is the textbook method, which calls it at the minimiser
+        of the model. Lower bound and gap mean the same in both.
+    level
+        Share of the gap, by default 0.4 for L2 and 0.7 for L1.
+    max_idle
+        Remove a plane that held none of the last ``max_idle`` solutions; ``None`` keeps all.
+    start
+        An evaluation of ``risk`` that is known already; used in place of ``w0``, without a call.
+    """
+    _check_options(tol, max_calls, method, level, max_idle)
+    planes, v, w = _resolve_start(risk, w0, planes, linear, start)
+    if risk_lower_bound is not None:
+        _add_constant_plane(planes, float(risk_lower_bound))
+    search = _Search(regularizer, v, constant, planes, tol)
+    if start is None:
+        w = search.minimise_model() if w is None else w
+        search.add(evaluate(risk, w, risk_lower_bound), calls=1)
+    else:
+        search.add(start, calls=0)
+    while not search.converged and search.calls < max_calls:
+        w = search.level_point(level) if method == "level" else search.minimiser
+        if max_idle is not None:
+            search.drop_idle(max_idle)
+        search.add(evaluate(risk, w, risk_lower_bound), calls=1)
+    return search.result()
+
+
+class _Search:
+    """The state of one minimisation: planes, master problem, best point, bounds. Values lack the constant."""
+
+    def __init__(self, regularizer: L1 | L2, v: NDArray, constant: float, planes: Planes, tol: float):
+        masters = {L1: L1Master, L2: L2Master}
+        if type(regularizer) not in masters:
+            raise ValueError(f"regularizer is {regularizer!r}: expected an L1 or an L2")
+        self._regularizer, self._v, self._constant, self._tol = regularizer, v, float(constant), tol
+        self._planes = planes
+        self._master = masters[type(regularizer)](regularizer.lam, v, planes)
+        self._idle = np.zeros(len(planes), dtype=np.int64)
+        self._best: Evaluation | None = None
+        self._value, self._lower = np.inf, -np.inf
+        self._history, self._began = History(), time.perf_counter()
+        self.calls = 0
+        self.minimiser = v
+
+    @property
+    def _gap(self) -> float:
+        return max(self._value - self._lower, 0.0)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap is reached."""
+        return self._gap <= self._tol * abs(self._value + self._constant)
+
+    def minimise_model(self) -> NDArray[np.float64]:
+        """Solve the master problem; return its minimiser."""
+        precision = 0.0 if self._best is None else abs(self._value + self._constant)
+        bound, self.minimiser = self._master.solve(MASTER_PRECISION * self._tol * precision)
+        self._lower = max(self._lower, bound)
+        return self.minimiser
+
+    def add(self, new: Evaluation, calls: int) -> None:
+        """Take in an evaluation that cost ``calls`` calls of the risk, and solve the master problem."""
+        self.calls += calls
+        value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
+        if value < self._value:
+            self._best, self._value = new, value
+        if self._planes.add(new.subgradient, new.risk - float(np.sum(new.subgradient * new.w))):
+            self._master.plane_added()
+            self._idle = np.append(self._idle, 0)
+        self.minimise_model()
+        self._record()
+
+    def level_point(self, level: float | None) -> NDArray[np.float64]:
+        """Return the next point of the level method."""
+        if not math.isfinite(self._lower):
+            return self.minimiser
+        level = self._master.default_level if level is None else level
+        target = self._lower + level * self._gap
+        return self._master.level_point(self._best.w, target, self._gap, MASTER_PRECISION * self._gap)
+
+    def drop_idle(self, max_idle: int) -> None:
+        """Count for each plane the solutions it did not hold, and remove what is idle for too long."""
+        self._idle = np.where(self._master.support, 0, self._idle + 1)
+        chosen = self._idle <= max_idle
+        if not chosen.all():
+            self._planes.keep(chosen)
+            self._master.keep(chosen)
+            self._idle = self._idle[chosen]
+
+    def result(self) -> Result:
+        """Return where the search stands."""
+        return Result(
+            w=self._best.w,
+            value=self._value + self._constant,
+            lower_bound=self._value - self._gap + self._constant,
+            converged=self.converged,
+            calls=self.calls,
+            planes=self._planes,
+            best=self._best,
+            history=self._history,
+        )
+
+    def _record(self) -> None:
+        history = self._history
+        history.value.append(self._value + self._constant)
+        history.lower_bound.append(self._lower + self._constant)
+        history.gap.append(self._gap)
+        history.planes.append(len(self._planes))
+        history.calls.append(self.calls)
+        history.seconds.append(time.perf_counter() - self._began)
+
+
+def _relative(gap: float, value: float) -> float:
+    if gap == 0:
+        return 0.0
+    return gap / abs(value) if value != 0 else math.inf
+
+
+def _check_options(
+    tol: float, max_calls: int, method: str, level: float | None, max_idle: int | None
+) -> None:
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}: expected a number of at least 0")
+    if max_calls < 1:
+        raise ValueError(f"max_calls is {max_calls}: expected at least 1")
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}: expected one of {METHODS}")
+    if level is not None and not 0 < level < 1:
+        raise ValueError(f"level is {level}: expected a number between 0 and 1")
+    if max_idle is not None and max_idle < 1:
+        raise ValueError(f"max_idle is {max_idle}: expected at least 1, or None")
+
+
+def _resolve_start(
+    risk: Risk,
+    w0: ArrayLike | None,
+    planes: Planes | None,
+    linear: ArrayLike | None,
+    start: Evaluation | None,
+) -> tuple[Planes, NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return planes to work on, the linear term, and where to begin (None: at the model's minimiser)."""
+    given = {
+        "w0": None if w0 is None else np.size(w0),
+        "start": None if start is None else np.size(start.w),
+        "planes": None if planes is None else planes.dimension,
+        "linear": None if linear is None else np.size(linear),
+        "risk.dimension": getattr(risk, "dimension", None),
+    }
+    dimension = agreed_dimension(given)
+    v = np.zeros(dimension) if linear is None else finite_vector("linear", linear, dimension)
+    if w0 is not None:
+        w = finite_vector("w0", w0, dimension)
+    else:
+        w = np.zeros(dimension) if planes is None or len(planes) == 0 else None
+    return Planes(dimension) if planes is None else planes.copy(), v, w
+
+
+def agreed_dimension(given: dict[str, int | None]) -> int:
+    """Return the dimension on which all that have one agree."""
+    given = {name: size for name, size in given.items() if size is not None}
+    if not given:
+        raise ValueError("the dimension is unknown: give w0, or a risk with the attribute `dimension`")
+    if len(set(given.values())) > 1:
+        raise ValueError(f"the dimensions differ: {given}")
+    return next(iter(given.values()))
+
+
+def finite_vector(name: str, vector: ArrayLike, dimension: int) -> NDArray[np.float64]:
+    """Return a fresh vector of floats, or raise a ValueError that names it."""
+    vector = np.array(vector, dtype=np.float64)
+    if vector.shape != (dimension,) or not np.isfinite(vector).all():
+        raise ValueError(f"{name} has shape {vector.shape}: expected ({dimension},) and finite numbers")
+    return vector
+
+
+def _add_constant_plane(planes: Planes, height: float) -> None:
+    """Add the plane ``0 w + height`` unless recycled planes hold it or a higher one."""
+    flat = ~planes.A.any(axis=1)
+    if not (planes.b[flat] >= height).any():
+        planes.add(np.zeros(planes.dimension), height)
+
+
+def evaluate(risk: Risk, w: NDArray[np.float64], lower_bound: float | None) -> Evaluation:
+    """Call the risk and check its answer."""
+    value, subgradient = risk(w)
+    value, subgradient = float(value), np.asarray(subgradient, dtype=np.float64)
+    if subgradient.shape != w.shape:
+        raise ValueError(f"the risk returned a subgradient of shape {subgradient.shape}: expected {w.shape}")
+    if not (math.isfinite(value) and np.isfinite(subgradient).all()):
+        raise ValueError(f"the risk at w returned {value} and a subgradient: found NaN or infinity in them")
+    if lower_bound is not None and value < lower_bound:
+        raise ValueError(
+            f"the risk returned {value}, less than risk_lower_bound = {lower_bound}: "
+            "give a true lower bound, or None"
+        )
+    return Evaluation(w, value, subgradient)

@@ -1,0 +1,162 @@
+"""The concave-convex procedure: ``min_w regularizer(w) + P(w) - R(w)`` for convex ``P`` and ``R``.
+
+Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent, the convex rest is minimised by
+cutting planes, and so on. Only ``P`` is bounded by planes, and ``P`` never changes, so they can be recycled.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.optimize.bundle import Evaluation, Risk, agreed_dimension, evaluate, finite_vector, minimize
+from ermlab.optimize.planes import Planes
+from ermlab.optimize.regularizers import L1, L2
+
+
+@dataclass
+class CCCPHistory:
+    """One entry an outer iteration; ``points`` and ``objective`` begin with the start."""
+
+    points: list[NDArray[np.float64]] = field(default_factory=list)
+    objective: list[float] = field(default_factory=list)
+    eps: list[float] = field(default_factory=list)
+    bounds: list[int] = field(default_factory=list)
+    relative_gap: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CCCPResult:
+    """What `cccp` found; ``bounds`` counts the planes of ``P`` that were computed, one a call."""
+
+    w: NDArray[np.float64]
+    value: float
+    converged: bool
+    iterations: int
+    bounds: int
+    planes: Planes
+    history: CCCPHistory
+
+
+def cccp(
+    convex: Risk,
+    concave: Risk,
+    regularizer: L1 | L2,
+    *,
+    w0: ArrayLike | None = None,
+    recycle: bool = True,
+    adaptive: bool = True,
+    eps: float = 0.5,
+    eps_min: float = 1e-3,
+    rho: float = 0.5,
+    eta: float = 1e-3,
+    max_iter: int = 100,
+    max_calls: int = 1000,
+    nonnegative: bool = True,
+    convex_lower_bound: float | None = None,
+    method: str = "level",
+) -> CCCPResult:
+    """Descend on ``regularizer(w) + P(w) - R(w)`` (cheap data, Algorithm 1.1).
+
+    The objective never rises from one outer iteration to the next, whatever the precision: each begins at the
+    best point of the last.
+
+    Parameters
+    ----------
+    convex, concave
+        ``P`` and ``R``, both convex, each ``(w) -> (value, subgradient)``. A loss ``[p - r]_+`` for each
+        sample is no difference of convex functions as it stands; write it as ``max(p, r) - r``, that is, let
+        ``P`` be the sum of ``max(p, r)`` with the subgradient of the larger.
+    w0
+        Where to start, by default 0 if ``convex`` has the attribute ``dimension``.
+    recycle
+        Keep the planes of ``P`` from one outer iteration to the next.
+    adaptive
+        Tighten the inner precision, ``eps <- max(rho eps, eps_min)``; else use ``eps_min`` always.
+    eps, eps_min, rho
+        Precision of the inner minimisations: *relative* gaps, since objectives come in all magnitudes.
+    eta
+        Stop when an outer iteration at precision ``eps_min`` lowers the objective by at most ``eta`` of it.
+    max_iter, max_calls
+        Limits on outer iterations and on the calls of ``P`` in each.
+    nonnegative
+        Promise that ``P >= R`` everywhere. Then the tangent of ``R`` is a plane of ``P``, for free, and
+        the inner problems are bounded for L1, too.
+    convex_lower_bound
+        A number that ``P`` nowhere falls below, if one is known.
+    method
+        As in `ermlab.optimize.minimize`.
+    """
+    _check_schedule(eps, eps_min, rho, eta, max_iter)
+    current = _evaluate_start(convex, w0, convex_lower_bound)
+    R, r = concave(current.w)
+    value = regularizer(current.w) + current.risk - float(R)
+    history = CCCPHistory(points=[current.w], objective=[value])
+    planes, converged, began = Planes(current.w.size), False, time.perf_counter()
+    bounds = 1  # the plane at the start
+
+    for iteration in range(1, max_iter + 1):  # noqa: B007  (reported below)
+        eps = max(eps * rho, eps_min) if adaptive else eps_min
+        offset = float(R) - float(np.sum(r * current.w))
+        if not recycle:
+            planes = Planes(current.w.size)
+        if nonnegative:
+            planes.add(r, offset)
+        inner = minimize(
+            convex,
+            regularizer,
+            tol=eps,
+            max_calls=max_calls,
+            planes=planes,
+            linear=-np.asarray(r, dtype=np.float64),
+            constant=-offset,
+            risk_lower_bound=convex_lower_bound,
+            method=method,
+            start=current if recycle else None,
+            w0=None if recycle else current.w,
+        )
+        current, planes = inner.best, inner.planes
+        R, r = concave(current.w)
+        last, value = value, regularizer(current.w) + current.risk - float(R)
+        bounds += inner.calls
+        history.points.append(current.w)
+        history.objective.append(value)
+        history.eps.append(eps)
+        history.bounds.append(inner.calls)
+        history.relative_gap.append(inner.relative_gap)
+        history.seconds.append(time.perf_counter() - began)
+        if eps == eps_min and last - value <= eta * abs(last):
+            converged = inner.converged
+            break
+    return CCCPResult(
+        w=current.w,
+        value=value,
+        converged=converged,
+        iterations=iteration,
+        bounds=bounds,
+        planes=planes,
+        history=history,
+    )
+
+
+def _check_schedule(eps: float, eps_min: float, rho: float, eta: float, max_iter: int) -> None:
+    if not 0 < eps_min <= eps:
+        raise ValueError(f"eps_min is {eps_min} and eps {eps}: expected 0 < eps_min <= eps")
+    if not 0 < rho < 1:
+        raise ValueError(f"rho is {rho}: expected a number between 0 and 1")
+    if not eta >= 0:
+        raise ValueError(f"eta is {eta}: expected a number of at least 0")
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}: expected at least 1")
+
+
+def _evaluate_start(convex: Risk, w0: ArrayLike | None, lower_bound: float | None) -> Evaluation:
+    sizes = {
+        "w0": None if w0 is None else np.size(w0),
+        "convex.dimension": getattr(convex, "dimension", None),
+    }
+    dimension = agreed_dimension(sizes)
+    w = np.zeros(dimension) if w0 is None else finite_vector("w0", w0, dimension)
+    return evaluate(convex, w, lower_bound)

@@ -1,0 +1,97 @@
+"""Cutting planes: linear lower bounds ``<a, w> + b <= risk(w)`` with their Gram matrix."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.optimize._blas import one_blas_thread
+
+
+class Planes:
+    """A growing set of planes; the rows of ``A`` and the entries of ``b`` (cheap data, eq. 1.6).
+
+    The Gram matrix ``A A'`` grows with it, one matrix-vector product a plane. A set can be handed from one
+    `ermlab.optimize.minimize` to the next as long as the risk is the same function.
+    """
+
+    def __init__(self, dimension: int):
+        if dimension < 1:
+            raise ValueError(f"dimension is {dimension}: expected at least 1")
+        self._count = 0
+        self._A = np.empty((4, dimension))
+        self._b = np.empty(4)
+        self._gram = np.empty((4, 4))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def dimension(self) -> int:
+        """Length of each subgradient."""
+        return self._A.shape[1]
+
+    @property
+    def A(self) -> NDArray[np.float64]:
+        """Subgradients, one a row."""
+        return self._A[: self._count]
+
+    @property
+    def b(self) -> NDArray[np.float64]:
+        """Offsets."""
+        return self._b[: self._count]
+
+    @property
+    def gram(self) -> NDArray[np.float64]:
+        """``A A'``."""
+        return self._gram[: self._count, : self._count]
+
+    def add(self, a: ArrayLike, b: float) -> bool:
+        """Add the plane ``<a, w> + b``; return false if the very same is there already."""
+        a = np.asarray(a, dtype=np.float64)
+        if a.shape != (self.dimension,):
+            raise ValueError(f"plane of shape {a.shape}: expected ({self.dimension},)")
+        if not (np.isfinite(a).all() and np.isfinite(b)):
+            raise ValueError("a plane must be finite: found NaN or infinity")
+        if any(np.array_equal(self._A[i], a) for i in np.flatnonzero(self.b == b)):
+            return False
+        m = self._count
+        if m == len(self._b):
+            self._resize(2 * m)
+        self._A[m], self._b[m] = a, b
+        self._count = m + 1
+        self._gram[m, : m + 1] = self._gram[: m + 1, m] = self.products(a)
+        return True
+
+    def keep(self, chosen: NDArray[np.bool_]) -> None:
+        """Drop the planes that are not ``chosen``."""
+        A, b, gram = self.A[chosen], self.b[chosen], self.gram[np.ix_(chosen, chosen)]
+        m = self._count = len(b)
+        self._A[:m], self._b[:m], self._gram[:m, :m] = A, b, gram
+
+    def products(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``A w``."""
+        with one_blas_thread():
+            return self.A @ w
+
+    def combine(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``A' alpha``."""
+        with one_blas_thread():
+            return alpha @ self.A
+
+    def value(self, w: NDArray[np.float64]) -> float:
+        """Return ``max_i <a_i, w> + b_i``, a lower bound of the risk at ``w``."""
+        return float(np.max(self.products(w) + self.b, initial=-np.inf))
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        other = type(self)(self.dimension)
+        other._count = self._count
+        other._A, other._b, other._gram = self._A.copy(), self._b.copy(), self._gram.copy()
+        return other
+
+    def _resize(self, capacity: int) -> None:
+        m = self._count
+        A, b, gram = np.empty((capacity, self.dimension)), np.empty(capacity), np.empty((capacity, capacity))
+        A[:m], b[:m], gram[:m, :m] = self.A, self.b, self.gram
+        self._A, self._b, self._gram = A, b, gram

@@ -1,0 +1,74 @@
+"""Quadratic programmes on the simplex: the dual of the L2-regularised cutting-plane model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.optimize._simplex_qp_numba import maximise
+
+
+@dataclass(frozen=True)
+class SimplexQPResult:
+    """A point of the simplex and how good it is.
+
+    ``value`` is ``b' alpha - 1/2 alpha' G alpha``; the maximum lies in ``[value, value + gap]``.
+    """
+
+    alpha: NDArray[np.float64]
+    value: float
+    gap: float
+    iterations: int
+
+
+def solve_simplex_qp(
+    G: ArrayLike,
+    b: ArrayLike,
+    alpha0: ArrayLike | None = None,
+    tol: float = 1e-10,
+    max_iter: int | None = None,
+) -> SimplexQPResult:
+    """Maximise ``b' alpha - 1/2 alpha' G alpha`` over the simplex (cheap data, eq. 1.7).
+
+    Parameters
+    ----------
+    G
+        Symmetric positive semidefinite matrix; it may be singular.
+    b
+        Linear term.
+    alpha0
+        Where to start; negative parts are cut off and the rest is scaled to sum 1. By default the best
+        corner. A start near the solution saves most of the work.
+    tol
+        Duality gap to reach, ``max_i g_i - alpha' g`` with ``g = b - G alpha``, in the units of the
+        objective. Rounding ends the search earlier if it must; ``gap`` tells.
+    max_iter
+        Limit on steps and changes of the support, by default ``100 + 20 m``.
+    """
+    G, b = np.ascontiguousarray(G, dtype=np.float64), np.ascontiguousarray(b, dtype=np.float64)
+    if b.ndim != 1 or b.size == 0 or G.shape != (b.size, b.size):
+        raise ValueError(
+            f"G has shape {G.shape} and b {b.shape}: expected (m, m) and (m,) with m of at least 1"
+        )
+    if not (np.isfinite(G).all() and np.isfinite(b).all()):
+        raise ValueError("G and b must be finite: found NaN or infinity")
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}: expected a number of at least 0")
+    alpha = _start(G, b, alpha0)
+    gap, iterations = maximise(G, b, alpha, tol, 100 + 20 * b.size if max_iter is None else max_iter)
+    value = float(b @ alpha - 0.5 * alpha @ G @ alpha)
+    return SimplexQPResult(alpha=alpha, value=value, gap=float(gap), iterations=int(iterations))
+
+
+def _start(G: NDArray, b: NDArray, alpha0: ArrayLike | None) -> NDArray[np.float64]:
+    """Return a fresh point of the simplex: ``alpha0`` brought onto it, or the best corner."""
+    if alpha0 is not None:
+        alpha = np.maximum(np.asarray(alpha0, dtype=np.float64), 0.0)
+        if alpha.shape != b.shape or not np.isfinite(alpha).all():
+            raise ValueError(f"alpha0 has shape {alpha.shape}: expected {b.shape} and finite numbers")
+        total = alpha.sum()
+        if total > 0:
+            return alpha / total
+    alpha = np.zeros_like(b)
+    alpha[np.argmax(b - 0.5 * np.diag(G))] = 1.0
+    return alpha

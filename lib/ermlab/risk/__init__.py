@@ -1,0 +1,1 @@
+"""Risks: callables ``risk(w) -> (value, subgradient)`` that `ermlab.optimize.minimize` can minimise."""

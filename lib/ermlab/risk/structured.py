@@ -1,0 +1,249 @@
+"""Structured output support vector machines (thesis, section 2.3.1).
+
+A `Task` says what the outputs are; `StructuredRisk` turns it and a training set into the mean of the rescaled
+hinge losses; `StructuredSVM` minimises that with a regulariser. `MultiClassTask` is the simplest task.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.optimize import L1, L2, minimize
+from ermlab.optimize._blas import one_blas_thread
+from ermlab.risk._multiclass_numba import most_violated, risk_and_subgradient
+
+RESCALINGS = ("margin", "slack")
+Vector = NDArray[np.float64]
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A structured prediction problem with compatibility ``<w, joint_feature(x, y)>`` (thesis, eq. 2.12)."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of ``w`` and of each joint feature."""
+
+    def joint_feature(self, x: Any, y: Any) -> Vector:
+        """Return ``phi(x, y)``."""
+
+    def loss(self, y: Any, z: Any) -> float:
+        """Return the loss of predicting ``z`` where ``y`` is true: non-negative, 0 for ``y`` itself."""
+
+    def predict(self, w: Vector, x: Any) -> Any:
+        """Return the output of the highest compatibility (thesis, eq. 2.11)."""
+
+    def most_violated(self, w: Vector, x: Any, y: Any, rescaling: str) -> Any:
+        """Return the output that maximises the violation (thesis, eq. 2.17 for margin, 2.18 for slack)."""
+
+
+@runtime_checkable
+class BatchTask(Task, Protocol):
+    """A task that can also answer for all samples at once, which is then preferred."""
+
+    def prepare_batch(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """Check a training set and return it in the form that ``batch_risk`` takes; done once."""
+
+    def batch_risk(self, w: Vector, X: Any, Y: Any, rescaling: str) -> tuple[float, Vector]:
+        """Return the mean of the rescaled hinge losses and a subgradient."""
+
+    def batch_predict(self, w: Vector, X: Any) -> Sequence:
+        """Return the prediction for each sample."""
+
+
+class StructuredRisk:
+    """The mean over samples of the largest violation, ``(1/n) sum_i xi_i`` (thesis, eq. 2.13 to 2.16).
+
+    Margin rescaling: ``xi = max_z loss(y, z) + <w, phi(x, z) - phi(x, y)>``; slack rescaling:
+    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0.
+    """
+
+    def __init__(self, task: Task, X: Sequence, Y: Sequence, rescaling: str = "margin"):
+        if rescaling not in RESCALINGS:
+            raise ValueError(f"rescaling is {rescaling!r}: expected one of {RESCALINGS}")
+        if len(X) != len(Y) or len(X) == 0:
+            raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected as many of both, at least 1")
+        self.task, self.rescaling = task, rescaling
+        self.dimension = task.dimension
+        self._X, self._Y = task.prepare_batch(X, Y) if isinstance(task, BatchTask) else (X, Y)
+
+    def __call__(self, w: Vector) -> tuple[float, Vector]:
+        """Return the risk and a subgradient at ``w``."""
+        if isinstance(self.task, BatchTask):
+            return self.task.batch_risk(w, self._X, self._Y, self.rescaling)
+        total, subgradient = 0.0, np.zeros(self.dimension)
+        for x, y in zip(self._X, self._Y, strict=True):
+            violation, change = self._hinge(w, x, y)
+            if violation > 0:
+                total += violation
+                subgradient += change
+        return total / len(self._X), subgradient / len(self._X)
+
+    def _hinge(self, w: Vector, x: Any, y: Any) -> tuple[float, Vector]:
+        """Return the largest violation of one sample and its gradient."""
+        z = self.task.most_violated(w, x, y, self.rescaling)
+        change = self.task.joint_feature(x, z) - self.task.joint_feature(x, y)
+        loss, margin = self.task.loss(y, z), float(np.sum(w * change))
+        if self.rescaling == "slack":
+            return loss * (1.0 + margin), loss * change
+        return loss + margin, change
+
+
+class MultiClassTask:
+    """Classes ``0 .. n_classes - 1``, with ``phi(x, y)`` the features ``x`` in the block of class ``y``.
+
+    Parameters
+    ----------
+    n_classes, n_features
+        Sizes; ``w`` is the flattened matrix of a row of weights a class.
+    losses
+        Matrix with the loss of predicting column for row, by default 0 on the diagonal and 1 elsewhere.
+    """
+
+    def __init__(self, n_classes: int, n_features: int, losses: ArrayLike | None = None):
+        if n_classes < 2 or n_features < 1:
+            raise ValueError(
+                f"{n_classes} classes, {n_features} features: expected at least 2 and at least 1"
+            )
+        self.n_classes, self.n_features = n_classes, n_features
+        self.losses = 1.0 - np.eye(n_classes) if losses is None else np.array(losses, dtype=np.float64)
+        shape = (n_classes, n_classes)
+        if self.losses.shape != shape or not (self.losses >= 0).all() or np.diag(self.losses).any():
+            raise ValueError(
+                f"losses of shape {self.losses.shape}: expected {shape}, non-negative with a diagonal of 0"
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Length of ``w``."""
+        return self.n_classes * self.n_features
+
+    def joint_feature(self, x: Vector, y: int) -> Vector:
+        """Return ``x`` in the block of class ``y``, 0 elsewhere."""
+        feature = np.zeros((self.n_classes, self.n_features))
+        feature[y] = x
+        return feature.ravel()
+
+    def loss(self, y: int, z: int) -> float:
+        """Return the loss of predicting ``z`` for ``y``."""
+        return float(self.losses[y, z])
+
+    def predict(self, w: Vector, x: Vector) -> int:
+        """Return the class of the highest score."""
+        return int(self.batch_predict(w, np.atleast_2d(x))[0])
+
+    def most_violated(self, w: Vector, x: Vector, y: int, rescaling: str) -> int:
+        """Return the most violated class, ``y`` itself if none is violated."""
+        X, Y = self.prepare_batch(np.atleast_2d(x), [y])
+        return int(most_violated(self._scores(w, X), Y, self.losses, rescaling == "slack")[0][0])
+
+    def prepare_batch(self, X: ArrayLike, Y: ArrayLike) -> tuple[Vector, NDArray[np.int64]]:
+        """Return features and classes as arrays, or raise a ValueError."""
+        X, Y = self._features(X), np.asarray(Y)
+        if Y.shape != (len(X),) or not np.issubdtype(Y.dtype, np.integer):
+            raise ValueError(f"classes of type {Y.dtype}, shape {Y.shape}: expected {len(X)} integers")
+        if Y.min() < 0 or Y.max() >= self.n_classes:
+            raise ValueError(f"classes from {Y.min()} to {Y.max()}: expected 0 to {self.n_classes - 1}")
+        return X, Y.astype(np.int64)
+
+    def batch_risk(self, w: Vector, X: Vector, Y: NDArray[np.int64], rescaling: str) -> tuple[float, Vector]:
+        """Return the mean hinge loss and a subgradient: one matrix product and one pass over the samples."""
+        scores = self._scores(w, X)
+        value, subgradient = risk_and_subgradient(X, Y, scores, self.losses, rescaling == "slack")
+        return value, subgradient.ravel()
+
+    def batch_predict(self, w: Vector, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the class of the highest score for each row of ``X``."""
+        return self._scores(w, self._features(X)).argmax(axis=0)
+
+    def _features(self, X: ArrayLike) -> Vector:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features or not np.isfinite(X).all():
+            raise ValueError(f"features of shape {X.shape}: expected (n, {self.n_features}), finite")
+        return X
+
+    def _scores(self, w: Vector, X: Vector) -> Vector:
+        """Return the scores, a row a class and a column a sample."""
+        with one_blas_thread():
+            return np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
+
+
+class StructuredSVM(BaseEstimator):
+    """Structured output SVM: ``1/2 |w|^2 + C sum_i xi_i``, or ``|w|_1 + C sum_i xi_i``.
+
+    Parameters
+    ----------
+    task
+        The prediction problem.
+    C
+        Price of the sum of the slacks; the thesis' ``lambda`` is ``1 / (C n)``.
+    rescaling
+        ``"margin"`` or ``"slack"``.
+    penalty
+        ``"l2"`` or ``"l1"``.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_calls
+        Limit on the passes over the training set.
+
+    Attributes
+    ----------
+    coef_
+        The weights ``w``.
+    result_
+        The `ermlab.optimize.Result`: objective (divided by ``C n``), bound, planes, history.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        C: float = 1.0,
+        rescaling: str = "margin",
+        penalty: str = "l2",
+        tol: float = 1e-3,
+        max_calls: int = 1000,
+    ):
+        self.task = task
+        self.C = C
+        self.rescaling = rescaling
+        self.penalty = penalty
+        self.tol = tol
+        self.max_calls = max_calls
+
+    def fit(self, X: Sequence, y: Sequence) -> Self:
+        """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
+        regularizers = {"l1": L1, "l2": L2}
+        if self.penalty not in regularizers:
+            raise ValueError(f"penalty is {self.penalty!r}: expected 'l1' or 'l2'")
+        if not self.C > 0:
+            raise ValueError(f"C is {self.C}: expected a positive number")
+        risk = StructuredRisk(self.task, X, y, self.rescaling)
+        regularizer = regularizers[self.penalty](1.0 / (self.C * len(X)))
+        self.result_ = minimize(risk, regularizer, tol=self.tol, max_calls=self.max_calls)
+        if not self.result_.converged:
+            warnings.warn(
+                f"stopped after {self.max_calls} passes with a relative gap of "
+                f"{self.result_.relative_gap:.2g}: raise max_calls or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.coef_ = self.result_.w
+        return self
+
+    def predict(self, X: Sequence) -> Sequence:
+        """Return the prediction for each input: an array if the task answers in batches, else a list."""
+        check_is_fitted(self)
+        if isinstance(self.task, BatchTask):
+            return self.task.batch_predict(self.coef_, X)
+        return [self.task.predict(self.coef_, x) for x in X]
+
+    def score(self, X: Sequence, y: Sequence) -> float:
+        """Return 1 minus the mean loss, which is the accuracy for the 0-1 loss."""
+        losses = [self.task.loss(truth, z) for truth, z in zip(y, self.predict(X), strict=True)]
+        return 1.0 - float(np.mean(losses))
