@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+from pathlib import Path
 
 import pytest
 from browser import check_book, find_chromium
@@ -107,6 +108,16 @@ def test_a_fault_in_a_page_stops_the_build_and_leaves_no_book(tmp_path):
     with pytest.raises(SystemExit, match="the book was not built"):
         build_book(str(html), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
     assert not html.exists()
+
+
+def test_a_book_at_the_smoke_scale_warns_of_its_numbers(book, tmp_path):
+    files = write_small_run(tmp_path)
+    provenance = Path(files["provenance"])
+    provenance.write_text(provenance.read_text().replace('"demo"', '"smoke"'))
+    html = tmp_path / "reports/html"
+    build_book(str(html), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
+    assert "do not read the numbers" in page(html, "index.html")
+    assert "do not read the numbers" not in page(book, "index.html")
 
 
 def test_pages_load_nothing_from_elsewhere(book):

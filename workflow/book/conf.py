@@ -28,7 +28,7 @@ mathjax_path = "tex-svg-full.js"
 mathjax3_config = {
     "options": {"enableMenu": False},
     "svg": {"fontCache": "global"},
-    # A formula with a mistake in it is to look like one: these two packages would show its source in its place.
+    # A formula with a mistake in it is to look like one; these two packages would show its source.
     "tex": {"packages": {"[-]": ["noerrors", "noundefined"]}},
 }
 

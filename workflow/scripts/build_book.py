@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ermlab.report.book import add_files, stamp, write_sources
 from ermlab.report.run import Run, read_run
+from ermlab.workflow.logs import output_to
 from sphinx.cmd.build import main as sphinx_build
 
 SETTINGS = Path("workflow/book")
@@ -55,13 +56,14 @@ def _sphinx_arguments(run: Run, html: str, source: str, settings: str | Path) ->
 
 
 if "snakemake" in globals():
-    main(
-        str(Path(snakemake.output.index).parent),
-        snakemake.params.source,
-        exhibits=snakemake.input.exhibits,
-        errata=snakemake.input.errata,
-        registry=snakemake.input.registry,
-        claims=snakemake.input.claims,
-        provenance=snakemake.input.provenance,
-        receipts=snakemake.input.receipts,
-    )
+    with output_to(snakemake.log[0]):
+        main(
+            str(Path(snakemake.output.index).parent),
+            snakemake.params.source,
+            exhibits=snakemake.input.exhibits,
+            errata=snakemake.input.errata,
+            registry=snakemake.input.registry,
+            claims=snakemake.input.claims,
+            provenance=snakemake.input.provenance,
+            receipts=snakemake.input.receipts,
+        )

@@ -6,6 +6,7 @@ from typing import Any
 
 from ermlab.evaluation.results import write_json
 from ermlab.report.provenance import collect_provenance
+from ermlab.workflow.logs import output_to
 
 
 def main(output: str, config: Mapping[str, Any], seeds: Iterable[int], benchmarks: str) -> None:
@@ -15,9 +16,10 @@ def main(output: str, config: Mapping[str, Any], seeds: Iterable[int], benchmark
 
 
 if "snakemake" in globals():
-    main(
-        snakemake.output[0],
-        snakemake.params.config,
-        snakemake.params.seeds,
-        snakemake.params.benchmarks,
-    )
+    with output_to(snakemake.log[0]):
+        main(
+            snakemake.output[0],
+            snakemake.params.config,
+            snakemake.params.seeds,
+            snakemake.params.benchmarks,
+        )

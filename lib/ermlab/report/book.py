@@ -35,7 +35,7 @@ def write_sources(run: Run, folder: str | Path) -> None:
 
 
 def add_files(run: Run, html: str | Path) -> None:
-    """Put what the pages link to beside them: figures, tables, notebooks, a place for the workflow's report."""
+    """Put what the pages link to beside them: figures, tables, notebooks, room for the workflow's report."""
     html = Path(html)
     told = [run.notebook(section) for section in run.catalogue.sections if run.is_told(section)]
     built = [exhibit for exhibit in run.catalogue.exhibits if run.is_built(exhibit)]

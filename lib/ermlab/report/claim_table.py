@@ -27,8 +27,11 @@ def _claim_cell(claim: Mapping[str, Any]) -> str:
 
 
 def _published_cell(claim: Mapping[str, Any]) -> str:
-    cell = markup.text(markup.number(claim["published"]))
-    return f"{cell} {markup.note(claim['source'])}"
+    """Return the published numbers, where there are any, and where the source says so."""
+    place = markup.note(claim["source"])
+    if claim["published"] is None:
+        return place
+    return f"{markup.text(markup.number(claim['published']))} {place}"
 
 
 def _ours_cell(claim: Mapping[str, Any]) -> str:

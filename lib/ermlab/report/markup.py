@@ -21,7 +21,7 @@ DATA_SIGNS = {REAL_DATA: "●", SIMULATED_DATA: "◐", NO_DATA: "–"}
 
 _KEPT = re.compile(r"(?<![\\$])(\$[^$]+\$|`[^`]+`)(?!\$)")
 # The dollar is left out: what is not mathematics by then is escaped apart.
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~^@:<>&-])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~^@:<>&%=-])")
 
 
 def text(plain: object) -> str:

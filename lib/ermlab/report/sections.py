@@ -48,7 +48,8 @@ def write_section(run: Run, section: Section, folder: Path) -> Path:
 def _read_notebook(path: Path) -> NotebookNode:
     try:
         return nbformat.read(path, as_version=4)
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
+    # nbformat joins lines before it validates, and trips over what is not even a list of cells.
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError, AttributeError, TypeError) as error:
         raise DataError(f"{path} is not a notebook ({error}): delete it and run `make` again") from error
 
 
