@@ -23,7 +23,11 @@ class CropSet:
 
     @property
     def base(self) -> np.ndarray:
-        """The (800, 36, 18) pedestrians without their mirrored and shifted versions."""
+        """The (800, 36, 18) first images of the blocks, one of each pedestrian.
+
+        In T2 the files are out of step with the blocks for a while (from block 709 to 752), so there the
+        first image of 36 blocks is a shifted version of its pedestrian and not the base image.
+        """
         return self.pedestrians[::BLOCK]
 
 
