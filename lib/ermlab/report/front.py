@@ -192,9 +192,8 @@ def _contents(run: Run) -> list[str]:
 
 
 def _entry(run: Run, section: Section) -> str:
-    if run.is_told(section):
-        return page_name(section)
-    return f"{section.title} (to come) <{page_name(section)}>"
+    later = "" if run.is_told(section) else " (to come)"
+    return f"{section.title}{later} <{page_name(section)}>"
 
 
 def _toctree(caption: str, entries: list[str]) -> list[str]:

@@ -37,7 +37,7 @@ def write_section(run: Run, section: Section, folder: Path) -> Path:
         return page
     notebook = _read_notebook(run.notebook(section))
     _put_title_first(notebook, section)
-    _put_badges_below_title(notebook, run, section)
+    _put_place_and_badges_below_title(notebook, run, section)
     anchored = _dress_cells(notebook, run.exhibits_in(section))
     notebook.cells.append(_markdown(_ending(run, section, anchored), "published-and-ours"))
     page = page.with_suffix(".ipynb")
@@ -63,13 +63,21 @@ def _put_title_first(notebook: NotebookNode, section: Section) -> None:
         notebook.cells.insert(0, _markdown(f"# {markup.text(section.title)}", "section-title"))
 
 
-def _put_badges_below_title(notebook: NotebookNode, run: Run, section: Section) -> None:
-    """Say at once how the section's claims fared, and on which data."""
+def _put_place_and_badges_below_title(notebook: NotebookNode, run: Run, section: Section) -> None:
+    """Say at once which section this is, how its claims fared, and on which data."""
     tally = run.tally(run.claims_of(*run.exhibits_in(section)))
     badges = [markup.status_badge(status, count) for status, count in tally.items() if count]
     badges.append(markup.data_badge(run.badge(section)))
     title, _, rest = notebook.cells[0].source.lstrip().partition("\n")
-    notebook.cells[0].source = f'{title}\n\n<p class="badges">{" ".join(badges)}</p>\n\n{rest.lstrip()}'
+    place = f"{run.catalogue.part(section.part).title} · {section.title}"
+    notebook.cells[0].source = "\n\n".join(
+        [
+            title,
+            f'<p class="place">{markup.html_text(place)}</p>',
+            f'<p class="badges">{" ".join(badges)}</p>',
+            rest.lstrip(),
+        ]
+    )
 
 
 def _dress_cells(notebook: NotebookNode, exhibits: Sequence[Exhibit]) -> set[str]:

@@ -81,10 +81,11 @@ def told_cells(run, folder):
     return nbformat.read(write_section(run, LOSSES, folder), as_version=4).cells
 
 
-def test_badges_stand_below_the_title(run, tmp_path):
+def test_place_and_badges_stand_below_the_title(run, tmp_path):
     first = told_cells(run, tmp_path / "book")[0].source
-    title, badges, rest = first.split("\n\n", 2)
+    title, place, badges, rest = first.split("\n\n", 3)
     assert title == "# Losses"
+    assert "A part · Losses" in place
     assert "1 reproduced" in badges
     assert "1 not tested" in badges
     assert "real data" in badges
