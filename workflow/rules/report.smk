@@ -1,6 +1,15 @@
 # Narrate, check, publish: notebooks, claims and the book.
 
 experiments = sorted({name for section in catalogue.built_sections for name in section.experiments})
+notebooks = [f"reports/notebooks/{section.notebook}.ipynb" for section in catalogue.built_sections]
+
+
+def section_datasets(section):
+    """The data page shows what the scale can afford; any other section needs all its data sets."""
+    return config["gallery"] if section.id == "datasets" else list(section.datasets)
+
+
+shown_datasets = sorted({name for section in catalogue.built_sections for name in section_datasets(section)})
 
 
 def exhibit_files(exhibit):
@@ -25,11 +34,6 @@ def section_parameters(section):
         return {name: values[name] for name in declared_parameters(notebook)}
     except (DataError, KeyError) as error:
         raise WorkflowError(f"{notebook}: {error} is not a parameter that the workflow can give")
-
-
-def section_datasets(section):
-    """The data page shows what the scale can afford; a section shows all its data sets."""
-    return config["gallery"] if section.id == "datasets" else list(section.datasets)
 
 
 for section in catalogue.built_sections:
@@ -94,3 +98,57 @@ rule check_claims:
         "Check the published claims against this run"
     script:
         "../scripts/check_claims.py"
+
+
+rule collect_provenance:
+    input:
+        claims="reports/claims.json",
+        notebooks=notebooks,
+    output:
+        "reports/provenance.json",
+    log:
+        "logs/collect_provenance.log",
+    benchmark:
+        "logs/benchmarks/collect_provenance.tsv"
+    params:
+        library=library_digest("workflow/scripts/collect_provenance.py"),
+        config=config,
+        seeds=[config["seed"]],
+        benchmarks="logs/benchmarks",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    message:
+        "Collect the commit, versions, settings and run times of this run"
+    script:
+        "../scripts/collect_provenance.py"
+
+
+rule build_book:
+    input:
+        settings=[str(path) for path in sorted(Path("workflow/book").rglob("*.*")) if path.is_file()],
+        exhibits="config/exhibits.yaml",
+        errata="config/errata.yaml",
+        registry="data/registry.yaml",
+        claims="reports/claims.json",
+        provenance="reports/provenance.json",
+        receipts=[f"data/receipts/{name}.json" for name in shown_datasets],
+        notebooks=notebooks,
+    output:
+        index="reports/html/index.html",
+    log:
+        "logs/build_book.log",
+    benchmark:
+        "logs/benchmarks/build_book.tsv"
+    params:
+        library=library_digest("workflow/scripts/build_book.py"),
+        source="reports/book",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    message:
+        "Build the book"
+    script:
+        "../scripts/build_book.py"

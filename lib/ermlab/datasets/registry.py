@@ -14,8 +14,8 @@ from ermlab.datasets._download import Patience
 from ermlab.datasets._sources import Address, Mirror, Package, Unavailable, simulate
 from ermlab.datasets._store import Found, Origin, RawStore
 from ermlab.datasets.treehash import Tree
+from ermlab.documents import read_yaml, validate
 from ermlab.errors import DataError
-from ermlab.workflow.config import read_yaml, validate
 
 #: Which sources each policy may use, in order; data in place come first and are not listed.
 POLICIES = {

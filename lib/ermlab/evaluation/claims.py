@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ermlab.documents import read_document
 from ermlab.errors import DataError
 from ermlab.evaluation import _expression
-from ermlab.evaluation._documents import read_document, unique_ids
 from ermlab.evaluation._expression import MissingValue
+from ermlab.evaluation._rows import unique_ids
 from ermlab.evaluation.exhibits import Catalogue
 
 REPRODUCED, NOT_REPRODUCED, NOT_TESTED = "reproduced", "not reproduced", "not tested"

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ermlab.documents import read_document
 from ermlab.errors import DataError
-from ermlab.evaluation._documents import read_document, unique_ids
+from ermlab.evaluation._rows import unique_ids
 
 
 @dataclass(frozen=True)

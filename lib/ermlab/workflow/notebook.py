@@ -1,6 +1,5 @@
 """Parameterised notebooks, run so that a mistake cannot pass unseen."""
 
-import ast
 import os
 import shutil
 import tempfile
@@ -9,42 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import papermill
 from traitlets.config import Config
 
-from ermlab.errors import DataError
-
-
-def declared_parameters(notebook: str | Path) -> list[str]:
-    """Name the parameters that a notebook declares in its one cell tagged ``parameters``."""
-    path = Path(notebook)
-    try:
-        cells = nbformat.read(path, as_version=4).cells
-    except FileNotFoundError:
-        raise DataError(f"there is no notebook {path}") from None
-    except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
-        raise DataError(f"{path} is not a notebook: {str(error).splitlines()[0]}") from None
-    tagged = [cell for cell in cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(tagged) != 1:
-        raise DataError(f"{path} has {len(tagged)} cells tagged 'parameters': expected exactly one")
-    names = []
-    for statement in ast.parse(tagged[0].source).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                names.append(name)
-            case _:
-                raise DataError(f"{path}: the parameters cell holds more than simple assignments")
-    return names
-
-
-def check_parameters(notebook: str | Path, parameters: Mapping[str, Any]) -> None:
-    """Raise unless ``parameters`` are just those that the notebook declares."""
-    declared = set(declared_parameters(notebook))
-    if unknown := sorted(set(parameters) - declared):
-        raise DataError(f"{notebook} does not declare the parameter {', '.join(unknown)}")
-    if missing := sorted(declared - set(parameters)):
-        raise DataError(f"{notebook} was given no value for the parameter {', '.join(missing)}")
+from ermlab.workflow.parameters import check_parameters
 
 
 def run_notebook(

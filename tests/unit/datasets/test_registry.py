@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import yaml
 from ermlab.datasets.registry import acquire, load_registry
+from ermlab.documents import read_yaml
 from ermlab.errors import DataError
-from ermlab.workflow.config import read_yaml
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "workflow/schemas/registry.schema.yaml"
@@ -55,12 +55,12 @@ def test_simulators_exist(registry):
     [
         (
             lambda row: row.update(lisence="x"),
-            r"uiuc_cars.lisence is not a known key: did you mean licence\?",
+            r"uiuc_cars: lisence is not a known key: did you mean licence\?",
         ),
         (lambda row: row.pop("citation"), "uiuc_cars: 'citation' is a required property"),
-        (lambda row: row.update(files="many"), r"uiuc_cars.files: 'many' is not of type 'integer'"),
-        (lambda row: row.update(tree_sha256="0" * 63), r"uiuc_cars.tree_sha256: .*64 hexadecimal digits"),
-        (lambda row: row["sources"].update(ftp=None), "uiuc_cars.sources.ftp is not a known key"),
+        (lambda row: row.update(files="many"), r"uiuc_cars files: 'many' is not of type 'integer'"),
+        (lambda row: row.update(tree_sha256="0" * 63), r"uiuc_cars tree_sha256: .*64 hexadecimal digits"),
+        (lambda row: row["sources"].update(ftp=None), "uiuc_cars sources: ftp is not a known key"),
         (
             lambda row: row["sources"]["mirror"].update(archive="../x.zip"),
             r"mirror.archive: .*without folders",

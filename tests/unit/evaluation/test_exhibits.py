@@ -118,7 +118,7 @@ def test_outputs_follow_the_kind(tmp_path):
         ("exhibits", {"section": "third"}, "exhibit T-tab-1.1: its section 'third'"),
         ("exhibits", {"kind": "photograph"}, "T-tab-1.1 kind: 'photograph'"),
         ("exhibits", {"id": "tab 1.1"}, "such as T-fig-3.2; got 'tab 1.1'"),
-        ("exhibits", {"colour": "red"}, "T-tab-1.1: .*'colour'"),
+        ("exhibits", {"colour": "red"}, "T-tab-1.1: colour is not a known key"),
         ("sections", {"part": "three"}, "section second: its part 'three'"),
         ("sections", {"notebook": "second"}, "second notebook: the stem of a notebook"),
         ("sections", {"experiments": ["second"]}, "second: .*'notebook'"),
@@ -142,7 +142,7 @@ def test_rows_out_of_reading_order_are_refused(tmp_path):
 def test_a_missing_list_is_refused(tmp_path):
     document = small()
     del document["parts"]
-    refused(tmp_path, document, "the file: 'parts' is a required property")
+    refused(tmp_path, document, "'parts' is a required property")
 
 
 def test_unreadable_files_are_refused(tmp_path):
@@ -150,11 +150,11 @@ def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(DataError, match="is not there"):
         load_exhibits(tmp_path / "exhibits.yaml", schema)
     (tmp_path / "exhibits.yaml").write_text("parts: [}\n")
-    with pytest.raises(DataError, match=r"exhibits\.yaml is not YAML") as caught:
+    with pytest.raises(DataError, match=r"exhibits\.yaml, line 1: not valid YAML") as caught:
         load_exhibits(tmp_path / "exhibits.yaml", schema)
     assert "\n" not in str(caught.value)
     (tmp_path / "exhibits.yaml").write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(DataError, match="is not YAML"):
+    with pytest.raises(DataError, match="not valid YAML"):
         load_exhibits(tmp_path / "exhibits.yaml", schema)
     (tmp_path / "exhibits.yaml").write_text("")
     with pytest.raises(DataError, match="None is not of type 'object'"):

@@ -4,7 +4,8 @@ import sys
 import nbformat
 import pytest
 from ermlab.errors import DataError
-from ermlab.workflow.notebook import check_parameters, declared_parameters, run_notebook
+from ermlab.workflow.notebook import run_notebook
+from ermlab.workflow.parameters import check_parameters, declared_parameters
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from papermill.exceptions import PapermillExecutionError
 

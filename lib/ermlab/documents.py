@@ -1,0 +1,83 @@
+"""YAML documents and their schemas, with errors of one line that name the place."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from ermlab.errors import DataError
+
+
+def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
+    """Return the content of a YAML file that fits its schema.
+
+    Parameters
+    ----------
+    path
+        The file, such as ``config/claims.yaml``.
+    schema
+        Its JSON schema, in YAML; by default the one of the same name in the project's ``workflow/schemas``.
+    """
+    path = Path(path)
+    schemas = path.resolve().parent.parent / "workflow/schemas"
+    document = read_yaml(path)
+    validate(document, read_yaml(schema or schemas / f"{path.stem}.schema.yaml"), str(path))
+    return document
+
+
+def read_yaml(path: str | Path) -> Any:
+    """Return the content of a YAML file of plain values."""
+    path = Path(path)
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path} is not there") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not valid YAML: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise DataError(f"{path}{place}: not valid YAML: {problem}") from None
+
+
+def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
+    """Raise a one-line `DataError` for the first thing in ``document`` that the schema forbids."""
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    if error is not None:
+        place = _place(document, list(error.absolute_path))
+        raise DataError(": ".join(part for part in (name, place, _problem(error)) if part))
+
+
+def _place(document: Any, steps: list[str | int]) -> str:
+    """Name the steps to a value, a row by its id where it has one: positions in a long list help nobody."""
+    names = []
+    for step in steps:
+        document = document[step]
+        named = (
+            isinstance(step, int) and isinstance(document, Mapping) and isinstance(document.get("id"), str)
+        )
+        names.append(document["id"] if named else str(step))
+    return " ".join(names)
+
+
+def _problem(error: jsonschema.ValidationError) -> str:
+    """Say what is wrong; a schema's own description of a rule reads better than the rule."""
+    description = " ".join(error.schema.get("description", "").split())
+    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+        return _unknown_key(error)
+    if error.validator in ("oneOf", "anyOf", "pattern", "not") and description:
+        return f"{description}; got {error.instance!r:.120}"
+    message = f"{error.message.splitlines()[0]:.300}"
+    return f"{message} ({description})" if description else message
+
+
+def _unknown_key(error: jsonschema.ValidationError) -> str:
+    known = list(error.schema.get("properties", {}))
+    unknown = next(str(key) for key in error.instance if key not in known)
+    close = difflib.get_close_matches(unknown, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known keys are {', '.join(known)}"
+    return f"{unknown} is not a known key: {hint}"
