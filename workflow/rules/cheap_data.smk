@@ -1,6 +1,32 @@
 # Structured learning from cheap data.
 
 
+rule evaluate_cccp_precision:
+    output:
+        values="data/results/cccp_precision/values.json",
+        curves="data/results/cccp_precision/curves.csv",
+        paths="data/results/cccp_precision/paths.csv",
+        starts="data/results/cccp_precision/starts.csv",
+        dimensions="data/results/cccp_precision/dimensions.csv",
+    log:
+        "logs/evaluate_cccp_precision.log",
+    benchmark:
+        "logs/benchmarks/evaluate_cccp_precision.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=15,
+    params:
+        library=library_digest("workflow/scripts/evaluate_cccp_precision.py"),
+        seed=config["seed"],
+        starts=config["cccp_precision"]["starts"],
+        repeats=config["cccp_precision"]["repeats"],
+    message:
+        "Evaluate: CCCP with fixed and adaptive precision on functions of one variable and more"
+    script:
+        "../scripts/evaluate_cccp_precision.py"
+
+
 rule evaluate_partial_bound:
     output:
         values="data/results/partial_bound/values.json",

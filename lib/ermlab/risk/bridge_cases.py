@@ -126,3 +126,18 @@ def binary_outputs(labels: int) -> NDArray[np.int64]:
 
 def _product(values: list[int], repeat: int) -> NDArray[np.int64]:
     return np.stack(np.meshgrid(*[values] * repeat, indexing="ij"), axis=-1).reshape(-1, repeat)
+
+
+def planted_problem(
+    rng: np.random.Generator, dimension: int = 1, samples: int = 30, outputs: int = 6
+) -> BridgeRisk:
+    """Return a bridge risk to watch an optimiser on; with one weight, a function that can be drawn.
+
+    Features are unit normal, those of the right output shifted by a vector of length 2; the annotation leaves
+    one more output open. Every incompatible output costs 1.
+    """
+    features = rng.normal(size=(samples, outputs, dimension))
+    features[:, 0] += 2 / np.sqrt(dimension)
+    compatible = np.zeros((samples, outputs), dtype=bool)
+    compatible[:, :2] = True
+    return BridgeRisk(features, np.ones((samples, outputs)), compatible)
