@@ -131,8 +131,8 @@ def show_graph(ax: Axes, adjacency: csr_array, labels: np.ndarray) -> None:
         LineCollection(place[np.column_stack([tail, head])], colors=GREY, linewidths=0.8, zorder=1)
     )
     ax.scatter(*place.T, c=[COLORS[label % len(COLORS)] for label in labels], s=22, zorder=2)
-    ax.set(aspect="equal")
-    ax.margins(0.08)
+    (left, bottom), (right, top) = place.min(axis=0) - 0.5, place.max(axis=0) + 0.5
+    ax.set(aspect="equal", xlim=(left, right), ylim=(bottom, top))
     ax.set_axis_off()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ermlab.datasets.graphs_tu import read_graphs_tu, read_tu
 from ermlab.datasets.mslr_5k import read_letor, read_mslr_5k
+from ermlab.datasets.mutag import read_mutag
 from ermlab.datasets.newsgroups20 import ancestors, read_newsgroups20
 from ermlab.errors import DataError
 
@@ -123,6 +124,14 @@ def test_missing_graph_files(graphs, name):
     (graphs / f"TINY/TINY_{name}.txt").unlink()
     with pytest.raises(DataError, match=rf"TINY_{name}.*: no such file|TINY_{name}.*: No such file"):
         read_graphs_tu(graphs)
+
+
+def test_mutag(graphs):
+    for path in (graphs / "TINY").iterdir():
+        path.rename(path.with_name(path.name.replace("TINY", "MUTAG")))
+    assert len(read_mutag(graphs / "TINY")) == 2
+    with pytest.raises(DataError, match=r"MUTAG_graph_indicator\.txt: No such file"):
+        read_mutag(graphs)
 
 
 def test_no_graphs(tmp_path):
