@@ -1,5 +1,6 @@
 """CCCP with fixed and adaptive precision on functions of one variable (rule evaluate_cccp_precision)."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ SHOWN_START, RANGE = -3.0, 4.0
 DIMENSIONS = (1, 2, 4, 8, 16, 32)
 #: A run has not reached the optimum if its objective is more than this share above it.
 STUCK = 0.01
+#: Stop when an iteration lowers the objective by at most this share of it.
+ETA = 1e-3
 VARIANTS = {
     "fixed": {"adaptive": False, "recycle": False},
     "adaptive": {"adaptive": True, "recycle": False},
@@ -38,6 +41,10 @@ def main(folder: str | Path, seed: int, starts: int, repeats: int) -> None:
         folder,
         {name: over_seeds(runs[name]) for name in runs.columns.drop("start")}
         | {f"stuck_{variant}": int((runs[f"objective_{variant}"] > away).sum()) for variant in VARIANTS}
+        | {
+            f"stuck_as_printed_{variant}": int((runs[f"printed_{variant}"] > away).sum())
+            for variant in VARIANTS
+        }
         | {
             "starts": starts,
             "bounds_ratio_reached": _ratio_where_all_arrive(runs, away),
@@ -96,6 +103,7 @@ def _descend(risk: BridgeRisk, start: ArrayLike, variant: str) -> CCCPResult:
         w0=start,
         method="cutting-plane",
         nonnegative=False,
+        eta=ETA,
         **VARIANTS[variant],
     )
 
@@ -108,7 +116,16 @@ def _counts(risk: BridgeRisk, start: ArrayLike) -> dict[str, float]:
         counts[f"bounds_{variant}"] = result.bounds
         counts[f"outer_{variant}"] = result.iterations
         counts[f"objective_{variant}"] = result.value
+        counts[f"printed_{variant}"] = _objective_of_printed_stop(result.history.objective)
     return counts
+
+
+def _objective_of_printed_stop(objectives: list[float]) -> float:
+    """Return the objective at which line 15 of Algorithm 1.1 stops, which does not wait for ``eps_min``."""
+    for last, value in pairwise(objectives):
+        if last - value <= ETA * abs(last):
+            return value
+    return objectives[-1]
 
 
 def _curves(risk: BridgeRisk) -> pd.DataFrame:

@@ -60,7 +60,7 @@ def _plot_descent(ax: Axes, curves: pd.DataFrame, path: pd.DataFrame) -> None:
     ax.plot(path["w"], path["reward"], "o", color=GREEN, markersize=4)
     ax.plot(path["w"][1:], path["convex"][1:], "o", color=BLUE, markersize=4)
     ax.annotate(
-        "$w_0$", (path["w"].iloc[0], path["reward"].iloc[0]), xytext=(4, -12), textcoords="offset points"
+        "$w_0$", (path["w"].iloc[0], path["reward"].iloc[0]), xytext=(-4, 7), textcoords="offset points"
     )
     ax.set(xlabel="weight $w$", ylabel="value")
 

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
+from ermlab.optimize.cccp import cccp
+from ermlab.optimize.regularizers import L2
 from ermlab.risk.bridge import BridgeRisk
-from ermlab.risk.bridge_cases import disc, partial_annotations, random_problem, sampled_excess
+from ermlab.risk.bridge_cases import (
+    disc,
+    partial_annotations,
+    planted_problem,
+    random_problem,
+    sampled_excess,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +114,23 @@ def test_the_disc_holds_its_centre_and_rim():
     norms = np.linalg.norm(points, axis=1)
     assert len(points) == 1 + 3 * 8
     assert (norms.min(), norms.max()) == (0, pytest.approx(2))
+
+
+def test_cccp_on_its_parts_finds_the_optimum_of_one_weight():
+    """From the right side; from the left the kink at 0, where all outputs tie, may hold it."""
+    risk, regularizer = planted_problem(np.random.default_rng(4)), L2(0.05)
+    grid = np.linspace(-4, 4, 4001)[:, None]
+    objective = risk.sample_losses(grid).mean(axis=1) + 0.025 * grid[:, 0] ** 2
+    result = cccp(risk.convex_part, risk.reward, regularizer, w0=[3.0], eps_min=1e-6, eta=1e-8)
+    assert result.value == pytest.approx(objective.min(), abs=1e-3)
+    assert result.value == pytest.approx(risk(result.w) + regularizer(result.w))
+
+
+def test_planted_problems_shift_the_right_output_by_the_same_length():
+    for dimension in (1, 9):
+        features = planted_problem(np.random.default_rng(0), dimension, samples=4000).features
+        assert np.linalg.norm(features[:, 0].mean(axis=0)) == pytest.approx(2, abs=0.1)
+        assert np.linalg.norm(features[:, 1:].mean(axis=(0, 1))) < 0.1
 
 
 def test_bad_input_is_named():
