@@ -38,6 +38,7 @@ def write_section(run: Run, section: Section, folder: Path) -> Path:
     notebook = _read_notebook(run.notebook(section))
     _put_title_first(notebook, section)
     _put_place_and_badges_below_title(notebook, run, section)
+    _join_silent_code(notebook)
     anchored = _dress_cells(notebook, run.exhibits_in(section))
     notebook.cells.append(_markdown(_ending(run, section, anchored), "published-and-ours"))
     page = page.with_suffix(".ipynb")
@@ -78,6 +79,18 @@ def _put_place_and_badges_below_title(notebook: NotebookNode, run: Run, section:
             rest.lstrip(),
         ]
     )
+
+
+def _join_silent_code(notebook: NotebookNode) -> None:
+    """Put code that shows nothing into the code cell after it: a reader needs one fold, not three."""
+    joined: list[NotebookNode] = []
+    for cell in notebook.cells:
+        before = joined[-1] if joined else None
+        if before is not None and before.cell_type == cell.cell_type == "code" and not before.outputs:
+            cell.source = f"{before.source}\n\n{cell.source}"
+            joined.pop()
+        joined.append(cell)
+    notebook.cells = joined
 
 
 def _dress_cells(notebook: NotebookNode, exhibits: Sequence[Exhibit]) -> set[str]:

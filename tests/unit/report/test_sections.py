@@ -56,9 +56,12 @@ def run(tmp_path):
     notebook = new_notebook(
         cells=[
             new_markdown_cell("# Losses\nProse.\n\n\\begin{align}\nx &= y\n\\end{align}"),
+            new_code_cell("first = 1"),
             new_code_cell("import numpy"),
             new_code_cell('draw("T-fig-2.1")', outputs=[picture]),
             new_code_cell('draw("T-fig-2.1") # T-tab-2.2', outputs=[picture]),
+            new_markdown_cell("More prose."),
+            new_code_cell("last = 1"),
         ]
     )
     for folder in ("notebooks", "figures"):
@@ -105,9 +108,18 @@ def test_equations_get_no_random_label(run, tmp_path):
 
 def test_code_is_folded_and_pictures_are_described(run, tmp_path):
     code = [cell for cell in told_cells(run, tmp_path / "book") if cell.cell_type == "code"]
-    assert [cell.metadata["tags"] for cell in code] == [["hide-cell"], ["hide-input"], ["hide-input"]]
-    assert code[1].metadata["mystnb"]["image"]["alt"] == "Two bounds"
-    assert "mystnb" not in code[0].metadata
+    assert [cell.metadata["tags"] for cell in code] == [["hide-input"], ["hide-input"], ["hide-cell"]]
+    assert code[0].metadata["mystnb"]["image"]["alt"] == "Two bounds"
+    assert "mystnb" not in code[2].metadata
+
+
+def test_code_that_shows_nothing_joins_the_code_after_it(run, tmp_path):
+    code = [cell for cell in told_cells(run, tmp_path / "book") if cell.cell_type == "code"]
+    assert [cell.source for cell in code] == [
+        'first = 1\n\nimport numpy\n\ndraw("T-fig-2.1")',
+        'draw("T-fig-2.1") # T-tab-2.2',
+        "last = 1",
+    ]
 
 
 def test_an_exhibit_has_one_anchor_where_it_is_first_shown(run, tmp_path):
@@ -116,7 +128,7 @@ def test_an_exhibit_has_one_anchor_where_it_is_first_shown(run, tmp_path):
     assert source.count('id="T-fig-2.1"') == 1
     assert source.count('id="T-tab-2.2"') == 1
     place = next(i for i, cell in enumerate(cells) if 'id="T-fig-2.1"' in cell.source)
-    assert cells[place + 1].source == 'draw("T-fig-2.1")'
+    assert cells[place + 1].source.endswith('draw("T-fig-2.1")')
     assert 'id="T-tab-2.2"' in cells[-1].source
 
 
