@@ -18,7 +18,6 @@ rule evaluate_vicinal_risk:
         library=library_digest("workflow/scripts/evaluate_vicinal_risk.py"),
         seed=config["seed"],
         trials=config["vicinal_risk"]["trials"],
-        grid=config["vicinal_risk"]["grid"],
     message:
         "Evaluate: losses whose supremum bounds the vicinal risk"
     script:

@@ -11,7 +11,7 @@ VARIANTS = ("fixed", "adaptive", "fixed_recycled", "adaptive_recycled")
 SIZES = {
     "structured_losses": {"points": 20},
     "ranking_bounds": {"seed": 1, "trials": 20},
-    "vicinal_risk": {"seed": 1, "trials": 20, "grid": 81},
+    "vicinal_risk": {"seed": 1, "trials": 20},
     "partial_bound": {"seed": 1, "problems": 2, "draws": 10},
     "cccp_precision": {"seed": 1, "starts": 12, "repeats": 1},
 }
