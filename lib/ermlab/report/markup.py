@@ -47,11 +47,6 @@ def html_text(plain: object) -> str:
     return html.escape(" ".join(str(plain).split()), quote=True)
 
 
-def link(label: str, target: str) -> str:
-    """Return a MyST link whose label is already safe."""
-    return f"[{label}](<{target}>)"
-
-
 def code(plain: object) -> str:
     """Return ``plain`` as inline code."""
     return f"<code>{html_text(plain).replace('|', '&#124;')}</code>"
