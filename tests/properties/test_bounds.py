@@ -1,11 +1,12 @@
 """Theorem 3.2.3, the tight score stability and theorem 1.1 on random problems."""
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ermlab.risk.bounds import admissibility, repaired_partial_annotation_bound, tight_score_stability
 from ermlab.risk.bridge_cases import disc, random_problem, sampled_excess
 from ermlab.risk.stability import loss_change_ratio, random_exchange, train_ranker
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 seeds = st.integers(0, 2**32 - 1)
 rescalings = st.sampled_from(["slack", "margin"])

@@ -1,6 +1,9 @@
 """Lemma 1: the largest chosen member of an ordered family dominates the loss, so its mean bounds the risk."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ermlab.risk.vicinal import (
     equivariant_losses,
     is_ordered,
@@ -11,8 +14,6 @@ from ermlab.risk.vicinal import (
     vicinal_risk,
 )
 from ermlab.risk.vicinal_cases import random_members, random_ordered_family
-from hypothesis import given
-from hypothesis import strategies as st
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -1,18 +1,40 @@
 """Tests on real data need a mirror folder of archives; without one they are skipped."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from ermlab.datasets.registry import MIRROR_VARIABLE, acquire, load_registry
+
+REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
+
+
+def pytest_collection_modifyitems(items):
+    # The data are acquired once for all these tests, so all of them go to one worker.
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("real"))
 
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """The folder of archives: the one ERMLAB_MIRROR names, or ``../shared/data`` beside the repository."""
-    named = os.environ.get("ERMLAB_MIRROR")
-    folder = Path(named) if named else ROOT.parent / "shared/data"
-    if not folder.is_dir():
-        pytest.skip("no mirror of the real data: set ERMLAB_MIRROR to a folder of archives")
-    return folder
+    """The folder of archives."""
+    folder = os.environ.get(MIRROR_VARIABLE)
+    if not folder:
+        pytest.skip(f"no mirror of the real data: set {MIRROR_VARIABLE} to a folder of archives")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def acquired(mirror, tmp_path_factory):
+    """A function that returns the folder of a data set, acquired once for all tests."""
+    raw = tmp_path_factory.getbasetemp() / "raw"
+
+    def folder(name):
+        acquire(name, raw, policy="real", mirror=mirror, registry=REGISTRY)
+        return raw / name
+
+    yield folder
+    shutil.rmtree(raw, ignore_errors=True)  # a quarter of a gigabyte, which pytest would keep

@@ -1,10 +1,12 @@
 """The readers on the real data: published counts, and what is known of the data from elsewhere."""
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pytest
+from scipy.spatial import KDTree
+from sklearn.datasets import load_svmlight_file
+from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
+from sklearn.svm import SVC
+
 from ermlab.datasets.cell_migration import UNTRACKED, read_cell_migration
 from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
 from ermlab.datasets.ctc_sim_truth import read_ctc_sim_truth
@@ -16,29 +18,9 @@ from ermlab.datasets.kit_ais_cars import read_kit_ais_cars
 from ermlab.datasets.mslr_5k import read_mslr_5k
 from ermlab.datasets.mutag import read_mutag
 from ermlab.datasets.newsgroups20 import ancestors, read_newsgroups20
-from ermlab.datasets.registry import acquire, load_registry
 from ermlab.datasets.uiuc_cars import read_uiuc_cars
 from ermlab.datasets.voc2007_sample import CLASSES, read_voc2007_sample
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
-from scipy.spatial import KDTree
-from sklearn.datasets import load_svmlight_file
-from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
-from sklearn.svm import SVC
-
-REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
-
-
-@pytest.fixture(scope="session")
-def acquired(mirror, tmp_path_factory):
-    """A function that returns the folder of a data set, acquired once for all tests."""
-    raw = tmp_path_factory.getbasetemp() / "raw"
-
-    def folder(name):
-        acquire(name, raw, policy="real", mirror=mirror, registry=REGISTRY)
-        return raw / name
-
-    yield folder
-    shutil.rmtree(raw, ignore_errors=True)  # a quarter of a gigabyte, which pytest would keep
 
 
 def boxes_that_leave(scenes):

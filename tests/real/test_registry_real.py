@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from ermlab.datasets.registry import acquire, load_registry
 
 REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")

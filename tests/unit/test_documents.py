@@ -1,4 +1,5 @@
 import pytest
+
 from ermlab.documents import read_document, read_yaml, validate
 from ermlab.errors import DataError
 

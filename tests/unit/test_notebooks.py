@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
 from ermlab.workflow.parameters import declared_parameters
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sphinx.cmd.build import main as sphinx_build
+
 from ermlab.report.book import add_files, stamp, write_sources
 from ermlab.report.run import Run, read_run
 from ermlab.workflow.logs import output_to
-from sphinx.cmd.build import main as sphinx_build
 
 SETTINGS = Path("workflow/book")
 

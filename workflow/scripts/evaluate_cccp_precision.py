@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+
 from ermlab.evaluation.results import over_seeds, write_results
 from ermlab.optimize.cccp import CCCPResult, cccp
 from ermlab.optimize.regularizers import L2
 from ermlab.risk.bridge import BridgeRisk
 from ermlab.risk.bridge_cases import planted_problem
 from ermlab.workflow.logs import output_to
-from numpy.typing import ArrayLike
 
 REGULARIZER = L2(0.05)
 #: The figure draws one problem from this start; the others start anywhere in the range.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from ermlab.evaluation.results import write_results
 from ermlab.risk.bounds import fitted_rate, partial_annotation_bound, repaired_partial_annotation_bound
 from ermlab.risk.bridge_cases import disc, extreme_problem, random_problem, sampled_excess

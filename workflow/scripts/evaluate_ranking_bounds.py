@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from ermlab.evaluation.results import write_results
 from ermlab.risk.bounds import fitted_rate, ranking_excess
 from ermlab.risk.stability import loss_change_ratio, random_exchange, score_change_ratio, worst_exchange

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from ermlab.evaluation.results import write_results
 from ermlab.risk.losses import convexity_violation, margin_rescaled_hinge, slack_rescaled_hinge, step_loss
 from ermlab.workflow.logs import output_to

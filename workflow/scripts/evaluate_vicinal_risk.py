@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from ermlab.evaluation.results import write_results
 from ermlab.risk.vicinal import (
     equivariant_losses,

@@ -1,5 +1,6 @@
 """The one style of all figures, and the one way to save them."""
 
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -35,8 +36,12 @@ _STYLE = {
 
 
 def use_style() -> None:
-    """Apply the shared style to every figure made from now on."""
+    """Apply the shared style to every figure made from now on; notebooks show them as SVG."""
     mpl.rcParams.update(_STYLE)
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("svg", metadata={"Date": None})
 
 
 def save_figure(fig: Figure, folder: str | Path, exhibit: str, data: pd.DataFrame | None = None) -> None:

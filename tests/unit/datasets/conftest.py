@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
 from ermlab.datasets._sources import Address, Mirror, Package
 from ermlab.datasets.registry import Dataset
 from ermlab.datasets.treehash import Tree

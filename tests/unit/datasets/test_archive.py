@@ -4,6 +4,7 @@ import tarfile
 import zipfile
 
 import pytest
+
 from ermlab.datasets._archive import unpack
 from ermlab.datasets.treehash import Tree
 from ermlab.errors import DataError

@@ -1,6 +1,7 @@
 import hashlib
 
 import pytest
+
 from ermlab.datasets._download import DownloadError, Patience, download, web_client
 from ermlab.errors import DataError
 

@@ -3,6 +3,7 @@
 import nibabel as nib
 import numpy as np
 import pytest
+
 from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
 from ermlab.errors import DataError

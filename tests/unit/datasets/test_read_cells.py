@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from PIL import Image
+
 from ermlab.datasets.cell_migration import FEATURES, UNTRACKED, read_cell_migration
 from ermlab.datasets.ctc import read_lineage, read_tracked_cells
 from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
 from ermlab.datasets.ctc_sim_truth import read_ctc_sim_truth
 from ermlab.errors import DataError
-from PIL import Image
 
 # Cell 1 lives in frames 0 and 1, then divides into 2 and 3; frame 3 is empty.
 LINEAGE = "1 0 1 0\n2 2 2 1\n3 2 2 1\n"

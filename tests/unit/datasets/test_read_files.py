@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from PIL import Image
+
 from ermlab.datasets import _files as files
 from ermlab.errors import DataError
-from PIL import Image
 
 BOMB = """<!DOCTYPE lolz [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><annotation>&b;</annotation>"""
 EXTERNAL = """<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]><annotation>&e;</annotation>"""

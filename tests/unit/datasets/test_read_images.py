@@ -4,6 +4,8 @@ import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
+
 from ermlab.datasets import flowers17
 from ermlab.datasets.daimler_pedestrians import read_daimler_pedestrians
 from ermlab.datasets.flowers17 import read_flowers17
@@ -11,7 +13,6 @@ from ermlab.datasets.kit_ais_cars import read_kit_ais_cars
 from ermlab.datasets.uiuc_cars import read_uiuc_cars
 from ermlab.datasets.voc2007_sample import CLASSES, read_voc2007_sample
 from ermlab.errors import DataError
-from PIL import Image
 
 
 def save(path, shape, value=0):

@@ -4,6 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
+
 from ermlab.datasets.graphs_tu import read_graphs_tu, read_tu
 from ermlab.datasets.mslr_5k import read_letor, read_mslr_5k
 from ermlab.datasets.mutag import read_mutag

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from ermlab.datasets.registry import acquire, load_registry
 from ermlab.documents import read_yaml
 from ermlab.errors import DataError

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from ermlab.documents import read_yaml
 
 ROOT = Path(__file__).parents[3]

@@ -2,6 +2,7 @@ import hashlib
 import json
 
 import pytest
+
 from ermlab.datasets._download import Patience
 from ermlab.datasets._package import index_settings, parse_pip_options
 from ermlab.datasets.registry import acquire

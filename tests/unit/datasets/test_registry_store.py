@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from ermlab.datasets import _store
 from ermlab.datasets.registry import acquire
 from ermlab.errors import DataError

@@ -4,9 +4,10 @@ import shutil
 import subprocess
 
 import pytest
-from ermlab.datasets.treehash import tree_hash, tree_stamp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from ermlab.datasets.treehash import tree_hash, tree_stamp
 
 COMMAND = r"find . -type f -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum"
 needs_tools = pytest.mark.skipif(

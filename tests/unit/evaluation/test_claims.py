@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ermlab.errors import DataError
 from ermlab.evaluation.claims import Claim, badge, check_claims, claims_document, load_claims
 from ermlab.evaluation.exhibits import Catalogue, Exhibit, Part, Section, load_exhibits
 from ermlab.evaluation.results import over_seeds, read_json, write_results
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from ermlab.evaluation._expression import MissingValue, evaluate, names, parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ermlab.evaluation._expression import MissingValue, evaluate, names, parse
 
 VALUES = {"a": 1.5, "b": -2.0, "c": 0.25, "d": 3}
 

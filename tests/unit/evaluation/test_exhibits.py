@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from ermlab.errors import DataError
 from ermlab.evaluation.exhibits import load_errata, load_exhibits
 

@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from ermlab.errors import DataError
-from ermlab.evaluation.results import over_seeds, read_json, read_results, write_json, write_results
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ermlab.errors import DataError
+from ermlab.evaluation.results import over_seeds, read_json, read_results, write_json, write_results
 
 DOCUMENTS = st.recursive(
     st.none()

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
+from IPython.display import Image, Markdown
+
 from ermlab.datasets.registry import Receipt, load_registry
 from ermlab.errors import DataError
 from ermlab.evaluation.results import write_json
 from ermlab.plotting import dataset_page
 from ermlab.plotting.dataset_page import DatasetPage, describe
-from IPython.display import Image, Markdown
 
 REGISTRY = Path(__file__).parents[3] / "data/registry.yaml"
 MUTAG = load_registry(REGISTRY)["mutag"]

@@ -1,6 +1,10 @@
 """Parts of pictures, by what can be computed in another way."""
 
 import numpy as np
+from matplotlib.figure import Figure
+from scipy.sparse import csr_array
+from scipy.spatial.distance import pdist, squareform
+
 from ermlab.datasets.ctc import Lineage
 from ermlab.plotting.pictures import (
     central_square,
@@ -12,9 +16,6 @@ from ermlab.plotting.pictures import (
     spread,
     stretch,
 )
-from matplotlib.figure import Figure
-from scipy.sparse import csr_array
-from scipy.spatial.distance import pdist, squareform
 
 
 def test_a_path_is_drawn_straight_and_to_scale():

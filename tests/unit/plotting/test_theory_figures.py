@@ -4,12 +4,13 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+
 from ermlab.plotting.bounds import plot_partial_bound, plot_ranking_bounds
 from ermlab.plotting.cccp import plot_cccp_precision
 from ermlab.plotting.losses import plot_rescaled_hinges
 from ermlab.plotting.style import save_figure, use_style
 from ermlab.plotting.vicinal import plot_vicinal_bound
-from matplotlib import pyplot as plt
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,14 @@ import html
 import re
 
 import pytest
-from ermlab.errors import DataError
-from ermlab.report import markup
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
+
+from ermlab.errors import DataError
+from ermlab.report import markup
 
 EXTENSIONS = {"amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"}
 PARSER = create_md_parser(MdParserConfig(enable_extensions=EXTENSIONS), RendererHTML)

@@ -5,6 +5,7 @@ import subprocess
 from importlib.metadata import version
 
 import pytest
+
 from ermlab.errors import DataError
 from ermlab.report.provenance import (
     collect_provenance,

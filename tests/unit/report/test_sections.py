@@ -4,12 +4,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
 from ermlab.errors import DataError
 from ermlab.evaluation.exhibits import Catalogue, Exhibit, Part, Section
 from ermlab.report.book import stamp, write_sources
 from ermlab.report.run import Run
 from ermlab.report.sections import write_section
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 FIGURE = Exhibit("T-fig-2.1", "losses", "figure", "Two bounds", "curves")
 TABLE = Exhibit("T-tab-2.2", "losses", "table", "Their values", "numbers")

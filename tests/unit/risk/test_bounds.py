@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from ermlab.risk.bounds import (
     fitted_rate,
     loss_stability,

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ermlab.optimize.cccp import cccp
 from ermlab.optimize.regularizers import L2
 from ermlab.risk.bridge import BridgeRisk
@@ -10,8 +13,6 @@ from ermlab.risk.bridge_cases import (
     random_problem,
     sampled_excess,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -1,5 +1,9 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
 from ermlab.risk.losses import (
     convexity_violation,
     margin_rescaled_hinge,
@@ -7,9 +11,6 @@ from ermlab.risk.losses import (
     slack_rescaled_hinge,
     step_loss,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 differences = st.floats(-10, 10)
 deltas = st.floats(0, 10)

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+
 from ermlab.risk.stability import (
     RankingProblem,
     loss_change_ratio,
@@ -9,7 +11,6 @@ from ermlab.risk.stability import (
     train_ranker,
     worst_exchange,
 )
-from scipy.optimize import minimize
 
 
 def mean_pair_loss(w, problem, rescaling):

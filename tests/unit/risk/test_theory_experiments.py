@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+
 from ermlab.evaluation.results import read_results
 
 SCRIPTS = Path(__file__).parents[3] / "workflow" / "scripts"

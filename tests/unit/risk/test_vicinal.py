@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from scipy.stats import norm
+
 from ermlab.risk.vicinal import (
     equivariant_losses,
     is_ordered,
@@ -17,7 +19,6 @@ from ermlab.risk.vicinal_cases import (
     random_line_case,
     triangular_peaks,
 )
-from scipy.stats import norm
 
 LINE = np.linspace(-5, 5, 2001)
 

@@ -1,4 +1,5 @@
 import pytest
+
 from ermlab.errors import DataError
 from ermlab.workflow.config import load_config
 

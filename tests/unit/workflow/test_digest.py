@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from ermlab.workflow.digest import library_digest, library_modules
 
 MODULES = {

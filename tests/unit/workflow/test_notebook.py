@@ -3,11 +3,12 @@ import sys
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from papermill.exceptions import PapermillExecutionError
+
 from ermlab.errors import DataError
 from ermlab.workflow.notebook import run_notebook
 from ermlab.workflow.parameters import check_parameters, declared_parameters
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from papermill.exceptions import PapermillExecutionError
 
 
 def write_notebook(path, *code, parameters="a = 1\nb = 'x'"):
