@@ -15,6 +15,7 @@ from snakemake.settings.enums import Quietness
 from snakemake.settings.types import OutputSettings
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.tests import TestLogHandlerBase
+
 from snakemake_logger_plugin_ermlab import LogHandler, clock, log_lines
 
 SNAKEFILE = """
