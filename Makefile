@@ -33,7 +33,6 @@ lint: environment
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
-	@$(SNAKEMAKE) --lint
 
 format: environment
 	@$(BIN)/ruff check --fix .
@@ -59,9 +58,10 @@ lock:
 		--override config/lock-overrides.txt --no-header --no-annotate -o .cache/uv/oldest.txt
 	@.cache/uv/bin/uv pip compile pyproject.toml --quiet --all-extras --upgrade --python-version 3.11 \
 		--override config/lock-overrides.txt --constraint .cache/uv/oldest.txt --universal \
-		--fork-strategy fewest --generate-hashes --no-header -o requirements.lock
+		--fork-strategy fewest --generate-hashes --no-header -o requirements.lock \
+		--no-emit-package cbcbox --no-emit-package rfc3987-syntax --no-emit-package lark
 	@{ cat config/environment-head.yml; \
-		sed -nE '/^cbcbox/d; s/^([A-Za-z0-9._-]+==.*[^ ]) \\$$/      - \1/p' requirements.lock; } > environment.yml
+		sed -nE 's/^([A-Za-z0-9._-]+==.*[^ ]) \\$$/      - \1/p' requirements.lock; } > environment.yml
 
 clean:
 	rm -rf .cache .snakemake data/processed data/results logs reports

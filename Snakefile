@@ -18,10 +18,10 @@ include: "workflow/rules/common.smk"
 
 
 rule all:
+    default_target: True
     input:
         "reports/html/index.html",
         "reports/claims.json",
-    default_target: True
 
 
 include: "workflow/rules/data.smk"
@@ -30,3 +30,7 @@ include: "workflow/rules/ranking.smk"
 include: "workflow/rules/equivariant.smk"
 include: "workflow/rules/cheap_data.smk"
 include: "workflow/rules/report.smk"
+
+
+onsuccess:
+    write_workflow_report()

@@ -59,3 +59,11 @@ def test_an_unknown_exhibit_is_told(project):
     assert answer.returncode != 0
     assert "T-fig-99" in answer.stdout
     assert "Traceback" not in answer.stdout
+
+
+def test_snakemake_finds_no_fault_but_one(project):
+    answer = run_snakemake(project, "--lint")
+    found = {line.strip() for line in answer.stdout.splitlines() if line.strip().startswith("* ")}
+    # The Snakefile itself imports the library, so the one pinned environment must be active before any rule
+    # runs: an environment for each rule would only repeat it.
+    assert found <= {"* Specify a conda environment or container for each rule.:"}

@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from browser import check_book, find_chromium
 from conftest import project_environment, run_snakemake, snakemake_command
 from nbclient import NotebookClient
 
@@ -38,6 +39,12 @@ def test_the_run_makes_every_exhibit_and_the_book(finished_run):
     claims = json.loads((finished_run / "reports/claims.json").read_text())["claims"]
     assert {"reproduced", "not tested"} <= {claim["status"] for claim in claims}
     assert all(claim["reason"] for claim in claims if claim["status"] == "not tested")
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="chromium is not installed")
+def test_the_book_opens_from_disk_without_network_or_fault(finished_run):
+    assert (finished_run / "reports/html/workflow-report.html").stat().st_size > 1e6
+    assert check_book(finished_run / "reports/html") == []
 
 
 def test_every_rule_left_its_log_and_benchmark(finished_run):

@@ -22,7 +22,7 @@ rule evaluate_cccp_precision:
         starts=config["cccp_precision"]["starts"],
         repeats=config["cccp_precision"]["repeats"],
     message:
-        "Evaluate: CCCP with fixed and adaptive precision on functions of one variable and more"
+        "CCCP with fixed and adaptive precision on functions of one variable and more"
     script:
         "../scripts/evaluate_cccp_precision.py"
 
@@ -45,6 +45,6 @@ rule evaluate_partial_bound:
         problems=config["partial_bound"]["problems"],
         draws=config["partial_bound"]["draws"],
     message:
-        "Evaluate: the generalisation bound of partial annotations on simulated problems"
+        "the generalisation bound of partial annotations on simulated problems"
     script:
         "../scripts/evaluate_partial_bound.py"

@@ -1,13 +1,16 @@
 # What all rules share: the validated configuration, the exhibits, the data sets, the digests of library code.
 
 import os
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from ermlab.datasets.registry import MIRROR_VARIABLE, load_registry
 from ermlab.errors import DataError
 from ermlab.evaluation.exhibits import load_exhibits
-from ermlab.evaluation.results import read_json
+from ermlab.evaluation.results import read_json, write_json
+from ermlab.report.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from ermlab.workflow.config import load_config
 from ermlab.workflow.digest import library_digest
 from ermlab.workflow.locks import clear_stale_lock
@@ -28,6 +31,72 @@ if config["mirror"]:
 
 if workflow.is_main_process:
     run_lock = clear_stale_lock()
+
+
+def attempt(wildcards):
+    """Change when a data set could not be had last time, or has since vanished, so that it is tried again."""
+    receipt = Path(f"data/receipts/{wildcards.dataset}.json")
+    if not receipt.exists():
+        return None
+    folder = read_json(receipt)["folder"]
+    return None if folder and Path(folder).is_dir() else receipt.stat().st_mtime_ns
+
+
+def exhibit_files(exhibit):
+    """Name the files in which an exhibit ends up."""
+    return [f"reports/{name}" for name in exhibit.outputs]
+
+
+def section_datasets(section):
+    """Name the data sets of a section; the data page shows those that the scale can afford."""
+    return config["gallery"] if section.id == "datasets" else list(section.datasets)
+
+
+def section_parameters(section):
+    """Give a notebook the values of the parameters that it declares."""
+    values = {
+        "figures": "reports/figures",
+        "tables": "reports/tables",
+        "receipts": "data/receipts",
+        "registry": "data/registry.yaml",
+        "raw": "data/raw",
+        "datasets": section_datasets(section),
+    }
+    for name in section.experiments:
+        key = "results" if len(section.experiments) == 1 else f"{name}_results"
+        values[key] = f"data/results/{name}"
+    notebook = f"notebooks/{section.notebook}.ipynb"
+    declared = declared_parameters(notebook)
+    if unknown := [name for name in declared if name not in values]:
+        raise WorkflowError(
+            f"{notebook} declares {', '.join(unknown)}: the workflow gives {', '.join(values)}"
+        )
+    return {name: values[name] for name in declared}
+
+
+def write_workflow_report():
+    """Put Snakemake's own report, which only a finished run can have, where the book has kept its place."""
+    place = Path("reports/html") / WORKFLOW_REPORT
+    if not place.is_file() or place.read_text(encoding="utf-8") != REPORT_PLACEHOLDER:
+        return
+    used = Path(".snakemake/config-of-last-run.json")
+    write_json(used, config)
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--report",
+        str(place),
+        "--configfile",
+        str(used),
+        "--nolock",
+    ]
+    subprocess.run([*command, "--quiet", "all"], check=True, capture_output=True)
+
+
+experiments = sorted({name for section in catalogue.built_sections for name in section.experiments})
+notebooks = [f"reports/notebooks/{section.notebook}.ipynb" for section in catalogue.built_sections]
+shown_datasets = sorted({name for section in catalogue.built_sections for name in section_datasets(section)})
 
 
 wildcard_constraints:

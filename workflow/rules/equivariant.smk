@@ -19,6 +19,6 @@ rule evaluate_vicinal_risk:
         seed=config["seed"],
         trials=config["vicinal_risk"]["trials"],
     message:
-        "Evaluate: losses whose supremum bounds the vicinal risk"
+        "losses whose supremum bounds the vicinal risk"
     script:
         "../scripts/evaluate_vicinal_risk.py"

@@ -17,6 +17,6 @@ rule evaluate_structured_losses:
         library=library_digest("workflow/scripts/evaluate_structured_losses.py"),
         points=config["structured_losses"]["points"],
     message:
-        "Evaluate: the two rescaled hinge losses against the step loss"
+        "the two rescaled hinge losses against the step loss"
     script:
         "../scripts/evaluate_structured_losses.py"

@@ -20,6 +20,6 @@ rule evaluate_ranking_bounds:
         seed=config["seed"],
         trials=config["ranking_bounds"]["trials"],
     message:
-        "Evaluate: generalisation bounds of ranking, and measured stability against them"
+        "generalisation bounds of ranking, and measured stability against them"
     script:
         "../scripts/evaluate_ranking_bounds.py"

@@ -1,41 +1,5 @@
 # Narrate, check, publish: notebooks, claims and the book.
 
-experiments = sorted({name for section in catalogue.built_sections for name in section.experiments})
-notebooks = [f"reports/notebooks/{section.notebook}.ipynb" for section in catalogue.built_sections]
-
-
-def section_datasets(section):
-    """The data page shows what the scale can afford; any other section needs all its data sets."""
-    return config["gallery"] if section.id == "datasets" else list(section.datasets)
-
-
-shown_datasets = sorted({name for section in catalogue.built_sections for name in section_datasets(section)})
-
-
-def exhibit_files(exhibit):
-    return [f"reports/{name}" for name in exhibit.outputs]
-
-
-def section_parameters(section):
-    """Give a notebook the values of the parameters it declares."""
-    values = {
-        "figures": "reports/figures",
-        "tables": "reports/tables",
-        "receipts": "data/receipts",
-        "registry": "data/registry.yaml",
-        "raw": "data/raw",
-        "datasets": section_datasets(section),
-    }
-    for name in section.experiments:
-        key = "results" if len(section.experiments) == 1 else f"{name}_results"
-        values[key] = f"data/results/{name}"
-    notebook = f"notebooks/{section.notebook}.ipynb"
-    try:
-        return {name: values[name] for name in declared_parameters(notebook)}
-    except (DataError, KeyError) as error:
-        raise WorkflowError(f"{notebook}: {error} is not a parameter that the workflow can give")
-
-
 for section in catalogue.built_sections:
 
     rule:
@@ -47,21 +11,23 @@ for section in catalogue.built_sections:
             receipts=[f"data/receipts/{name}.json" for name in section_datasets(section)],
         output:
             notebook=f"reports/notebooks/{section.notebook}.ipynb",
-            exhibits=[path for exhibit in catalogue.exhibits_in(section.id) for path in exhibit_files(exhibit)],
+            exhibits=[
+                path for exhibit in catalogue.exhibits_in(section.id) for path in exhibit_files(exhibit)
+            ],
         log:
             text=f"logs/narrate/{section.id}.log",
             notebook=f"logs/narrate/{section.id}.ipynb",
         benchmark:
             f"logs/benchmarks/narrate/{section.id}.tsv"
-        params:
-            library=library_digest(f"notebooks/{section.notebook}.ipynb"),
-            parameters=section_parameters(section),
         threads: 1
         resources:
             mem_mb=2000,
             runtime=15,
+        params:
+            library=library_digest(f"notebooks/{section.notebook}.ipynb"),
+            parameters=section_parameters(section),
         message:
-            f"Narrate: {section.title}"
+            f"{section.title}"
         script:
             "../scripts/run_notebook.py"
 
@@ -88,14 +54,14 @@ rule check_claims:
         "logs/check_claims.log",
     benchmark:
         "logs/benchmarks/check_claims.tsv"
-    params:
-        library=library_digest("workflow/scripts/check_claims.py"),
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
+    params:
+        library=library_digest("workflow/scripts/check_claims.py"),
     message:
-        "Check the published claims against this run"
+        "the published claims against this run"
     script:
         "../scripts/check_claims.py"
 
@@ -110,17 +76,17 @@ rule collect_provenance:
         "logs/collect_provenance.log",
     benchmark:
         "logs/benchmarks/collect_provenance.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
     params:
         library=library_digest("workflow/scripts/collect_provenance.py"),
         config=config,
         seeds=[config["seed"]],
         benchmarks="logs/benchmarks",
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     message:
-        "Collect the commit, versions, settings and run times of this run"
+        "the commit, versions, settings and run times of this run"
     script:
         "../scripts/collect_provenance.py"
 
@@ -141,14 +107,14 @@ rule build_book:
         "logs/build_book.log",
     benchmark:
         "logs/benchmarks/build_book.tsv"
-    params:
-        library=library_digest("workflow/scripts/build_book.py"),
-        source="reports/book",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        library=library_digest("workflow/scripts/build_book.py"),
+        source="reports/book",
     message:
-        "Build the book"
+        "the book"
     script:
         "../scripts/build_book.py"
