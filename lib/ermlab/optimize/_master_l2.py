@@ -14,6 +14,8 @@ from ermlab.optimize.qp import solve_simplex_qp
 # The proximal weight is searched until the model value lies this near the level, as a share of the gap.
 LEVEL_BAND = 0.1
 LEVEL_TRIALS = 12
+# Proximal weights beyond this multiple of lam, or below its inverse, make no difference.
+PROX_RANGE = 1e8
 
 
 class L2Master:
@@ -76,6 +78,7 @@ class L2Master:
                 low, rho = rho, (rho * 4 if high == np.inf else np.sqrt(rho * high))
             else:
                 break
+            rho = min(max(rho, lam / PROX_RANGE), lam * PROX_RANGE)
         self._level_alpha, self._prox = alpha, used
         return (used * centre - v - planes.combine(alpha)) / (lam + used)
 

@@ -154,6 +154,7 @@ def maximise(G, b, alpha, tol, max_iter):
             continue
         _newton_direction(L, k, S, gradient, direction, ones)
         blocking = _step(alpha, S, k, direction)
+        _normalise(alpha)
         if blocking >= 0:
             if S[blocking] == entered:  # rounding: the index that should grow does not
                 return gap, iteration
@@ -161,7 +162,6 @@ def maximise(G, b, alpha, tol, max_iter):
             k -= 1
             full_steps = 0
         else:
-            _normalise(alpha)
             full_steps += 1
         entered = -1
     return gap, max_iter

@@ -91,15 +91,15 @@ def cccp(
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
     current = _evaluate_start(convex, w0, convex_lower_bound)
-    R, r = concave(current.w)
-    value = regularizer(current.w) + current.risk - float(R)
+    R, r = _evaluate_concave(concave, current.w)
+    value = regularizer(current.w) + current.risk - R
     history = CCCPHistory(points=[current.w], objective=[value])
     planes, converged, began = Planes(current.w.size), False, time.perf_counter()
     bounds = 1  # the plane at the start
 
     for iteration in range(1, max_iter + 1):  # noqa: B007  (reported below)
         eps = max(eps * rho, eps_min) if adaptive else eps_min
-        offset = float(R) - float(np.sum(r * current.w))
+        offset = R - float(np.sum(r * current.w))
         if not recycle:
             planes = Planes(current.w.size)
         if nonnegative:
@@ -110,7 +110,7 @@ def cccp(
             tol=eps,
             max_calls=max_calls,
             planes=planes,
-            linear=-np.asarray(r, dtype=np.float64),
+            linear=-r,
             constant=-offset,
             risk_lower_bound=convex_lower_bound,
             method=method,
@@ -118,8 +118,8 @@ def cccp(
             w0=None if recycle else current.w,
         )
         current, planes = inner.best, inner.planes
-        R, r = concave(current.w)
-        last, value = value, regularizer(current.w) + current.risk - float(R)
+        R, r = _evaluate_concave(concave, current.w)
+        last, value = value, regularizer(current.w) + current.risk - R
         bounds += inner.calls
         history.points.append(current.w)
         history.objective.append(value)
@@ -160,3 +160,14 @@ def _evaluate_start(convex: Risk, w0: ArrayLike | None, lower_bound: float | Non
     dimension = agreed_dimension(sizes)
     w = np.zeros(dimension) if w0 is None else finite_vector("w0", w0, dimension)
     return evaluate(convex, w, lower_bound)
+
+
+def _evaluate_concave(concave: Risk, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    R, r = concave(w)
+    R, r = float(R), np.asarray(r, dtype=np.float64)
+    if r.shape != w.shape or not (np.isfinite(R) and np.isfinite(r).all()):
+        raise ValueError(
+            f"the concave part returned {R} and a subgradient of shape {r.shape}: expected finite numbers "
+            f"and shape {w.shape}"
+        )
+    return R, r

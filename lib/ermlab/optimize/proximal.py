@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 Vector = NDArray[np.float64]
 # The line search accepts differences of the objective that rounding makes.
 ROUNDING = 1e-12
+MAX_HALVINGS = 100
 
 
 @dataclass
@@ -102,7 +103,7 @@ def fista(
 
 def _backtrack(smooth, prox, y: Vector, value: float, gradient: Vector, step: float):
     """Halve ``step`` until the quadratic bound at ``y`` holds at the proximal point; return that point."""
-    while True:
+    for _ in range(MAX_HALVINGS):
         new = np.asarray(prox(y - step * gradient, step), dtype=np.float64)
         if new.shape != y.shape or not np.isfinite(new).all():
             raise ValueError(f"prox returned shape {new.shape}: expected {y.shape} and finite numbers")
@@ -112,6 +113,9 @@ def _backtrack(smooth, prox, y: Vector, value: float, gradient: Vector, step: fl
         if new_value <= bound + ROUNDING * abs(value):
             return new, new_value, new_gradient, step
         step *= 0.5
+    raise ValueError(
+        f"no step down to {step} satisfies the line search: smooth and its gradient do not agree"
+    )
 
 
 def _evaluate(smooth, w: Vector) -> tuple[float, Vector]:
@@ -125,13 +129,13 @@ def _evaluate(smooth, w: Vector) -> tuple[float, Vector]:
 
 
 def _first_step(smooth, w: Vector, gradient: Vector) -> float:
-    """Return the inverse curvature along the gradient, 1 where there is none."""
+    """Return the inverse curvature along the gradient, a little less for rounding; 1 where there is none."""
     length = _norm(gradient)
     if length == 0:
         return 1.0
     probe = 1e-4 * max(1.0, _norm(w)) / length
     curvature = _norm(_evaluate(smooth, w - probe * gradient)[1] - gradient) / (probe * length)
-    return 1.0 / curvature if curvature > 0 else 1.0
+    return (1.0 - 1e-6) / curvature if curvature > 0 else 1.0
 
 
 def _norm(x: Vector) -> float:

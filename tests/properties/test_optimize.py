@@ -1,0 +1,200 @@
+"""The optimiser against a general solver, on random polyhedral risks."""
+
+import itertools
+
+import highspy
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ermlab.optimize import L1, L2, cccp, minimize, solve_simplex_qp
+
+INFINITY = highspy.kHighsInf
+
+
+class PolyhedralRisk:
+    """The mean over groups of the largest of some affine functions and, if asked, 0."""
+
+    def __init__(self, slopes, offsets):
+        self.slopes, self.offsets = slopes, offsets  # (groups, functions, d), (groups, functions)
+        self.dimension = slopes.shape[2]
+
+    def __call__(self, w):
+        heights = self.slopes @ w + self.offsets
+        groups, best = np.arange(len(heights)), heights.argmax(axis=1)
+        return heights[groups, best].mean(), self.slopes[groups, best].mean(axis=0)
+
+
+def random_risk(rng, nonnegative=True):
+    d, groups, functions = rng.integers(1, 6), rng.integers(1, 5), rng.integers(1, 6)
+    slopes = rng.normal(size=(groups, functions, d)) * 10 ** rng.uniform(-1, 1)
+    offsets = rng.normal(size=(groups, functions))
+    if rng.random() < 0.3:  # ties and dependent planes
+        slopes, offsets = np.round(slopes), np.round(offsets)
+    if nonnegative:
+        slopes = np.concatenate([slopes, np.zeros((groups, 1, d))], axis=1)
+        offsets = np.concatenate([offsets, np.zeros((groups, 1))], axis=1)
+    return PolyhedralRisk(slopes, offsets)
+
+
+def reference_optimum(risk, regularizer, linear):
+    """Solve the problem with all its planes at once by HiGHS: a QP for L2, a linear programme for L1."""
+    groups, functions, d = risk.slopes.shape
+    lp = highspy.HighsLp()
+    parts = 2 if isinstance(regularizer, L1) else 1  # L1: positive and negative part of w
+    size = parts * d + groups
+    signs = (1.0, -1.0)[:parts]
+    base = regularizer.lam if parts == 2 else 0.0
+    lp.num_col_, lp.num_row_ = size, groups * functions
+    lp.col_cost_ = np.concatenate([base + sign * linear for sign in signs] + [np.full(groups, 1 / groups)])
+    lp.col_lower_ = np.concatenate(
+        [np.full(parts * d, -INFINITY if parts == 1 else 0.0), np.full(groups, -INFINITY)]
+    )
+    lp.col_upper_ = np.full(size, INFINITY)
+    lp.row_lower_, lp.row_upper_ = risk.offsets.ravel(), np.full(groups * functions, INFINITY)
+    rows = [
+        np.concatenate([-sign * a for sign in signs] + [np.eye(groups)[g]])
+        for g in range(groups)
+        for a in risk.slopes[g]
+    ]
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.arange(len(rows) + 1) * size
+    lp.a_matrix_.index_ = np.tile(np.arange(size), len(rows))
+    lp.a_matrix_.value_ = np.concatenate(rows)
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("time_limit", 2.0)
+    highs.setOptionValue("qp_iteration_limit", 10_000)
+    highs.passModel(lp)
+    if parts == 1:
+        start = np.minimum(np.arange(size + 1), d)
+        highs.passHessian(
+            size, d, int(highspy.HessianFormat.kTriangular), start, np.arange(d), np.full(d, regularizer.lam)
+        )
+    highs.run()
+    # Now and then the QP solver of HiGHS gives up; then there is nothing to compare with.
+    assume(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+    return highs.getInfo().objective_function_value
+
+
+seeds = st.integers(0, 2**32 - 1)
+settings_here = settings(max_examples=40, deadline=None)
+
+
+@pytest.mark.parametrize("method", ["level", "cutting-plane"])
+@pytest.mark.parametrize("max_idle", [1, None])
+@settings_here
+@given(seed=seeds)
+def test_l2_optimum_lies_between_the_bounds(method, max_idle, seed):
+    rng = np.random.default_rng(seed)
+    nonnegative = rng.random() < 0.5
+    risk, regularizer = random_risk(rng, nonnegative), L2(10 ** rng.uniform(-2, 1))
+    linear = rng.normal(size=risk.dimension)
+    result = minimize(
+        risk,
+        regularizer,
+        linear=linear,
+        constant=100.0,
+        tol=1e-7,
+        method=method,
+        max_idle=max_idle,
+        risk_lower_bound=0.0 if nonnegative else None,
+    )
+    optimum = reference_optimum(risk, regularizer, linear) + 100
+    # HiGHS adds 1e-7 to the Hessian's diagonal.
+    slack = 1e-7 * (10 + abs(optimum) + np.sum(result.w**2) + risk(result.w)[0] ** 2)
+    assert result.converged
+    assert result.lower_bound <= optimum + slack
+    assert optimum <= result.value + slack
+    assert (np.array(result.history.lower_bound) <= optimum + slack).all()
+    assert result.value == pytest.approx(
+        regularizer(result.w) + risk(result.w)[0] + linear @ result.w + 100, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("method", ["level", "cutting-plane"])
+@settings_here
+@given(seed=seeds)
+def test_l1_optimum_lies_between_the_bounds(method, seed):
+    rng = np.random.default_rng(seed)
+    risk, regularizer = random_risk(rng), L1(10 ** rng.uniform(-2, 0))
+    linear = rng.uniform(-0.9, 0.9, size=risk.dimension) * regularizer.lam
+    result = minimize(risk, regularizer, linear=linear, constant=1.0, tol=1e-6, method=method, max_idle=2)
+    optimum = reference_optimum(risk, regularizer, linear) + 1
+    assert result.converged
+    assert result.lower_bound <= optimum + 1e-7
+    assert optimum <= result.value + 1e-7
+
+
+@settings_here
+@given(seed=seeds)
+def test_planes_stay_below_the_risk_and_recycling_keeps_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    risk, regularizer = random_risk(rng), L2(0.1)
+    first = minimize(risk, regularizer, tol=1e-6, max_calls=5)
+    for w in rng.normal(size=(20, risk.dimension)) * 10:
+        assert first.planes.value(w) <= risk(w)[0] + 1e-9 * (1 + abs(risk(w)[0]))
+    linear = rng.normal(size=risk.dimension)
+    before = len(first.planes)
+    warm = minimize(risk, regularizer, linear=linear, constant=50.0, tol=1e-7, planes=first.planes)
+    assert len(first.planes) == before
+    optimum = reference_optimum(risk, regularizer, linear) + 50
+    assert warm.lower_bound - 1e-5 <= optimum <= warm.value + 1e-5
+
+
+def best_by_enumeration(G, b):
+    """Maximise over the simplex by solving the equality-constrained problem on every support."""
+    best = -np.inf
+    m = len(b)
+    for size in range(1, m + 1):
+        for support in map(list, itertools.combinations(range(m), size)):
+            system = np.block([[G[np.ix_(support, support)], np.ones((size, 1))], [np.ones((1, size)), 0]])
+            alpha = np.linalg.lstsq(system, np.append(b[support], 1.0), rcond=None)[0][:size]
+            if (alpha >= -1e-9).all() and abs(alpha.sum() - 1) < 1e-9:
+                best = max(best, b[support] @ alpha - 0.5 * alpha @ G[np.ix_(support, support)] @ alpha)
+    return best
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=seeds)
+def test_simplex_qp_against_enumeration_of_supports(seed):
+    rng = np.random.default_rng(seed)
+    m, d = rng.integers(1, 7), rng.integers(1, 5)
+    A, b = rng.normal(size=(m, d)), rng.normal(size=m)
+    if rng.random() < 0.3:
+        A, b = np.round(A), np.round(b)
+    start = rng.random(m) if rng.random() < 0.5 else None
+    result = solve_simplex_qp(A @ A.T, b, start, tol=1e-12)
+    assert (result.alpha >= 0).all()
+    assert result.alpha.sum() == pytest.approx(1, abs=1e-12)
+    assert result.value == pytest.approx(best_by_enumeration(A @ A.T, b), abs=1e-9)
+    assert result.gap <= 1e-9
+
+
+@pytest.mark.parametrize("regularizer", [L2(0.1), L1(0.1)])
+@pytest.mark.parametrize("recycle", [True, False])
+@pytest.mark.parametrize("adaptive", [True, False])
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds)
+def test_cccp_descends_to_a_stationary_point(regularizer, recycle, adaptive, seed):
+    rng = np.random.default_rng(seed)
+    P, R = random_difference(rng)
+    result = cccp(P, R, regularizer, recycle=recycle, adaptive=adaptive, eps_min=1e-4, eta=1e-4)
+    objective = np.array(result.history.objective)
+    assert (np.diff(objective) <= 1e-12 * np.abs(objective[:-1])).all()
+    assert result.converged
+    assert result.value == pytest.approx(regularizer(result.w) + P(result.w)[0] - R(result.w)[0], abs=1e-12)
+    # No better point for the tangent of R there: what remains to gain is within the two tolerances.
+    value, r = R(result.history.points[-2])
+    offset = value - r @ result.history.points[-2]
+    gain = result.value - (reference_optimum(P, regularizer, -r) - offset)
+    assert gain <= 2e-4 * max(abs(objective[-2]), 1e-3) + 1e-6
+
+
+def random_difference(rng):
+    """Return ``P >= R``, mean over samples of ``max(p, r)`` and of ``r``, as in the bridge loss."""
+    d, n = rng.integers(1, 5), rng.integers(1, 6)
+    slopes, offsets = rng.normal(size=(n, 5, d)), np.zeros((n, 5))
+    offsets[:, :3] = rng.random((n, 3))
+    return PolyhedralRisk(slopes, offsets), PolyhedralRisk(slopes[:, 3:], offsets[:, 3:])

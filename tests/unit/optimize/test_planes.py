@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from ermlab.optimize import Planes
+
+
+@pytest.fixture
+def filled():
+    rng = np.random.default_rng(0)
+    planes = Planes(3)
+    for a, b in zip(rng.normal(size=(11, 3)), rng.normal(size=11), strict=True):
+        assert planes.add(a, b)
+    return planes
+
+
+def test_gram_follows_additions_and_removals(filled):
+    np.testing.assert_allclose(filled.gram, filled.A @ filled.A.T, rtol=1e-12)
+    chosen = np.arange(11) % 3 != 1
+    A, b = filled.A[chosen], filled.b[chosen]
+    filled.keep(chosen)
+    filled.add(np.ones(3), 2.0)
+    np.testing.assert_array_equal(filled.A, np.vstack([A, np.ones(3)]))
+    np.testing.assert_array_equal(filled.b, np.append(b, 2.0))
+    np.testing.assert_allclose(filled.gram, filled.A @ filled.A.T, rtol=1e-12)
+
+
+def test_value_is_the_highest_plane(filled):
+    w = np.array([1.0, -2.0, 0.5])
+    assert filled.value(w) == pytest.approx(max(a @ w + b for a, b in zip(filled.A, filled.b, strict=True)))
+    assert Planes(3).value(w) == -np.inf
+
+
+def test_the_same_plane_is_held_once(filled):
+    assert not filled.add(filled.A[4].copy(), filled.b[4])
+    assert filled.add(filled.A[4] + 1, filled.b[4])
+    assert len(filled) == 12
+
+
+def test_copies_are_independent(filled):
+    copy = filled.copy()
+    copy.add(np.ones(3), 0.0)
+    assert (len(filled), len(copy)) == (11, 12)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [(np.ones(2), 0.0, r"shape \(2,\)"), (np.full(3, np.nan), 0.0, "NaN"), (np.ones(3), np.inf, "infinity")],
+)
+def test_bad_planes(filled, a, b, message):
+    with pytest.raises(ValueError, match=message):
+        filled.add(a, b)
+
+
+def test_dimension_is_positive():
+    with pytest.raises(ValueError, match="dimension is 0"):
+        Planes(0)
