@@ -26,6 +26,13 @@ def most_violated(scores, y, loss, slack):
 
 
 @njit(cache=True)
+def _add_scaled(total, weight, x):
+    """Add ``weight * x`` to ``total``; a loop over plain vectors is one that the compiler vectorises."""
+    for j in range(x.size):
+        total[j] += weight * x[j]
+
+
+@njit(cache=True)
 def risk_and_subgradient(X, y, scores, loss, slack):
     """Return the mean violation and its subgradient, a row a class."""
     n, d = X.shape
@@ -37,7 +44,6 @@ def risk_and_subgradient(X, y, scores, loss, slack):
             continue
         value += violations[i]
         weight = loss[y[i], classes[i]] if slack else 1.0
-        for j in range(d):
-            subgradient[classes[i], j] += weight * X[i, j]
-            subgradient[y[i], j] -= weight * X[i, j]
+        _add_scaled(subgradient[classes[i]], weight, X[i])
+        _add_scaled(subgradient[y[i]], -weight, X[i])
     return value / n, subgradient / n

@@ -71,11 +71,12 @@ class StructuredRisk:
             raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected as many of both, at least 1")
         self.task, self.rescaling = task, rescaling
         self.dimension = task.dimension
-        self._X, self._Y = task.prepare_batch(X, Y) if isinstance(task, BatchTask) else (X, Y)
+        self._in_batches = isinstance(task, BatchTask)
+        self._X, self._Y = task.prepare_batch(X, Y) if self._in_batches else (X, Y)
 
     def __call__(self, w: Vector) -> tuple[float, Vector]:
         """Return the risk and a subgradient at ``w``."""
-        if isinstance(self.task, BatchTask):
+        if self._in_batches:
             return self.task.batch_risk(w, self._X, self._Y, self.rescaling)
         total, subgradient = 0.0, np.zeros(self.dimension)
         for x, y in zip(self._X, self._Y, strict=True):
