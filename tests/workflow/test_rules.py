@@ -20,7 +20,7 @@ def rules():
                 yield named.group(1), block
 
 
-@pytest.mark.parametrize(("name", "text"), rules(), ids=[name for name, _ in rules()])
+@pytest.mark.parametrize(("name", "text"), list(rules()), ids=[name for name, _ in rules()])
 def test_every_rule_names_its_log_benchmark_threads_memory_and_time(name, text):
     verbs = "acquire|prepare|train|evaluate|narrate|check|collect|build"
     assert re.match(rf"({verbs})_\w*", name), f"{name} is not named verb_noun"

@@ -39,7 +39,7 @@ def _plot_excess(ax: Axes, excess: pd.DataFrame) -> None:
         )
     # With this much weight on stability the margin bounds of all sigma lie on one line.
     margin = excess[excess["sigma"] == 1]
-    ax.plot(margin["n"], margin["margin"], color=BLUE, linestyle="--", label=r"margin, any $\sigma$")
+    ax.plot(margin["n"], margin["margin"], color=BLUE, linestyle="--", label=r"margin, $\sigma \leq 2$")
     ax.axhline(1, **PUBLISHED)
     ax.annotate(
         r"below: says something for $\sigma=1$",

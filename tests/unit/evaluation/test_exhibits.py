@@ -26,7 +26,7 @@ C-tab-1.3 C-tab-1.4 C-fig-1.10 C-thm-1.1
 READING_ORDER = """
 structured_losses joint_kernel_support ranking ranking_bounds laplacian_kcca ksupport graph_kernels vessels
 subwindow_search taxonomies equivariant_toy aerial_cars pedestrians vicinal_risk tracking cccp_precision
-partial_annotation active_learning transfer partial_bound datasets
+partial_bound partial_annotation active_learning transfer datasets
 """
 
 
