@@ -67,3 +67,12 @@ def test_no_machine_or_registry_is_named_in_the_project():
         if path.is_file() and path.suffix in {".toml", ".lock", ".yml", ".yaml", ".md", ".smk", ".txt"}:
             text = path.read_text()
             assert not [word for word in forbidden if word in text], path
+
+
+def test_the_code_of_the_readme_runs():
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
