@@ -72,7 +72,7 @@ def fit_plain_loop(X, y, n_classes):
     """The one-slack cutting-plane method as it stands in textbooks, with HiGHS for the dual."""
     risk, lam = numpy_risk(X, y, n_classes), 1 / (C * len(X))
     w = np.zeros(n_classes * X.shape[1])
-    A, b, G = np.zeros((0, w.size)), np.zeros(0), np.zeros((0, 0))
+    A, b, G = np.zeros((1, w.size)), np.zeros(1), np.zeros((1, 1))  # the slack is at least 0
     value, best, calls = np.inf, w, 0
     while True:
         height, a = risk(w)
