@@ -22,9 +22,7 @@ smoke paper: environment
 
 figure: environment
 	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }
-	@section=$$($(BIN)/python -c 'from ermlab.evaluation.exhibits import load_exhibits as load; \
-		print(load("config/exhibits.yaml").section_of("$(ID)").id)') && \
-	$(SNAKEMAKE) $(ID) --forcerun narrate_$$section
+	@section=$$($(BIN)/python workflow/scripts/section_of.py $(ID)) && $(SNAKEMAKE) $(ID) --forcerun narrate_$$section
 
 test: environment lint
 	@$(BIN)/pytest -n 2 --dist loadgroup
