@@ -21,7 +21,7 @@ try:
     catalogue = load_exhibits("config/exhibits.yaml")
     registry = load_registry("data/registry.yaml")
 except DataError as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(str(error))  # one line: as an exception it would come with its place in this file
 
 # Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba").resolve()))
