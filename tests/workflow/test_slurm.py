@@ -69,8 +69,8 @@ def run_on_slurm(folder: Path, environment: dict[str, str], *arguments: str) -> 
         command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     assert run.returncode == 0, run.stdout
-    (log,) = (folder / ".snakemake/log").glob("*.snakemake.log")
-    return {int(job) for job in re.findall(r"submitted with SLURM jobid (\d+)", log.read_text())}
+    logs = [log.read_text() for log in (folder / ".snakemake/log").glob("*.snakemake.log")]
+    return {int(job) for log in logs for job in re.findall(r"submitted with SLURM jobid (\d+)", log)}
 
 
 def test_reason_where_no_cluster_can_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
