@@ -105,12 +105,13 @@ def test_l2_optimum_lies_between_the_bounds(method, max_idle, seed):
     # HiGHS adds 1e-7 to the Hessian's diagonal.
     slack = 1e-7 * (10 + abs(optimum) + np.sum(result.w**2) + risk(result.w)[0] ** 2)
     assert result.converged
-    assert result.lower_bound <= optimum + slack
-    assert optimum <= result.value + slack
-    assert (np.array(result.history.lower_bound) <= optimum + slack).all()
     assert result.value == pytest.approx(
         regularizer(result.w) + risk(result.w)[0] + linear @ result.w + 100, rel=1e-12
     )
+    # Now and then HiGHS calls a point optimal though the objective at ours is less.
+    assume(optimum <= result.value + slack)
+    assert result.lower_bound <= optimum + slack
+    assert (np.array(result.history.lower_bound) <= optimum + slack).all()
 
 
 @pytest.mark.parametrize("method", ["level", "cutting-plane"])

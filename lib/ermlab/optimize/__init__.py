@@ -1,10 +1,13 @@
-"""One solver for many risks: ``min_w regularizer(w) + risk(w)``, and its two relatives.
+"""One solver for many risks: ``min_w regularizer(w) + risk(w)``, and its relatives.
 
 - `minimize`: cutting planes for any convex risk, with L1 or L2, and a certificate;
+- `minimize_blocks`: the same for sums over samples, with planes for each sample, and L2;
 - `cccp`: differences of convex functions, by a chain of such problems;
 - `fista`: smooth risks with a proximable penalty.
 """
 
+from ermlab.optimize._plane_blocks import PlaneBlocks
+from ermlab.optimize.blocks import BlockDual, BlockRisk, minimize_blocks
 from ermlab.optimize.bundle import Evaluation, History, Result, Risk, minimize
 from ermlab.optimize.cccp import CCCPHistory, CCCPResult, cccp
 from ermlab.optimize.planes import Planes
@@ -15,12 +18,15 @@ from ermlab.optimize.regularizers import L1, L2
 __all__ = [
     "L1",
     "L2",
+    "BlockDual",
+    "BlockRisk",
     "CCCPHistory",
     "CCCPResult",
     "Evaluation",
     "FISTAHistory",
     "FISTAResult",
     "History",
+    "PlaneBlocks",
     "Planes",
     "Result",
     "Risk",
@@ -28,5 +34,6 @@ __all__ = [
     "cccp",
     "fista",
     "minimize",
+    "minimize_blocks",
     "solve_simplex_qp",
 ]

@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 
 import numpy as np  # noqa: F401  (loads the BLAS library that the controller is to find)
+import scipy.linalg.cython_blas  # noqa: F401  (loads that of the kernels)
 from threadpoolctl import ThreadpoolController
 
 

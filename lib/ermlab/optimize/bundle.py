@@ -44,10 +44,15 @@ class History:
     calls: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
+    def add(self, **entry: float) -> None:
+        """Append a value to each list."""
+        for name in vars(self):
+            getattr(self, name).append(entry[name])
+
 
 @dataclass(frozen=True)
 class Result:
-    """What `minimize` found: the optimum lies in ``[lower_bound, value]``."""
+    """What `minimize` or `minimize_blocks` found: the optimum lies in ``[lower_bound, value]``."""
 
     w: NDArray[np.float64]
     value: float
@@ -120,7 +125,8 @@ def minimize(
     start
         An evaluation of ``risk`` that is known already; used in place of ``w0``, without a call.
     """
-    _check_options(tol, max_calls, method, level, max_idle)
+    check_limits(tol, max_calls)
+    _check_options(method, level, max_idle)
     planes, v, w = _resolve_start(risk, w0, planes, linear, start)
     if risk_lower_bound is not None:
         _add_constant_plane(planes, float(risk_lower_bound))
@@ -214,13 +220,14 @@ class _Search:
         )
 
     def _record(self) -> None:
-        history = self._history
-        history.value.append(self._value + self._constant)
-        history.lower_bound.append(self._lower + self._constant)
-        history.gap.append(self._gap)
-        history.planes.append(len(self._planes))
-        history.calls.append(self.calls)
-        history.seconds.append(time.perf_counter() - self._began)
+        self._history.add(
+            value=self._value + self._constant,
+            lower_bound=self._lower + self._constant,
+            gap=self._gap,
+            planes=len(self._planes),
+            calls=self.calls,
+            seconds=time.perf_counter() - self._began,
+        )
 
 
 def _relative(gap: float, value: float) -> float:
@@ -229,13 +236,15 @@ def _relative(gap: float, value: float) -> float:
     return gap / abs(value) if value != 0 else math.inf
 
 
-def _check_options(
-    tol: float, max_calls: int, method: str, level: float | None, max_idle: int | None
-) -> None:
+def check_limits(tol: float, max_calls: int) -> None:
+    """Raise a ValueError for a tolerance or a limit that cannot be."""
     if not tol >= 0:
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
     if max_calls < 1:
         raise ValueError(f"max_calls is {max_calls}: expected at least 1")
+
+
+def _check_options(method: str, level: float | None, max_idle: int | None) -> None:
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: expected one of {METHODS}")
     if level is not None and not 0 < level < 1:

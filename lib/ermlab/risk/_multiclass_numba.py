@@ -26,7 +26,7 @@ def most_violated(scores, y, loss, slack):
 
 
 @njit(cache=True)
-def _add_scaled(total, weight, x):
+def add_scaled(total, weight, x):
     """Add ``weight * x`` to ``total``; a loop over plain vectors is one that the compiler vectorises."""
     for j in range(x.size):
         total[j] += weight * x[j]
@@ -44,6 +44,6 @@ def risk_and_subgradient(X, y, scores, loss, slack):
             continue
         value += violations[i]
         weight = loss[y[i], classes[i]] if slack else 1.0
-        _add_scaled(subgradient[classes[i]], weight, X[i])
-        _add_scaled(subgradient[y[i]], -weight, X[i])
+        add_scaled(subgradient[classes[i]], weight, X[i])
+        add_scaled(subgradient[y[i]], -weight, X[i])
     return value / n, subgradient / n

@@ -14,11 +14,14 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab.optimize import L1, L2, minimize
+from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
+from ermlab.risk._multiclass_dual import MultiClassDual
 from ermlab.risk._multiclass_numba import most_violated, risk_and_subgradient
 
 RESCALINGS = ("margin", "slack")
+PENALTIES = {"l1": L1, "l2": L2}
+SOLVERS = ("auto", "bundle", "blocks")
 Vector = NDArray[np.float64]
 
 
@@ -57,6 +60,14 @@ class BatchTask(Task, Protocol):
         """Return the prediction for each sample."""
 
 
+@runtime_checkable
+class BlockTask(BatchTask, Protocol):
+    """A task that knows a faster dual than that of planes written out."""
+
+    def block_dual(self, X: Any, Y: Any, rescaling: str, lam: float) -> BlockDual:
+        """Return the dual point 0 for a prepared training set and the regulariser ``lam/2 |w|^2``."""
+
+
 class StructuredRisk:
     """The mean over samples of the largest violation, ``(1/n) sum_i xi_i`` (thesis, eq. 2.13 to 2.16).
 
@@ -79,21 +90,29 @@ class StructuredRisk:
         if self._in_batches:
             return self.task.batch_risk(w, self._X, self._Y, self.rescaling)
         total, subgradient = 0.0, np.zeros(self.dimension)
-        for x, y in zip(self._X, self._Y, strict=True):
-            violation, change = self._hinge(w, x, y)
-            if violation > 0:
-                total += violation
-                subgradient += change
-        return total / len(self._X), subgradient / len(self._X)
+        for i in range(len(self)):
+            a, b = self.plane(i, w)
+            total += float(np.sum(a * w)) + b
+            subgradient += a
+        return total / len(self), subgradient / len(self)
 
-    def _hinge(self, w: Vector, x: Any, y: Any) -> tuple[float, Vector]:
-        """Return the largest violation of one sample and its gradient."""
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
+        """Return slope and offset of the largest violation of sample ``i`` at ``w``, 0 if it is negative."""
+        x, y = self._X[i], self._Y[i]
         z = self.task.most_violated(w, x, y, self.rescaling)
-        change = self.task.joint_feature(x, z) - self.task.joint_feature(x, y)
-        loss, margin = self.task.loss(y, z), float(np.sum(w * change))
+        loss, a = self.task.loss(y, z), self.task.joint_feature(x, z) - self.task.joint_feature(x, y)
         if self.rescaling == "slack":
-            return loss * (1.0 + margin), loss * change
-        return loss + margin, change
+            a = loss * a
+        return (a, loss) if loss + np.sum(a * w) > 0 else (np.zeros(self.dimension), 0.0)
+
+    def block_dual(self, lam: float) -> BlockDual:
+        """Return the dual for `ermlab.optimize.minimize_blocks`: the task's own if it has one."""
+        if isinstance(self.task, BlockTask):
+            return self.task.block_dual(self._X, self._Y, self.rescaling, lam)
+        return PlaneBlocks(self, lam)
 
 
 class MultiClassTask:
@@ -142,7 +161,7 @@ class MultiClassTask:
     def most_violated(self, w: Vector, x: Vector, y: int, rescaling: str) -> int:
         """Return the most violated class, ``y`` itself if none is violated."""
         X, Y = self.prepare_batch(np.atleast_2d(x), [y])
-        return int(most_violated(self._scores(w, X), Y, self.losses, rescaling == "slack")[0][0])
+        return int(most_violated(self.scores(w, X), Y, self.losses, rescaling == "slack")[0][0])
 
     def prepare_batch(self, X: ArrayLike, Y: ArrayLike) -> tuple[Vector, NDArray[np.int64]]:
         """Return features and classes as arrays, or raise a ValueError."""
@@ -155,24 +174,28 @@ class MultiClassTask:
 
     def batch_risk(self, w: Vector, X: Vector, Y: NDArray[np.int64], rescaling: str) -> tuple[float, Vector]:
         """Return the mean hinge loss and a subgradient: one matrix product and one pass over the samples."""
-        scores = self._scores(w, X)
+        scores = self.scores(w, X)
         value, subgradient = risk_and_subgradient(X, Y, scores, self.losses, rescaling == "slack")
         return value, subgradient.ravel()
 
     def batch_predict(self, w: Vector, X: ArrayLike) -> NDArray[np.int64]:
         """Return the class of the highest score for each row of ``X``."""
-        return self._scores(w, self._features(X)).argmax(axis=0)
+        return self.scores(w, self._features(X)).argmax(axis=0)
+
+    def block_dual(self, X: Vector, Y: NDArray[np.int64], rescaling: str, lam: float) -> MultiClassDual:
+        """Return the dual that solves for all classes of a sample by sorting."""
+        return MultiClassDual(self, X, Y, rescaling, lam)
+
+    def scores(self, w: Vector, X: Vector) -> Vector:
+        """Return the scores, a row a class and a column a sample."""
+        with one_blas_thread():
+            return np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
 
     def _features(self, X: ArrayLike) -> Vector:
         X = np.ascontiguousarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features or not np.isfinite(X).all():
             raise ValueError(f"features of shape {X.shape}: expected (n, {self.n_features}), finite")
         return X
-
-    def _scores(self, w: Vector, X: Vector) -> Vector:
-        """Return the scores, a row a class and a column a sample."""
-        with one_blas_thread():
-            return np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
 
 
 class StructuredSVM(BaseEstimator):
@@ -192,6 +215,10 @@ class StructuredSVM(BaseEstimator):
         Relative gap between the objective and its lower bound.
     max_calls
         Limit on the passes over the training set.
+    solver
+        ``"bundle"`` keeps planes of the whole risk (`ermlab.optimize.minimize`), ``"blocks"`` planes of each
+        sample (`ermlab.optimize.minimize_blocks`; ``"l2"`` only). ``"auto"`` takes the one that is faster as
+        a rule: blocks for ``"l2"`` if ``w`` has at least as many entries as there are samples, else bundle.
 
     Attributes
     ----------
@@ -209,6 +236,7 @@ class StructuredSVM(BaseEstimator):
         penalty: str = "l2",
         tol: float = 1e-3,
         max_calls: int = 1000,
+        solver: str = "auto",
     ):
         self.task = task
         self.C = C
@@ -216,17 +244,15 @@ class StructuredSVM(BaseEstimator):
         self.penalty = penalty
         self.tol = tol
         self.max_calls = max_calls
+        self.solver = solver
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
         """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
-        regularizers = {"l1": L1, "l2": L2}
-        if self.penalty not in regularizers:
-            raise ValueError(f"penalty is {self.penalty!r}: expected 'l1' or 'l2'")
-        if not self.C > 0:
-            raise ValueError(f"C is {self.C}: expected a positive number")
+        self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
-        regularizer = regularizers[self.penalty](1.0 / (self.C * len(X)))
-        self.result_ = minimize(risk, regularizer, tol=self.tol, max_calls=self.max_calls)
+        regularizer = PENALTIES[self.penalty](1.0 / (self.C * len(X)))
+        solve = minimize_blocks if self._in_blocks(risk) else minimize
+        self.result_ = solve(risk, regularizer, tol=self.tol, max_calls=self.max_calls)
         if not self.result_.converged:
             warnings.warn(
                 f"stopped after {self.max_calls} passes with a relative gap of "
@@ -236,6 +262,22 @@ class StructuredSVM(BaseEstimator):
             )
         self.coef_ = self.result_.w
         return self
+
+    def _check_options(self) -> None:
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty is {self.penalty!r}: expected one of {tuple(PENALTIES)}")
+        if not self.C > 0:
+            raise ValueError(f"C is {self.C}: expected a positive number")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
+        if self.solver == "blocks" and self.penalty != "l2":
+            raise ValueError(f"solver is 'blocks' and penalty {self.penalty!r}: expected 'l2' with it")
+
+    def _in_blocks(self, risk: StructuredRisk) -> bool:
+        """Whether planes are to be kept for each sample."""
+        if self.solver == "auto":
+            return self.penalty == "l2" and risk.dimension >= len(risk)
+        return self.solver == "blocks"
 
     def predict(self, X: Sequence) -> Sequence:
         """Return the prediction for each input: an array if the task answers in batches, else a list."""

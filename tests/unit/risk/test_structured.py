@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from ermlab.risk.structured import BatchTask, MultiClassTask, StructuredRisk, StructuredSVM, Task
+from ermlab.optimize import L2, minimize, minimize_blocks
+from ermlab.risk.structured import BatchTask, BlockTask, MultiClassTask, StructuredRisk, StructuredSVM, Task
 
 
 class SequenceTask:
@@ -50,10 +51,11 @@ def sequences():
     return task, X, [task.predict(w, x) for x in X]
 
 
+@pytest.mark.parametrize("solver", ["bundle", "blocks"])
 @pytest.mark.parametrize("C", [0.01, 1.0])
-def test_margin_rescaling_is_crammer_and_singer(classes, C):
+def test_margin_rescaling_is_crammer_and_singer(classes, C, solver):
     X, y = classes
-    model = StructuredSVM(MultiClassTask(4, 10), C=C, tol=1e-6).fit(X, y)
+    model = StructuredSVM(MultiClassTask(4, 10), C=C, tol=1e-6, solver=solver).fit(X, y)
     peer = LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-8, max_iter=1_000_000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a notice of a later release of scikit-learn
@@ -88,18 +90,19 @@ def test_violation_of_one_sample_by_hand():
 
 
 def test_protocols():
-    assert isinstance(MultiClassTask(2, 1), BatchTask)
+    assert isinstance(MultiClassTask(2, 1), BlockTask)
     assert isinstance(SequenceTask(3), Task)
     assert not isinstance(SequenceTask(3), BatchTask)
 
 
-def test_same_bits_in_every_run_and_for_every_number_of_threads():
+@pytest.mark.parametrize("solver", ["bundle", "blocks"])
+def test_same_bits_in_every_run_and_for_every_number_of_threads(solver):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(403, 101)), rng.integers(7, size=403)
     weights = []
     for threads in (1, 2, 2):
         with threadpool_limits(threads):
-            weights.append(StructuredSVM(MultiClassTask(7, 101), C=1e-2).fit(X, y).coef_)
+            weights.append(StructuredSVM(MultiClassTask(7, 101), C=1e-2, solver=solver).fit(X, y).coef_)
     np.testing.assert_array_equal(weights[0], weights[1])
     np.testing.assert_array_equal(weights[1], weights[2])
 
@@ -112,9 +115,38 @@ def test_estimator_conventions(classes):
     assert clone(StructuredSVM(MultiClassTask(4, 10))).fit(*classes).coef_.shape == (40,)
 
 
-def test_too_few_passes_warn(classes):
+@pytest.mark.parametrize("solver", ["bundle", "blocks"])
+def test_too_few_passes_warn(classes, solver):
     with pytest.warns(ConvergenceWarning, match="stopped after 2 passes"):
-        StructuredSVM(MultiClassTask(4, 10), max_calls=2).fit(*classes)
+        StructuredSVM(MultiClassTask(4, 10), max_calls=2, solver=solver).fit(*classes)
+
+
+@pytest.mark.parametrize(("n", "chosen"), [(41, "bundle"), (40, "blocks")])
+def test_planes_for_each_sample_by_default_if_w_is_as_long_as_the_sample(classes, n, chosen):
+    X, y = classes[0][:n], classes[1][:n]
+    auto, explicit = (StructuredSVM(MultiClassTask(4, 10), solver=s).fit(X, y) for s in ("auto", chosen))
+    np.testing.assert_array_equal(auto.coef_, explicit.coef_)
+    assert auto.result_.calls == explicit.result_.calls
+
+
+def test_l1_takes_the_bundle_by_default(classes):
+    X, y = classes[0][:30], classes[1][:30]
+    auto, bundle = (
+        StructuredSVM(MultiClassTask(4, 10), penalty="l1", solver=s).fit(X, y) for s in ("auto", "bundle")
+    )
+    np.testing.assert_array_equal(auto.coef_, bundle.coef_)
+
+
+def test_weak_regularisation_where_one_plane_for_all_samples_is_too_coarse():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 100))
+    y = np.argmax(X @ rng.normal(size=(100, 10)), axis=1)
+    risk = StructuredRisk(MultiClassTask(10, 100), X, y)
+    blocks, bundle = (solve(risk, L2(1 / 300), max_calls=30) for solve in (minimize_blocks, minimize))
+    assert blocks.converged
+    assert bundle.relative_gap > 0.05
+    assert bundle.lower_bound <= blocks.value
+    assert blocks.lower_bound <= bundle.value
 
 
 @pytest.mark.parametrize(
@@ -124,6 +156,9 @@ def test_too_few_passes_warn(classes):
         ({"penalty": "l3"}, "penalty is 'l3'"),
         ({"rescaling": "loss"}, "rescaling is 'loss'"),
         ({"tol": -1.0}, "tol is -1.0"),
+        ({"solver": "blocks", "tol": -1.0}, "tol is -1.0"),
+        ({"solver": "simplex"}, "solver is 'simplex'"),
+        ({"solver": "blocks", "penalty": "l1"}, "expected 'l2'"),
     ],
 )
 def test_bad_options(classes, options, message):
