@@ -6,10 +6,10 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from ermlab.datasets.registry import MIRROR_VARIABLE, load_registry
+from ermlab.datasets.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
 from ermlab.errors import DataError
 from ermlab.evaluation.exhibits import load_exhibits
-from ermlab.evaluation.results import read_json, write_json
+from ermlab.evaluation.results import write_json
 from ermlab.report.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from ermlab.workflow.config import load_config
 from ermlab.workflow.digest import library_digest
@@ -31,15 +31,8 @@ if config["mirror"]:
 
 if workflow.is_main_process:
     run_lock = clear_stale_lock()
-
-
-def attempt(wildcards):
-    """Change when a data set could not be had last time, or has since vanished, so that it is tried again."""
-    receipt = Path(f"data/receipts/{wildcards.dataset}.json")
-    if not receipt.exists():
-        return None
-    folder = read_json(receipt)["folder"]
-    return None if folder and Path(folder).is_dir() else receipt.stat().st_mtime_ns
+    # Without its receipt a data set is acquired again.
+    forget_stale_receipts("data/receipts", registry)
 
 
 def exhibit_files(exhibit):

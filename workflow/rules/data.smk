@@ -18,7 +18,6 @@ rule acquire_dataset:
         policy=config["data"],
         seed=config["seed"],
         size=config["scale"],
-        attempt=attempt,
     message:
         "the data set {wildcards.dataset}"
     script:

@@ -16,6 +16,7 @@ from ermlab.datasets._store import Found, Origin, RawStore
 from ermlab.datasets.treehash import Tree
 from ermlab.documents import read_yaml, validate
 from ermlab.errors import DataError
+from ermlab.evaluation.results import read_json
 
 #: Which sources each policy may use, in order; data in place come first and are not listed.
 POLICIES = {
@@ -154,6 +155,28 @@ def acquire(
     if policy == "real":
         raise DataError(f"{name}: no source has the real data: {reason}")
     return Receipt(name, "unavailable", reason=reason)
+
+
+def forget_stale_receipts(
+    receipts: str | Path, registry: Mapping[str, Dataset], raw: str | Path = "data/raw"
+) -> None:
+    """Delete the receipts of what should be acquired again: vanished by now, or perhaps to be had by now."""
+    for path in Path(receipts).glob("*.json"):
+        try:
+            stale = _is_stale(read_json(path), registry[path.stem], Path(raw))
+        except (DataError, KeyError):
+            stale = True
+        if stale:
+            path.unlink()
+
+
+def _is_stale(receipt: Mapping[str, Any], dataset: Dataset, raw: Path) -> bool:
+    if receipt["status"] == "available":
+        return not Path(receipt["folder"]).is_dir()
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    in_mirror = mirror and dataset.mirror and (Path(mirror) / dataset.mirror.archive).is_file()
+    # Whether a package index can be reached is known only by trying.
+    return bool(in_mirror or dataset.package or (raw / dataset.name).is_dir())
 
 
 def _fillers(
