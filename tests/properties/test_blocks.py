@@ -34,7 +34,7 @@ def random_problem(seed):
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=seeds)
 def test_same_optimum_as_the_bundle_method(rescaling, seed):
     task, X, y, regularizer = random_problem(seed)
@@ -50,7 +50,7 @@ def test_same_optimum_as_the_bundle_method(rescaling, seed):
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=seeds)
 def test_a_plain_task_gives_the_same_optimum(rescaling, seed):
     task, X, y, regularizer = random_problem(seed)
@@ -64,7 +64,7 @@ def test_a_plain_task_gives_the_same_optimum(rescaling, seed):
     assert fast.lower_bound <= plain.value + rounding
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=seeds)
 def test_step_of_a_sample_against_the_simplex_qp(seed):
     rng = np.random.default_rng(seed)

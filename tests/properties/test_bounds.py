@@ -19,7 +19,7 @@ def test_losses_move_by_at_most_twice_the_slope_times_the_scores(seed, size, sig
     assert loss_change_ratio(scores, moved, rng.uniform(0, sigma, size), sigma, rescaling) <= 1 + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seeds, st.integers(2, 9), st.integers(1, 3), st.floats(0.1, 5), st.floats(0.05, 20), rescalings)
 def test_one_example_moves_trained_scores_by_at_most_the_tight_bound(
     seed, size, dimension, sigma, regularization, rescaling
@@ -32,7 +32,7 @@ def test_one_example_moves_trained_scores_by_at_most_the_tight_bound(
     assert np.linalg.norm(moved) <= bound + 1e-5 * admissibility(sigma, rescaling)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seeds, st.sampled_from([10, 1_000, 100_000, 10**8]))
 def test_the_repaired_bound_holds_far_more_often_than_it_must(seed, n):
     rng = np.random.default_rng(seed)

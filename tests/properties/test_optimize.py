@@ -79,7 +79,7 @@ def reference_optimum(risk, regularizer, linear):
 
 
 seeds = st.integers(0, 2**32 - 1)
-settings_here = settings(max_examples=40, deadline=None)
+settings_here = settings(max_examples=40)
 
 
 @pytest.mark.parametrize("method", ["level", "cutting-plane"])
@@ -157,7 +157,7 @@ def best_by_enumeration(G, b):
     return best
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=seeds)
 def test_simplex_qp_against_enumeration_of_supports(seed):
     rng = np.random.default_rng(seed)
@@ -176,7 +176,7 @@ def test_simplex_qp_against_enumeration_of_supports(seed):
 @pytest.mark.parametrize("regularizer", [L2(0.1), L1(0.1)])
 @pytest.mark.parametrize("recycle", [True, False])
 @pytest.mark.parametrize("adaptive", [True, False])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=seeds)
 def test_cccp_descends_to_a_stationary_point(regularizer, recycle, adaptive, seed):
     rng = np.random.default_rng(seed)

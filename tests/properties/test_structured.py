@@ -35,7 +35,7 @@ def random_problem(seed):
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_batch_equals_one_by_one_and_the_definition(rescaling, seed):
     task, X, y, rng = random_problem(seed)
@@ -53,7 +53,7 @@ def test_batch_equals_one_by_one_and_the_definition(rescaling, seed):
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_convex_and_above_the_loss_of_the_prediction(rescaling, seed):
     task, X, y, rng = random_problem(seed)

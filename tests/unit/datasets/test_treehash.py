@@ -27,7 +27,7 @@ def names():
 
 
 @needs_tools
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(st.tuples(names(), names()), st.binary(max_size=20), min_size=1, max_size=6))
 def test_equals_the_shell_command_for_any_names(tmp_path_factory, files):
     folder = tmp_path_factory.mktemp("tree")

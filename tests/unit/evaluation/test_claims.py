@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.errors import DataError
@@ -169,7 +169,6 @@ def test_an_inequality_decides():
     assert outcome(row, {"ours": 1, "theirs": 3}).ours == {"theirs - ours": 2}
 
 
-@settings(deadline=None)
 @given(
     published=st.floats(-100, 100),
     distance=st.floats(-3, 3).filter(lambda d: abs(abs(d) - 1) > 1e-6),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.evaluation._expression import MissingValue, evaluate, names, parse
@@ -51,7 +51,6 @@ def python(text):
     return eval(text, {"__builtins__": {}, "abs": abs, "min": min, "max": max}, dict(VALUES))
 
 
-@settings(deadline=None)
 @given(text=(arithmetic() | logic()).filter(lambda text: len(text) <= 600))
 def test_agrees_with_python(text):
     expected, outcome = python(text), run(text)
@@ -68,7 +67,6 @@ LISTS = st.integers(1, 6).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(lists=LISTS)
 def test_lists_count_element_by_element(lists):
     x, y = map(np.array, lists)

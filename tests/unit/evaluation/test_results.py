@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.errors import DataError
@@ -66,7 +66,6 @@ def test_no_data_and_no_timings(tmp_path):
     assert not (tmp_path / "bounds/timings.json").exists()
 
 
-@settings(deadline=None)
 @given(document=DOCUMENTS)
 def test_json_round_trip(tmp_path_factory, document):
     path = tmp_path_factory.getbasetemp() / "document.json"
