@@ -56,12 +56,14 @@ def sequences():
 def test_margin_rescaling_is_crammer_and_singer(classes, C, solver):
     X, y = classes
     model = StructuredSVM(MultiClassTask(4, 10), C=C, tol=1e-6, solver=solver).fit(X, y)
-    peer = LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-8, max_iter=1_000_000)
+    peer = LinearSVC(
+        multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-8, max_iter=1_000_000, random_state=0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a notice of a later release of scikit-learn
         W = peer.fit(X, y).coef_
     objective = StructuredRisk(MultiClassTask(4, 10), X, y)(W.ravel())[0] + np.sum(W**2) / (2 * C * len(y))
-    assert model.result_.lower_bound <= objective
+    assert model.result_.lower_bound <= objective * (1 + 1e-12)
     assert objective == pytest.approx(model.result_.value, rel=1e-4)
     np.testing.assert_allclose(model.coef_, W.ravel(), atol=5e-3)
     assert model.score(X, y) == pytest.approx(peer.score(X, y), abs=0.011)
@@ -145,8 +147,8 @@ def test_weak_regularisation_where_one_plane_for_all_samples_is_too_coarse():
     blocks, bundle = (solve(risk, L2(1 / 300), max_calls=30) for solve in (minimize_blocks, minimize))
     assert blocks.converged
     assert bundle.relative_gap > 0.05
-    assert bundle.lower_bound <= blocks.value
-    assert blocks.lower_bound <= bundle.value
+    assert bundle.lower_bound <= blocks.value * (1 + 1e-12)
+    assert blocks.lower_bound <= bundle.value * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(
