@@ -134,10 +134,10 @@ def planted_problem(
     """Return a bridge risk to watch an optimiser on; with one weight, a function that can be drawn.
 
     Features are unit normal, those of the right output shifted by a vector of length 2; the annotation leaves
-    one more output open. Every incompatible output costs 1.
+    one more output open. Every incompatible output costs 1. At ``w = 0`` all outputs tie and the first is
+    taken, so each sample has its outputs in an order of its own, which says nothing of the right one.
     """
+    order = rng.permuted(np.tile(np.arange(outputs), (samples, 1)), axis=1)
     features = rng.normal(size=(samples, outputs, dimension))
-    features[:, 0] += 2 / np.sqrt(dimension)
-    compatible = np.zeros((samples, outputs), dtype=bool)
-    compatible[:, :2] = True
-    return BridgeRisk(features, np.ones((samples, outputs)), compatible)
+    features[order == 0] += 2 / np.sqrt(dimension)
+    return BridgeRisk(features, np.ones((samples, outputs)), compatible=order < 2)

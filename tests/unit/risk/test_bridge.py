@@ -127,11 +127,18 @@ def test_cccp_on_its_parts_finds_the_optimum_of_one_weight():
     assert result.value == pytest.approx(risk(result.w) + regularizer(result.w))
 
 
-def test_planted_problems_shift_the_right_output_by_the_same_length():
+def test_planted_problems_shift_one_of_two_compatible_outputs_by_the_same_length():
     for dimension in (1, 9):
-        features = planted_problem(np.random.default_rng(0), dimension, samples=4000).features
-        assert np.linalg.norm(features[:, 0].mean(axis=0)) == pytest.approx(2, abs=0.1)
-        assert np.linalg.norm(features[:, 1:].mean(axis=(0, 1))) < 0.1
+        risk = planted_problem(np.random.default_rng(0), dimension, samples=4000)
+        assert (risk.compatible.sum(axis=1) == 2).all()
+        assert np.linalg.norm(risk.features[risk.compatible].mean(axis=0)) == pytest.approx(1, abs=0.1)
+        assert np.linalg.norm(risk.features[~risk.compatible].mean(axis=0)) < 0.1
+
+
+def test_the_order_of_planted_outputs_says_nothing_of_the_right_one():
+    risk = planted_problem(np.random.default_rng(0), samples=4000)
+    np.testing.assert_allclose(risk.compatible.mean(axis=0), 1 / 3, atol=0.05)
+    np.testing.assert_allclose(risk.features.mean(axis=0), 1 / 3, atol=0.1)
 
 
 def test_bad_input_is_named():
