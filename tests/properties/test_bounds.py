@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.risk.bounds import admissibility, repaired_partial_annotation_bound, tight_score_stability
+from ermlab.risk.bounds import admissibility, partial_annotation_bound, tight_score_stability
 from ermlab.risk.bridge_cases import disc, random_problem, sampled_excess
 from ermlab.risk.stability import loss_change_ratio, random_exchange, train_ranker
 
@@ -38,12 +38,13 @@ def test_the_repaired_bound_holds_far_more_often_than_it_must(seed, n):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, labels=2, inputs=3, dimension=2)
     excess, _ = sampled_excess(rng, problem, disc(1.0, 5, 16), n, draws=40)
-    bound = repaired_partial_annotation_bound(
+    bound = partial_annotation_bound(
         n,
         mu=1.0,
         feature_norm=problem.feature_norm,
         largest_loss=problem.largest_loss,
         annotations=problem.annotations,
         outputs=problem.outputs,
+        repaired=True,
     )
     assert (excess <= bound).all()

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from .conftest import ROOT, project_environment
-from .slurm_cluster import SlurmCluster, slurm_cluster, why_not
+from conftest import ROOT, project_environment
+from slurm_cluster import SlurmCluster, slurm_cluster, why_not
 
 SNAKEFILE = """
 rule all:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.evaluation.results import write_results
-from ermlab.risk.bounds import fitted_rate, partial_annotation_bound, repaired_partial_annotation_bound
+from ermlab.risk.bounds import fitted_rate, partial_annotation_bound
 from ermlab.risk.bridge_cases import disc, extreme_problem, random_problem, sampled_excess
 from ermlab.workflow.logs import output_to
 
@@ -36,7 +36,7 @@ def main(folder: str | Path, seed: int, problems: int, draws: int) -> None:
                 {
                     "n": n,
                     "published": published,
-                    "repaired": float(repaired_partial_annotation_bound(n, **constants)),
+                    "repaired": float(partial_annotation_bound(n, **constants, repaired=True)),
                     "largest_possible": 2 * RADIUS * problem.feature_norm + problem.largest_loss,
                     "excess_quantile": np.quantile(excess, CONFIDENCE),
                     "excess_max": excess.max(),
