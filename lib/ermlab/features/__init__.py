@@ -1,0 +1,1 @@
+"""Features: what the methods see of images, scans and videos."""

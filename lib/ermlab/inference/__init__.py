@@ -1,0 +1,1 @@
+"""Inference: the best outputs of a model, exactly, among very many."""
