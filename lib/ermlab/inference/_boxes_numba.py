@@ -38,21 +38,6 @@ def largest_overlaps(boxes, truth):
 
 
 @njit(cache=True, nogil=True)
-def largest_overlaps_of_first(truth, windows, counts):
-    """Largest overlap of each box of ``truth`` with the first ``counts[k]`` windows; counts ascend."""
-    result = np.zeros((len(truth), len(counts)))
-    for i in range(len(truth)):
-        best = 0.0
-        seen = 0
-        for k in range(len(counts)):
-            while seen < min(counts[k], len(windows)):
-                best = max(best, overlap_of(truth[i], windows[seen]))
-                seen += 1
-            result[i, k] = best
-    return result
-
-
-@njit(cache=True, nogil=True)
 def keep_greedily(boxes, max_boxes, max_overlap):
     """Indices of boxes, in order, that overlap no earlier kept box by more than ``max_overlap``."""
     kept = np.empty(min(max_boxes, len(boxes)), dtype=np.int64)
