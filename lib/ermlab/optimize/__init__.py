@@ -1,6 +1,7 @@
 """One solver for many risks: ``min_w regularizer(w) + risk(w)``, and its relatives.
 
 - `minimize`: cutting planes for any convex risk, with L1 or L2, and a certificate;
+- `Surrogate`: a cheap risk, such as that of a subsample, which tells `minimize` where to call the dear one;
 - `minimize_blocks`: the same for sums over samples, with planes for each sample, and L2;
 - `cccp`: differences of convex functions, by a chain of such problems;
 - `fista`: smooth risks with a proximable penalty.
@@ -8,12 +9,13 @@
 
 from ermlab.optimize._plane_blocks import PlaneBlocks
 from ermlab.optimize.blocks import BlockDual, BlockRisk, minimize_blocks
-from ermlab.optimize.bundle import Evaluation, History, Result, Risk, minimize
+from ermlab.optimize.bundle import Evaluation, History, Proposer, Result, Risk, minimize
 from ermlab.optimize.cccp import CCCPHistory, CCCPResult, cccp
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.proximal import FISTAHistory, FISTAResult, fista
 from ermlab.optimize.qp import SimplexQPResult, solve_simplex_qp
 from ermlab.optimize.regularizers import L1, L2
+from ermlab.optimize.surrogate import Surrogate
 
 __all__ = [
     "L1",
@@ -28,9 +30,11 @@ __all__ = [
     "History",
     "PlaneBlocks",
     "Planes",
+    "Proposer",
     "Result",
     "Risk",
     "SimplexQPResult",
+    "Surrogate",
     "cccp",
     "fista",
     "minimize",

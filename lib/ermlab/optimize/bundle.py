@@ -19,9 +19,13 @@ from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
 
 Risk = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
+# Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
+Proposer = Callable[["Evaluation", float], NDArray[np.float64] | None]
 METHODS = ("level", "cutting-plane")
 # The master problem is solved to this share of the gap asked for.
 MASTER_PRECISION = 1e-2
+# A proposal is good if it leaves at most this share of the gap.
+GOOD_PROPOSAL = 0.5
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def minimize(
     level: float | None = None,
     max_idle: int | None = 50,
     start: Evaluation | None = None,
+    propose: Proposer | None = None,
 ) -> Result:
     """Minimise ``regularizer(w) + <linear, w> + constant + risk(w)`` for a convex ``risk``.
 
@@ -124,6 +129,10 @@ def minimize(
         Remove a plane that held none of the last ``max_idle`` solutions; ``None`` keeps all.
     start
         An evaluation of ``risk`` that is known already; used in place of ``w0``, without a call.
+    propose
+        ``propose(best, gap)`` says from the best evaluation so far and the gap where to call next, such as a
+        `Surrogate`. After a proposal that does not halve the gap, ``method`` has the next call, after another
+        such the next two, then four, and so on. The bounds rest on planes of ``risk`` alone.
     """
     check_limits(tol, max_calls)
     _check_options(method, level, max_idle)
@@ -136,8 +145,11 @@ def minimize(
         search.add(evaluate(risk, w, risk_lower_bound), calls=1)
     else:
         search.add(start, calls=0)
+    proposals = _Proposals(propose)
     while not search.converged and search.calls < max_calls:
-        w = search.level_point(level) if method == "level" else search.minimiser
+        w = proposals.next_point(search)
+        if w is None:
+            w = search.level_point(level) if method == "level" else search.minimiser
         if max_idle is not None:
             search.drop_idle(max_idle)
         search.add(evaluate(risk, w, risk_lower_bound), calls=1)
@@ -155,24 +167,25 @@ class _Search:
         self._planes = planes
         self._master = masters[type(regularizer)](regularizer.lam, v, planes)
         self._idle = np.zeros(len(planes), dtype=np.int64)
-        self._best: Evaluation | None = None
+        self.best: Evaluation | None = None
         self._value, self._lower = np.inf, -np.inf
         self._history, self._began = History(), time.perf_counter()
         self.calls = 0
         self.minimiser = v
 
     @property
-    def _gap(self) -> float:
+    def gap(self) -> float:
+        """The best value less the lower bound."""
         return max(self._value - self._lower, 0.0)
 
     @property
     def converged(self) -> bool:
         """Whether the relative gap is reached."""
-        return self._gap <= self._tol * abs(self._value + self._constant)
+        return self.gap <= self._tol * abs(self._value + self._constant)
 
     def minimise_model(self) -> NDArray[np.float64]:
         """Solve the master problem; return its minimiser."""
-        precision = 0.0 if self._best is None else abs(self._value + self._constant)
+        precision = 0.0 if self.best is None else abs(self._value + self._constant)
         bound, self.minimiser = self._master.solve(MASTER_PRECISION * self._tol * precision)
         self._lower = max(self._lower, bound)
         return self.minimiser
@@ -182,7 +195,7 @@ class _Search:
         self.calls += calls
         value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
         if value < self._value:
-            self._best, self._value = new, value
+            self.best, self._value = new, value
         if self._planes.add(new.subgradient, new.risk - float(np.sum(new.subgradient * new.w))):
             self._master.plane_added()
             self._idle = np.append(self._idle, 0)
@@ -194,8 +207,8 @@ class _Search:
         if not math.isfinite(self._lower):
             return self.minimiser
         level = self._master.default_level if level is None else level
-        target = self._lower + level * self._gap
-        return self._master.level_point(self._best.w, target, self._gap, MASTER_PRECISION * self._gap)
+        target = self._lower + level * self.gap
+        return self._master.level_point(self.best.w, target, self.gap, MASTER_PRECISION * self.gap)
 
     def drop_idle(self, max_idle: int) -> None:
         """Count for each plane the solutions it did not hold, and remove what is idle for too long."""
@@ -209,13 +222,13 @@ class _Search:
     def result(self) -> Result:
         """Return where the search stands."""
         return Result(
-            w=self._best.w,
+            w=self.best.w,
             value=self._value + self._constant,
-            lower_bound=self._value - self._gap + self._constant,
+            lower_bound=self._value - self.gap + self._constant,
             converged=self.converged,
             calls=self.calls,
             planes=self._planes,
-            best=self._best,
+            best=self.best,
             history=self._history,
         )
 
@@ -223,11 +236,41 @@ class _Search:
         self._history.add(
             value=self._value + self._constant,
             lower_bound=self._lower + self._constant,
-            gap=self._gap,
+            gap=self.gap,
             planes=len(self._planes),
             calls=self.calls,
             seconds=time.perf_counter() - self._began,
         )
+
+
+class _Proposals:
+    """Ask a proposer where to call next, the less often the more often its answers were no good."""
+
+    def __init__(self, propose: Proposer | None):
+        self._propose = propose
+        self._pause, self._waiting = 1, 0
+        self._gap_before: float | None = None
+
+    def next_point(self, search: _Search) -> NDArray[np.float64] | None:
+        """Return a point, or None if it is not the proposer's turn or it has nothing to say."""
+        if self._propose is None:
+            return None
+        if self._gap_before is not None and search.gap > GOOD_PROPOSAL * self._gap_before:
+            self._wait()
+        self._gap_before = None
+        if self._waiting > 0:
+            self._waiting -= 1
+            return None
+        w = self._propose(search.best, search.gap)
+        if w is None:
+            self._wait()
+            self._waiting -= 1
+            return None
+        self._gap_before = search.gap
+        return finite_vector("the proposal", w, search.best.w.size)
+
+    def _wait(self) -> None:
+        self._waiting, self._pause = self._pause, 2 * self._pause
 
 
 def _relative(gap: float, value: float) -> float:
