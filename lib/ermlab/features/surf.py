@@ -1,0 +1,127 @@
+"""Upright SURF descriptors at any point of an image, on a dense grid as a rule (Bay and others, 2008).
+
+Around a point, at scale ``s``, a window of side ``20 s`` has 4 x 4 subregions of 5 x 5 samples each. A sample
+is a pair of Haar wavelet responses of side ``2 s``, dx to the right and dy downwards, with a Gaussian weight
+of standard deviation ``3.3 s`` around the point. A subregion gives ``(sum dx, sum dy, sum |dx|, sum |dy|)``,
+and the 64 numbers are scaled to length 1. The directions stay those of the image: upright.
+
+The window is centred at the middle of the point's pixel and the image is constant inside a pixel, so that
+wavelets may begin anywhere: mirroring an image mirrors its descriptors, for every scale.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.features._surf_numba import SAMPLES, describe_points
+from ermlab.parallel import over_ranges
+
+DIMENSION = 64
+#: Standard deviation of the weight, in samples.
+WEIGHT_WIDTH = 3.3
+_GRAIN = 256
+
+
+def dense_surf(
+    image: ArrayLike, *, step: int, scales: Sequence[float] = (1.0,), n_threads: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the points of a grid that fills the image up to its borders, and their descriptors.
+
+    Parameters
+    ----------
+    image
+        Grey values, (height, width).
+    step
+        Distance of neighbours in the grid, in pixels; what is left over is shared by opposite borders.
+    scales
+        Size of a sample in pixels; a window has 20 of them a side. Each scale repeats the grid.
+    n_threads
+        By default one a core. The result does not depend on it.
+
+    Returns
+    -------
+    points
+        (n, 2), x and y, scale by scale and row by row.
+    descriptors
+        (n, 64), of length 1, or 0 where the window is flat.
+    """
+    image = _image(image)
+    if step != int(step) or step < 1:
+        raise ValueError(f"step is {step}: expected a whole number of pixels, at least 1")
+    if len(scales) == 0:
+        raise ValueError("scales is empty: expected at least one")
+    points = grid_points(image.shape, int(step))
+    described = [describe(image, points, scale, n_threads=n_threads) for scale in scales]
+    return np.tile(points, (len(scales), 1)), np.concatenate(described)
+
+
+def describe(
+    image: ArrayLike, points: ArrayLike, scale: float = 1.0, *, n_threads: int | None = None
+) -> NDArray[np.float64]:
+    """Return the (n, 64) descriptors at whole ``points`` (x, y) of the image.
+
+    Beyond its borders the image goes on as its own mirror image: no edge appears at the border that is not in
+    the image, and the texture there stays that of the neighbourhood.
+    """
+    image = _image(image)
+    points = _points(points, image.shape)
+    if not (np.isfinite(scale) and scale > 0):
+        raise ValueError(f"scale is {scale}: expected a positive number of pixels")
+    # Lines between cells: the middle of the window is the middle of the pixel, half a pixel from its corner.
+    lines = (np.arange(SAMPLES + 2) - (SAMPLES + 1) / 2) * scale + 0.5
+    margin = int(np.ceil(lines[-1])) + 1
+    integral = _integral_image(image, margin)
+    steps = np.floor(lines).astype(np.int64)
+    samples = np.arange(SAMPLES) - (SAMPLES - 1) / 2
+    weights = np.exp(-(samples**2) / (2 * WEIGHT_WIDTH**2))
+    flat = 64 * np.finfo(float).eps * np.abs(integral).max()
+    descriptors = np.empty((len(points), DIMENSION))
+
+    def work(start: int, stop: int) -> None:
+        describe_points(
+            integral, points + margin, steps, lines - steps, weights, flat, descriptors, start, stop
+        )
+
+    over_ranges(work, len(points), n_threads, _GRAIN)
+    return descriptors
+
+
+def grid_points(shape: tuple[int, int], step: int) -> NDArray[np.int64]:
+    """Return the (n, 2) points (x, y) of the centred grid for an image of ``shape`` (height, width)."""
+    y, x = (np.arange((length - 1) % step // 2, length, step) for length in shape)
+    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+
+def _integral_image(image: NDArray[np.float64], margin: int) -> NDArray[np.float64]:
+    """Return ``S[y, x]``, the sum of what is above and left of corner (x, y) of the image with its margin.
+
+    No response sees a constant; without it sums stay small, and of whole grey values they are exact.
+    """
+    padded = np.pad(image - np.round(image.mean()), margin, mode="symmetric")
+    integral = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1))
+    integral[1:, 1:] = padded.cumsum(axis=0).cumsum(axis=1)
+    return integral
+
+
+def _image(image: ArrayLike) -> NDArray[np.float64]:
+    image = np.asarray(image, dtype=np.float64)
+    if image.ndim != 2 or image.size == 0:
+        raise ValueError(f"image has shape {image.shape}: expected (height, width) of grey values")
+    if not np.isfinite(image).all():
+        y, x = np.argwhere(~np.isfinite(image))[0]
+        raise ValueError(f"image is {image[y, x]} at x = {x}, y = {y}: expected finite grey values")
+    return image
+
+
+def _points(points: ArrayLike, shape: tuple[int, int]) -> NDArray[np.int64]:
+    points = np.asarray(points)
+    if points.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if points.ndim != 2 or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.integer):
+        raise ValueError(f"points of type {points.dtype}, shape {points.shape}: expected (n, 2) integers")
+    outside = (points < 0).any(axis=1) | (points >= shape[::-1]).any(axis=1)
+    if outside.any():
+        x, y = points[np.argmax(outside)]
+        raise ValueError(f"point x = {x}, y = {y} is outside the image of {shape[1]} x {shape[0]} pixels")
+    return np.ascontiguousarray(points, dtype=np.int64)
