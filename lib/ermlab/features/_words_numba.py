@@ -1,0 +1,35 @@
+"""Nearest centres and histograms of words (kernels of `ermlab.features.words`)."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def nearest_of_close(scores, limits, descriptors, centres, words):
+    """Write the nearest centre of each descriptor, the first of several that are equally near.
+
+    ``scores`` are rough distances; only centres up to a descriptor's limit are measured, entry by entry.
+    """
+    n, n_words = scores.shape
+    for i in range(n):
+        nearest, smallest = -1, np.inf
+        for k in range(n_words):
+            if scores[i, k] <= limits[i]:
+                distance = 0.0
+                for j in range(centres.shape[1]):
+                    distance += (descriptors[i, j] - centres[k, j]) ** 2
+                if nearest < 0 or distance < smallest:
+                    nearest, smallest = k, distance
+        words[i] = nearest
+
+
+@njit(cache=True, nogil=True)
+def count_words(points, words, left, top, width, height, levels, counts):
+    """Add the words of the points inside a box to ``counts``, a row a cell, level by level."""
+    for i in range(points.shape[0]):
+        x, y = points[i, 0] - left, points[i, 1] - top
+        if 0 <= x < width and 0 <= y < height:
+            first = 0
+            for cells in levels:
+                counts[first + y * cells // height * cells + x * cells // width, words[i]] += 1
+                first += cells * cells

@@ -1,0 +1,188 @@
+"""Visual words against brute force; histograms against counting cell by cell."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from ermlab.errors import DataError
+from ermlab.features.words import Vocabulary, histogram, n_cells
+
+
+def vocabulary_of(centres):
+    vocabulary = Vocabulary(n_words=len(centres))
+    vocabulary.centres_ = np.asarray(centres, dtype=float)
+    return vocabulary
+
+
+def brute_force(descriptors, centres):
+    return ((descriptors[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 40),
+    n_words=st.integers(1, 12),
+    offset=st.sampled_from([0, 1000, 10**6]),
+)
+def test_nearest_centre_with_many_ties(seed, n, n_words, offset):
+    """Small whole numbers: distances are exact and often equal, far from 0 where single precision is lost."""
+    rng = np.random.default_rng(seed)
+    descriptors, centres = rng.integers(-2, 3, (n, 3)) + offset, rng.integers(-2, 3, (n_words, 3)) + offset
+    found = vocabulary_of(centres).assign(descriptors)
+    assert found.tolist() == brute_force(descriptors.astype(float), centres.astype(float)).tolist()
+
+
+def test_nearest_centre_among_centres_closer_than_single_precision():
+    rng = np.random.default_rng(0)
+    centre = rng.normal(size=64)
+    centres = centre + 1e-9 * rng.normal(size=(50, 64))
+    descriptors = centre + 1e-9 * rng.normal(size=(300, 64))
+    # Beside one far away, which takes the common part out of the reach of centring.
+    centres = np.vstack([centres, centre + 10])
+    assert (vocabulary_of(centres).assign(descriptors) == brute_force(descriptors, centres)).all()
+
+
+def test_words_do_not_depend_on_threads_or_company():
+    rng = np.random.default_rng(1)
+    descriptors, centres = rng.normal(size=(3001, 16)), rng.normal(size=(100, 16))
+    vocabulary = vocabulary_of(centres)
+    one = vocabulary.assign(descriptors, n_threads=1)
+    assert (one == vocabulary.assign(descriptors, n_threads=3)).all()
+    assert (one[1000:1010] == vocabulary.assign(descriptors[1000:1010])).all()
+    assert (one == brute_force(descriptors, centres)).all()
+
+
+def test_fit_finds_planted_centres_whatever_the_threads():
+    rng = np.random.default_rng(2)
+    planted = rng.normal(size=(5, 8)) * 10
+    descriptors = planted[rng.integers(0, 5, size=2000)] + 0.01 * rng.normal(size=(2000, 8))
+    fitted = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fitted.append(Vocabulary(5, random_state=0).fit(descriptors))
+    assert np.array_equal(fitted[0].centres_, fitted[1].centres_)
+    assert np.allclose(np.sort(fitted[0].centres_[:, 0]), np.sort(planted[:, 0]), atol=0.01)
+
+
+def test_no_descriptors():
+    vocabulary = vocabulary_of(np.eye(3))
+    assert vocabulary.assign(np.empty((0, 3))).tolist() == []
+    assert vocabulary.assign([]).tolist() == []
+
+
+def test_save_and_load(tmp_path):
+    vocabulary = vocabulary_of(np.random.default_rng(3).normal(size=(4, 6)))
+    vocabulary.save(tmp_path / "words.npz")
+    loaded = Vocabulary.load(tmp_path / "words.npz")
+    assert loaded.n_words == 4
+    assert np.array_equal(loaded.centres_, vocabulary.centres_)
+
+
+def write_cut(path):
+    np.savez(path, centres=np.eye(9))
+    path.write_bytes(path.read_bytes()[:-90])
+
+
+def write_plain_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.eye(2))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda path: None, id="absent"),
+        pytest.param(lambda path: path.write_text("words"), id="text"),
+        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+        pytest.param(lambda path: np.savez(path, words=np.eye(2)), id="another name"),
+        pytest.param(lambda path: np.savez(path, centres=np.array([{}], dtype=object)), id="pickle"),
+        pytest.param(lambda path: np.savez(path, centres=np.full((2, 2), np.nan)), id="nan"),
+        pytest.param(write_cut, id="cut"),
+        pytest.param(write_plain_array, id="plain array"),
+    ],
+)
+def test_broken_file(tmp_path, write):
+    path = tmp_path / "words.npz"
+    write(path)
+    with pytest.raises(DataError, match=r"words\.npz: .*expected an \.npz file"):
+        Vocabulary.load(path)
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "message"),
+    [
+        (np.ones((2, 4)), r"shape \(2, 4\): expected \(n, 3\)"),
+        (np.ones(3), r"shape \(3,\)"),
+        ([[0, 1, 2], [0, np.nan, 1]], "descriptors row 1 holds NaN"),
+    ],
+)
+def test_bad_descriptors(descriptors, message):
+    with pytest.raises(ValueError, match=message):
+        vocabulary_of(np.eye(3)).assign(descriptors)
+
+
+@pytest.mark.parametrize("n_words", [0, 6])
+def test_bad_number_of_words(n_words):
+    with pytest.raises(ValueError, match=f"{n_words} words of 5 descriptors"):
+        Vocabulary(n_words).fit(np.ones((5, 2)))
+
+
+def cell_by_cell(points, words, box, n_words, levels):
+    left, top, right, bottom = box
+    width, height = right - left + 1, bottom - top + 1
+    rows = []
+    for cells in levels:
+        for row in range(cells):
+            for column in range(cells):
+                inside = [
+                    word
+                    for (x, y), word in zip(points, words, strict=True)
+                    if left <= x <= right
+                    and top <= y <= bottom
+                    and column * width <= (x - left) * cells < (column + 1) * width
+                    and row * height <= (y - top) * cells < (row + 1) * height
+                ]
+                rows.append(np.bincount(np.array(inside, dtype=int), minlength=n_words))
+    return np.array(rows)
+
+
+@given(seed=st.integers(0, 2**32 - 1), levels=st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_histogram_counts_cell_by_cell(seed, levels):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 30))
+    points, words = rng.integers(0, 12, (n, 2)), rng.integers(0, 5, n)
+    left, top = rng.integers(-3, 10, 2)
+    box = np.array([left, top, left + rng.integers(0, 9), top + rng.integers(0, 9)])
+    found = histogram(points, words, box, 5, levels)
+    assert found.shape == (n_cells(levels), 5)
+    assert (found == cell_by_cell(points, words, box, 5, levels)).all()
+    first = 0
+    for cells in levels:  # every level counts each word of the box once
+        level = found[first : first + cells**2]
+        first += cells**2
+        assert (level.sum(axis=0) == histogram(points, words, box, 5)[0]).all()
+
+
+def test_histogram_of_nothing():
+    assert not histogram(np.empty((0, 2), dtype=int), np.empty(0, dtype=int), [0, 0, 3, 3], 4).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"box": [5, 0, 4, 3]}, r"box is \[5, 0, 4, 3\]: expected left <= right"),
+        ({"box": [0.5, 0, 4, 3]}, "expected whole left"),
+        ({"box": [0, 0, 4]}, "expected whole left"),
+        ({"words": [0, 4]}, "words from 0 to 4: expected 0 to 3"),
+        ({"words": [0]}, r"points of shape \(2, 2\), words of \(1,\)"),
+        ({"words": [0.0, 1.0]}, "expected integers"),
+        ({"levels": ()}, r"levels is \(\)"),
+        ({"levels": (1, 0)}, r"levels is \(1, 0\)"),
+    ],
+)
+def test_bad_histogram(arguments, message):
+    arguments = {"points": [[0, 0], [1, 1]], "words": [0, 3], "box": [0, 0, 5, 5], "n_words": 4} | arguments
+    with pytest.raises(ValueError, match=message):
+        histogram(**arguments)
