@@ -1,0 +1,81 @@
+"""Products with a feature matrix of any kind, a chunk of rows at a time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ermlab.optimize._blas import one_blas_thread
+
+# Entries of a chunk: a few megabytes where it has to be converted to float64.
+CHUNK_ENTRIES = 1 << 19
+
+
+class Features:
+    """A matrix with one sample a row: dense of any type and order, memory-mapped, or sparse.
+
+    It is never copied or converted as a whole. Sums run over chunks of fixed size in fixed order with one
+    BLAS thread, so that they do not depend on the number of threads.
+    """
+
+    def __init__(self, X: ArrayLike | sparse.sparray | sparse.spmatrix):
+        if not sparse.issparse(X):
+            X = np.asarray(X)
+        elif X.format not in ("csr", "csc"):
+            X = X.tocsr()
+        if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "fiub":
+            raise ValueError(
+                f"features of shape {X.shape} and type {X.dtype}: expected a matrix of real numbers, "
+                "at least one row and one column"
+            )
+        self._X = X
+        self._check_finite()
+
+    def __len__(self) -> int:
+        return self._X.shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return self._X.shape[1]
+
+    def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``X w``."""
+        if sparse.issparse(self._X):
+            return self._X @ w
+        scores = np.empty(len(self))
+        with one_blas_thread():
+            for rows, chunk in self._chunks():
+                scores[rows] = chunk @ w
+        return scores
+
+    def combine(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``X' alpha``."""
+        if sparse.issparse(self._X):
+            return self._X.T @ alpha
+        total = np.zeros(self.dimension)
+        with one_blas_thread():
+            for rows, chunk in self._chunks():
+                total += alpha[rows] @ chunk
+        return total
+
+    def take(self, rows: NDArray[np.int64]) -> "Features":
+        """Return some rows, copied."""
+        return Features(self._X[rows])
+
+    def _chunks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        step = max(CHUNK_ENTRIES // self.dimension, 1)
+        for start in range(0, len(self), step):
+            rows = slice(start, start + step)
+            yield rows, np.asarray(self._X[rows], dtype=np.float64)
+
+    def _check_finite(self) -> None:
+        if sparse.issparse(self._X):
+            finite = np.isfinite(self._X.data).all()
+        else:
+            finite = all(np.isfinite(chunk).all() for _, chunk in self._chunks())
+        if not finite:
+            raise ValueError(
+                f"features of shape {self._X.shape} hold NaN or infinity: expected finite numbers"
+            )

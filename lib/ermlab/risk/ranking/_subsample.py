@@ -1,0 +1,78 @@
+"""Subsamples of a ranking problem, so drawn that their risk resembles the whole one's."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Groups are kept or left whole if a share of each would have fewer samples than this.
+ROWS_OF_A_GROUP = 50
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """Rows of a ranking problem, and what else its risk needs."""
+
+    rows: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    groups: NDArray | None
+    threshold: ArrayLike | None
+
+
+def draw_subsample(
+    losses: NDArray[np.float64],
+    size: int,
+    rng: np.random.Generator,
+    *,
+    threshold: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> Subsample | None:
+    """Draw about ``size`` of the samples; None if no two of them are to be ranked.
+
+    All pairs are as likely to get in, so that their mean stays what it is. A few large groups are thinned
+    out, the two sides of a threshold to the same size; of many small groups some are taken whole.
+    """
+    group, n_groups = np.zeros(1, dtype=np.int64), 1  # of all samples
+    if groups is not None:
+        group = np.unique(groups, return_inverse=True)[1]
+        n_groups = int(group.max()) + 1
+    side, limits = None, None
+    if threshold is not None:
+        limits = np.broadcast_to(np.asarray(threshold, dtype=np.float64), n_groups)
+        side = (losses > limits[group]).astype(np.int8)
+    if groups is not None and size < ROWS_OF_A_GROUP * n_groups:
+        chosen = rng.random(n_groups) < size / len(losses)
+        rows = np.flatnonzero(chosen[group])
+    else:
+        rows = _thin_out(len(losses), side, size, rng)
+    ranked = losses[rows] if side is None else side[rows]
+    if groups is None:
+        return Subsample(rows, losses[rows], None, threshold) if _any_differ(ranked) else None
+    if not _any_differ(ranked, group[rows]):
+        return None
+    limits = None if limits is None else limits[np.unique(group[rows])]
+    return Subsample(rows, losses[rows], np.asarray(groups)[rows], limits)
+
+
+def _thin_out(
+    n: int, side: NDArray[np.int8] | None, size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return about ``size`` of ``n`` rows, half of them from each side."""
+    draws = rng.random(n, dtype=np.float32)
+    if side is None:
+        return np.flatnonzero(draws < size / n)
+    counts = np.bincount(side, minlength=2)
+    rates = (size / (2 * np.maximum(counts, 1))).astype(np.float32)
+    return np.flatnonzero(draws < rates[side])
+
+
+def _any_differ(values: NDArray, group: NDArray[np.int64] | None = None) -> bool:
+    """Whether two values differ, of the same group if there are groups."""
+    if values.size == 0:
+        return False
+    if group is None:
+        return bool(values.min() < values.max())
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    values = values[order]
+    return bool((np.minimum.reduceat(values, starts) < np.maximum.reduceat(values, starts)).any())

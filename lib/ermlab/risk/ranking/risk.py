@@ -1,0 +1,68 @@
+"""The risk of structured output ranking, for `ermlab.optimize.minimize` (thesis, eq. 3.10 to 3.13)."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ermlab.optimize._blas import one_blas_thread
+from ermlab.risk.ranking._features import Features
+from ermlab.risk.ranking.oracle import Oracle
+
+
+class RankingRisk:
+    """The mean over the pairs to be ranked of the rescaled hinge.
+
+    With scores ``s = X w``, slack rescaling means ``(loss_j - loss_i) max(0, 1 - s_i + s_j)`` over the pairs
+    with ``loss_i < loss_j``, margin rescaling ``max(0, loss_j - loss_i - s_i + s_j)``. The thesis has the sum
+    in place of the mean; the mean makes the price of the risk independent of the number of samples.
+
+    Parameters
+    ----------
+    X
+        Features, one sample a row: dense, sparse, or memory-mapped; never copied or converted as a whole.
+    losses
+        Loss of each sample, non-negative: the lower, the higher it is to be ranked.
+    rescaling
+        ``"slack"`` or ``"margin"``.
+    graph
+        ``"complete"``: all pairs of different losses; ``"bipartite"``: those on either side of ``threshold``.
+    threshold
+        For the bipartite graph: losses of at most this rank above higher ones. One number, or one for each
+        group in the order of ``np.unique(groups)``.
+    groups
+        Only samples of the same group make pairs.
+
+    Attributes
+    ----------
+    dimension
+        Length of ``w``.
+    pairs
+        Number of pairs to be ranked.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | sparse.sparray | sparse.spmatrix | Features,
+        losses: ArrayLike,
+        *,
+        rescaling: str = "slack",
+        graph: str = "complete",
+        threshold: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ):
+        self._features = X if isinstance(X, Features) else Features(X)
+        if np.shape(losses) != (len(self._features),):
+            raise ValueError(
+                f"losses of shape {np.shape(losses)}: expected one for each of {len(self._features)} samples"
+            )
+        self._oracle = Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)
+        self.dimension = self._features.dimension
+        self.pairs = self._oracle.edges
+
+    def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the risk and a subgradient at ``w``: one call of the oracle and two products with ``X``."""
+        scores = self._features.scores(w)
+        alpha, delta = self._oracle(scores)
+        with one_blas_thread():
+            total = delta - float(alpha @ scores)
+        return max(total, 0.0) / self.pairs, -self._features.combine(alpha) / self.pairs
