@@ -1,0 +1,1 @@
+"""Kernels: how alike two things are, as matrices for kernel machines."""

@@ -1,0 +1,95 @@
+"""Kernels for histograms: matrices of non-negative numbers, a row a histogram.
+
+Each function compares all rows of ``X`` with all rows of ``Y``, by default with those of ``X`` itself; the
+matrix is then exactly symmetric. The time goes with the number of filled bins. The result does not depend on
+``n_threads``, by default one a core.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.kernels._histogram_numba import fill_chi2, fill_chi2_distances, fill_intersection
+from ermlab.parallel import over_ranges
+
+Matrix = NDArray[np.float64]
+
+
+def chi2_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | None = None) -> Matrix:
+    """Return ``k(x, y) = sum 2 x y / (x + y)``, positive semidefinite; bins empty in both add nothing.
+
+    It is ``(sum x + sum y - D) / 2`` with D of `chi2_distances`: at most 1 if histograms sum to 1.
+    """
+    return _compare(fill_chi2, X, Y, n_threads)
+
+
+def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | None = None) -> Matrix:
+    """Return ``k(x, y) = sum min(x, y)``, positive semidefinite."""
+    return _compare(fill_intersection, X, Y, n_threads)
+
+
+def chi2_distances(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | None = None) -> Matrix:
+    """Return ``D(x, y) = sum (x - y)^2 / (x + y)``, over bins that are not empty in both."""
+    return _compare(fill_chi2_distances, X, Y, n_threads)
+
+
+def exponential_chi2_kernel(
+    X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float = 1.0, n_threads: int | None = None
+) -> Matrix:
+    """Return ``k(x, y) = exp(-gamma D(x, y))`` with D of `chi2_distances`, positive definite.
+
+    `median_gamma` of the training set is the choice of the thesis (section 5.2).
+    """
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise ValueError(f"gamma is {gamma}: expected a positive number")
+    return np.exp(-gamma * chi2_distances(X, Y, n_threads=n_threads))
+
+
+def median_gamma(X: ArrayLike, *, n_threads: int | None = None) -> float:
+    """Return 1 / the median of the distances of different rows, a scale for `exponential_chi2_kernel`."""
+    distances = chi2_distances(X, n_threads=n_threads)
+    if len(distances) < 2:
+        raise ValueError(f"{len(distances)} histograms: expected at least 2 to have a distance")
+    median = float(np.median(distances[np.triu_indices(len(distances), k=1)]))
+    if median == 0:
+        raise ValueError("the median distance is 0: more than half of the pairs of histograms are equal")
+    return 1.0 / median
+
+
+def _compare(fill: Callable, X: ArrayLike, Y: ArrayLike | None, n_threads: int | None) -> Matrix:
+    """Let ``fill`` write the matrix, rows in threads; if ``Y`` is None only half of it, and mirror that."""
+    symmetric = Y is None
+    X = _histograms(X, "X")
+    Y = X if symmetric else _histograms(Y, "Y")
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} bins and Y {Y.shape[1]}: expected as many")
+    out = np.zeros((len(X), len(Y)))
+    X_filled = _filled_bins(X)
+    Y_filled = X_filled if symmetric else _filled_bins(Y)
+    n_bins = X.shape[1]
+
+    def work(start: int, stop: int) -> None:
+        fill(X_filled, Y_filled, n_bins, symmetric, out, start, stop)
+
+    over_ranges(work, len(X), n_threads)
+    return out + np.triu(out, k=1).T if symmetric else out
+
+
+def _filled_bins(X: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp], Matrix]:
+    """Return where each row starts in the list of filled bins, the list, row by row, and what is in them."""
+    rows, bins = np.nonzero(X)
+    return np.searchsorted(rows, np.arange(len(X) + 1)), bins, X[rows, bins]
+
+
+def _histograms(X: ArrayLike, name: str) -> Matrix:
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"{name} has shape {X.shape}: expected (n, bins)")
+    bad = ~(np.isfinite(X) & (X >= 0))
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{name} is {X[row, column]} in row {row}, bin {column}: expected finite numbers of at least 0"
+        )
+    return X

@@ -1,0 +1,96 @@
+"""Histogram kernels against scikit-learn, sums written out, and what they must be: symmetric and definite."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.metrics.pairwise import additive_chi2_kernel
+from sklearn.metrics.pairwise import chi2_kernel as sklearn_exponential_chi2_kernel
+
+from ermlab.kernels.histogram import (
+    chi2_distances,
+    chi2_kernel,
+    exponential_chi2_kernel,
+    intersection_kernel,
+    median_gamma,
+)
+
+ALL = (chi2_kernel, intersection_kernel, chi2_distances, exponential_chi2_kernel)
+entries = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
+pairs = st.integers(0, 6).flatmap(
+    lambda bins: st.tuples(*(arrays(float, (n, bins), elements=entries) for n in (4, 3)))
+)
+
+
+@given(pairs)
+def test_equal_to_scikit_learn(pair):
+    X, Y = pair
+    if X.shape[1] == 0:  # scikit-learn refuses histograms without bins
+        assert not chi2_distances(X, Y).any()
+        return
+    distances = -additive_chi2_kernel(X, Y)
+    assert np.allclose(chi2_distances(X, Y), distances, rtol=1e-12)
+    assert np.allclose(
+        exponential_chi2_kernel(X, Y, gamma=0.3), sklearn_exponential_chi2_kernel(X, Y, gamma=0.3)
+    )
+    sums = X.sum(axis=1)[:, None] + Y.sum(axis=1)
+    assert np.allclose(chi2_kernel(X, Y), (sums - distances) / 2, rtol=1e-9)
+    assert np.allclose(intersection_kernel(X, Y), np.minimum(X[:, None], Y).sum(axis=2), rtol=1e-12)
+
+
+@given(pairs)
+def test_symmetric_and_positive_semidefinite(pair):
+    X = np.vstack(pair)
+    for kernel in (chi2_kernel, intersection_kernel, exponential_chi2_kernel):
+        K = kernel(X)
+        assert np.array_equal(K, K.T)
+        assert np.allclose(K, kernel(X, X), rtol=1e-12)
+        assert np.linalg.eigvalsh(K).min() >= -1e-10 * np.abs(K).max()
+    assert np.allclose(np.diag(chi2_kernel(X)), X.sum(axis=1))
+    assert not np.diag(chi2_distances(X)).any()
+
+
+def test_small_and_large_numbers_neither_vanish_nor_overflow():
+    for size in (1e-300, 1e300):
+        assert np.allclose(chi2_kernel([[size]], [[3 * size]]) / size, 1.5)
+        assert np.allclose(chi2_distances([[size]], [[3 * size]]) / size, 1.0)
+
+
+@pytest.mark.parametrize("kernel", ALL)
+def test_any_number_of_threads_gives_the_same(kernel):
+    rng = np.random.default_rng(0)
+    X, Y = (rng.poisson(0.3, size=(n, 200)).astype(float) for n in (31, 23))
+    assert np.array_equal(kernel(X, n_threads=1), kernel(X, n_threads=3))
+    assert np.array_equal(kernel(X, Y, n_threads=1), kernel(X, Y, n_threads=3))
+
+
+def test_median_gamma():
+    # distances 1 (twice) and 2
+    assert median_gamma([[1, 0, 0], [0, 0, 0], [0, 1, 0]]) == 1.0
+    with pytest.raises(ValueError, match="1 histograms: expected at least 2"):
+        median_gamma([[1.0]])
+    with pytest.raises(ValueError, match="median distance is 0"):
+        median_gamma(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("kernel", ALL)
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([[0, 1], [2, -1]], None, "X is -1.0 in row 1, bin 1"),
+        ([[0, 1]], [[np.nan, 0]], "Y is nan in row 0, bin 0"),
+        ([[np.inf]], None, "X is inf"),
+        ([1, 2], None, r"X has shape \(2,\)"),
+        ([[1, 2]], [[1]], "X has 2 bins and Y 1"),
+    ],
+)
+def test_bad_input(kernel, X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        kernel(X, Y)
+
+
+@pytest.mark.parametrize("gamma", [0, -1, np.nan])
+def test_bad_gamma(gamma):
+    with pytest.raises(ValueError, match="gamma is"):
+        exponential_chi2_kernel([[1]], gamma=gamma)
