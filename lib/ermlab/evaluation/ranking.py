@@ -1,0 +1,61 @@
+"""How good a ranking is at its top."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None, k: int = 10) -> float:
+    """Return the normalised discounted cumulative gain of the first ``k``, mean over groups.
+
+    The gain of a sample of relevance ``r`` is ``2^r - 1``, the discount at rank ``1, 2, ...`` is
+    ``1 / log2(1 + rank)``, and 1 is the best that can be had. Samples of equal score share their gains, which
+    is the mean over all their orders. Groups in which nothing is relevant are left out: all their rankings
+    are as good.
+
+    Parameters
+    ----------
+    relevance
+        Grade of each sample, 0 for irrelevant.
+    scores
+        The higher, the higher ranked.
+    groups
+        Group of each sample, such as its query; by default all are one group.
+    """
+    relevance, scores, group = _checked(relevance, scores, groups)
+    if k < 1:
+        raise ValueError(f"k is {k}: expected at least 1")
+    gains = np.exp2(relevance) - 1.0
+    best = _discounted_gains(gains, relevance, group, k)
+    relevant = best > 0
+    if not relevant.any():
+        raise ValueError("no sample has a relevance above 0: expected one at least")
+    return float(np.mean(_discounted_gains(gains, scores, group, k)[relevant] / best[relevant]))
+
+
+def _discounted_gains(
+    gains: NDArray[np.float64], scores: NDArray[np.float64], group: NDArray[np.int64], k: int
+) -> NDArray[np.float64]:
+    """Return for each group the sum of discounted gains of its first ``k`` by score."""
+    order = np.lexsort((-scores, group))
+    scores, group, gains = scores[order], group[order], gains[order]
+    new_group = np.diff(group, prepend=-1) != 0
+    tie = np.cumsum(new_group | (np.diff(scores, prepend=np.nan) != 0)) - 1
+    shared = (np.bincount(tie, gains) / np.bincount(tie))[tie]
+    rank = np.arange(1, len(order) + 1) - np.flatnonzero(new_group)[group]
+    return np.bincount(group, np.where(rank <= k, shared / np.log2(1.0 + rank), 0.0))
+
+
+def _checked(
+    relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return arrays, the groups numbered from 0, or raise a ValueError."""
+    relevance, scores = np.asarray(relevance, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    groups = np.zeros(relevance.shape) if groups is None else np.asarray(groups)
+    if relevance.ndim != 1 or relevance.size == 0 or not relevance.shape == scores.shape == groups.shape:
+        raise ValueError(
+            f"relevance of shape {relevance.shape}, scores of {scores.shape} and groups of {groups.shape}: "
+            "expected three vectors of the same length, at least 1"
+        )
+    if not (np.isfinite(relevance).all() and np.isfinite(scores).all() and relevance.min() >= 0):
+        raise ValueError("expected finite scores and finite relevances of at least 0")
+    return relevance, scores, np.unique(groups, return_inverse=True)[1]
