@@ -21,10 +21,11 @@ def as_boxes(boxes: ArrayLike, name: str = "boxes") -> NDArray[np.int64]:
         raise ValueError(f"{name} has shape {given.shape}: expected (n, 4)")
     if not np.issubdtype(given.dtype, np.number) or np.iscomplexobj(given):
         raise ValueError(f"{name} has type {given.dtype}: expected whole numbers")
-    whole = np.isfinite(given) & (given == np.round(given))
-    if not whole.all():
-        row = int(np.flatnonzero(~whole.all(axis=1))[0])
-        raise ValueError(f"{name}[{row}] is {given[row].tolist()}: expected whole numbers")
+    if not np.issubdtype(given.dtype, np.integer):
+        whole = np.isfinite(given) & (given == np.round(given))
+        if not whole.all():
+            row = int(np.flatnonzero(~whole.all(axis=1))[0])
+            raise ValueError(f"{name}[{row}] is {given[row].tolist()}: expected whole numbers")
     result = np.ascontiguousarray(given, dtype=np.int64)
     empty = (result[:, 2] < result[:, 0]) | (result[:, 3] < result[:, 1])
     if empty.any():
