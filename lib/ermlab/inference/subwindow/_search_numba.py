@@ -1,0 +1,117 @@
+"""Best-first branch and bound over boxes: the loop of `ermlab.inference.subwindow`."""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from ermlab.inference.subwindow._bounds_numba import least_overlap, upper_bound
+from ermlab.inference.subwindow._queue_numba import (
+    STATE,
+    boxes_between,
+    inner_box,
+    outer_box,
+    place_downwards,
+    place_upwards,
+    remove_first,
+    unpack,
+    with_room,
+)
+
+FIRST_ROOM = 1024
+
+
+def penalty(g, overlap):
+    """Return ``g(overlap)``; a number stands for the threshold of eq. 5.14."""
+    raise NotImplementedError("for use in compiled code")
+
+
+@overload(penalty)
+def _penalty(g, overlap):
+    if isinstance(g, types.Float):
+        return lambda g, overlap: np.inf if overlap >= g else 0.0
+    return lambda g, overlap: g(overlap)
+
+
+@njit(cache=True)
+def suppressed(bound, boxes, g, found, seen):
+    """Return the bound less the least penalties by detections from number ``seen`` on (thesis, eq. 5.12)."""
+    for k in range(seen, len(found)):
+        other = (found[k, 0], found[k, 1], found[k, 2], found[k, 3])
+        bound -= penalty(g, least_overlap(boxes, other))
+    return bound
+
+
+@njit(cache=True)
+def halves(boxes):
+    """Split a set of boxes along its longest interval, of several the first of left, top, right, bottom."""
+    l1, l2, t1, t2, r1, r2, b1, b2 = boxes
+    longest = max(l2 - l1, t2 - t1, r2 - r1, b2 - b1)
+    if l2 - l1 == longest:
+        m = (l1 + l2) >> 1
+        return (l1, m, t1, t2, r1, r2, b1, b2), (m + 1, l2, t1, t2, max(r1, m + 1), r2, b1, b2)
+    if t2 - t1 == longest:
+        m = (t1 + t2) >> 1
+        return (l1, l2, t1, m, r1, r2, b1, b2), (l1, l2, m + 1, t2, r1, r2, max(b1, m + 1), b2)
+    if r2 - r1 == longest:
+        m = (r1 + r2) >> 1
+        return (l1, min(l2, m), t1, t2, r1, m, b1, b2), (l1, l2, t1, t2, m + 1, r2, b1, b2)
+    m = (b1 + b2) >> 1
+    return (l1, l2, t1, min(t2, m), r1, r2, b1, m), (l1, l2, t1, t2, r1, r2, m + 1, b2)
+
+
+@njit(cache=True, nogil=True)
+def start(quality, g, found, width, height):
+    """Return a queue that holds the set of all boxes, and its size."""
+    boxes = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
+    queue = np.empty(FIRST_ROOM, STATE)
+    bound = suppressed(upper_bound(quality, boxes), boxes, g, found, 0)
+    if bound == -np.inf:
+        return queue, 0
+    place_upwards(queue, 0, bound, inner_box(boxes), outer_box(boxes), len(found))
+    return queue, 1
+
+
+@njit(cache=True, nogil=True)
+def advance(quality, g, found, queue, size):
+    """Take states from the queue until a single box comes first.
+
+    Return the box, its score, the number of states taken before it, and the queue with its size. The box
+    stays in the queue. If all boxes are suppressed, the score is ``-inf``.
+    """
+    splits = 0
+    while size > 0:
+        bound, inner, outer, seen = queue[0].bound, queue[0].inner, queue[0].outer, queue[0].seen
+        boxes = boxes_between(inner, outer)
+        if seen < len(found):
+            renewed = suppressed(bound, boxes, g, found, seen)
+            if renewed == -np.inf:
+                size = remove_first(queue, size)
+                splits += 1
+                continue
+            if renewed < bound:
+                place_downwards(queue, size, renewed, inner, outer, len(found))
+                splits += 1
+                continue
+        if inner == outer:
+            return unpack(inner), bound, splits, queue, size
+        splits += 1
+        queue = with_room(queue, size)
+        size = _split(quality, g, found, queue, size, boxes)
+    return (0, 0, 0, 0), -np.inf, splits, queue, size
+
+
+@njit(cache=True)
+def _split(quality, g, found, queue, size, boxes):
+    """Replace the first state by its halves; return the new size."""
+    one, other = halves(boxes)
+    bound = suppressed(upper_bound(quality, one), one, g, found, 0)
+    other_bound = suppressed(upper_bound(quality, other), other, g, found, 0)
+    if other_bound > bound:  # the better half stays near the top, where the place is free
+        one, bound, other, other_bound = other, other_bound, one, bound
+    if bound == -np.inf:
+        return remove_first(queue, size)
+    place_downwards(queue, size, bound, inner_box(one), outer_box(one), len(found))
+    if other_bound > -np.inf:
+        place_upwards(queue, size, other_bound, inner_box(other), outer_box(other), len(found))
+        size += 1
+    return size
