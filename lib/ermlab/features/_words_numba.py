@@ -24,6 +24,12 @@ def nearest_of_close(scores, limits, descriptors, centres, words):
 
 
 @njit(cache=True, nogil=True)
+def _cell(position, length, cells):
+    """Return the last cell that begins at or before a position, if cell i begins at ``i * length // cells``."""
+    return ((position + 1) * cells - 1) // length
+
+
+@njit(cache=True, nogil=True)
 def count_words(points, words, left, top, width, height, levels, counts):
     """Add the words of the points inside a box to ``counts``, a row a cell, level by level."""
     for i in range(points.shape[0]):
@@ -31,5 +37,6 @@ def count_words(points, words, left, top, width, height, levels, counts):
         if 0 <= x < width and 0 <= y < height:
             first = 0
             for cells in levels:
-                counts[first + y * cells // height * cells + x * cells // width, words[i]] += 1
+                row, column = _cell(y, height, cells), _cell(x, width, cells)
+                counts[first + row * cells + column, words[i]] += 1
                 first += cells * cells

@@ -145,8 +145,8 @@ def histogram(
         Size of the vocabulary.
     levels
         For each level of the pyramid the number of cells along a side: ``(1, 2, 4, 8)`` halves the cells from
-        level to level, ``(1, 2, 3, 4)`` adds one a side. A point in column ``c`` of a box ``w`` pixels wide
-        is in cell ``floor(c * cells / w)`` along x, and likewise along y.
+        level to level, ``(1, 2, 3, 4)`` adds one a side. Row i of g begins at ``top + i * height // g``, and
+        columns likewise, as for the ``grids`` of `ermlab.inference.subwindow`.
 
     Returns
     -------

@@ -139,10 +139,8 @@ def cell_by_cell(points, words, box, n_words, levels):
                 inside = [
                     word
                     for (x, y), word in zip(points, words, strict=True)
-                    if left <= x <= right
-                    and top <= y <= bottom
-                    and column * width <= (x - left) * cells < (column + 1) * width
-                    and row * height <= (y - top) * cells < (row + 1) * height
+                    if column * width // cells <= x - left < (column + 1) * width // cells
+                    and row * height // cells <= y - top < (row + 1) * height // cells
                 ]
                 rows.append(np.bincount(np.array(inside, dtype=int), minlength=n_words))
     return np.array(rows)
