@@ -25,7 +25,7 @@ def nearest_of_close(scores, limits, descriptors, centres, words):
 
 @njit(cache=True, nogil=True)
 def _cell(position, length, cells):
-    """Return the last cell that begins at or before a position, if cell i begins at ``i * length // cells``."""
+    """Return the cell of a position, if cell i begins at ``i * length // cells``."""
     return ((position + 1) * cells - 1) // length
 
 
