@@ -1,4 +1,4 @@
-"""A sample of the PASCAL VOC 2007 photographs, with boxes around objects of 20 classes."""
+"""A sample of the PASCAL VOC 2007 photographs with boxes around objects of 20 classes, and its simulator."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,8 @@ CLASSES = (
     "train",
     "tvmonitor",
 )
+#: How many scenes the simulator makes at each scale.
+SIMULATED_IMAGES = {"smoke": 24, "demo": 200, "paper": 2000}
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,26 @@ def read_voc2007_sample(folder: str | Path) -> VocSample:
         labels.append(np.array([_label(item, annotation) for item in objects], dtype=int))
         difficult.append(np.array([_number(item, "difficult", annotation) for item in objects], dtype=bool))
     return VocSample(ImageFiles(paths), tuple(boxes), tuple(labels), tuple(difficult))
+
+
+def simulate_voc2007_sample(folder: str | Path, seed: int, size: str) -> None:
+    """Write random scenes (`ermlab.datasets.scenes`) in the layout of the sample.
+
+    Parameters
+    ----------
+    seed
+        At least 0. The same seed makes the same files, and a larger size begins with those of a smaller one.
+    size
+        ``smoke`` (24 images), ``demo`` (200) or ``paper`` (2000).
+    """
+    # The scenes need `CLASSES` of this module.
+    from ermlab.datasets.scenes.writing import write_scenes
+
+    if size not in SIMULATED_IMAGES:
+        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIMULATED_IMAGES)}")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}: expected at least 0")
+    write_scenes(folder, seed, SIMULATED_IMAGES[size])
 
 
 def _box(item: Element, shape: tuple[int, int], annotation: Path) -> list[int]:
