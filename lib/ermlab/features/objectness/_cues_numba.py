@@ -135,10 +135,11 @@ def colour_contrast(sums, windows, result):
             far_c, far_d = sums[far_bottom, far_left], sums[far_top, far_left]
             for word in range(n_words):
                 inside = a[word] - b[word] - c[word] + d[word]
-                around = far_a[word] - far_b[word] - far_c[word] + far_d[word]
-                if around > 0:
-                    p, q = inside / area, (around - inside) / ring_area
+                ring = far_a[word] - far_b[word] - far_c[word] + far_d[word] - inside
+                if inside + ring > 0:  # shares times both areas: one division for each word
+                    p, q = float(inside * ring_area), float(ring * area)
                     distance += (p - q) ** 2 / (p + q)
+            distance /= float(area) * float(ring_area)
         result[i] = distance
 
 
