@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.inference.boxes import overlap
 from ermlab.inference.subwindow import Quality, best_box, linear, loss_augmented, pyramid
 from ermlab.inference.subwindow.qualities import (
     check_box,
@@ -64,16 +65,16 @@ class BoxTask:
         return feature.ravel()
 
     def loss(self, y: ArrayLike, z: ArrayLike) -> float:
-        """Return 1 minus the area of the intersection over that of the union."""
-        y, z = np.asarray(y), np.asarray(z)
-        sides = np.minimum(y[2:], z[2:]) - np.maximum(y[:2], z[:2]) + 1
-        shared = np.prod(np.maximum(sides, 0))
-        return float(1 - shared / (np.prod(y[2:] - y[:2] + 1) + np.prod(z[2:] - z[:2] + 1) - shared))
+        """Return 1 minus the overlap."""
+        return 1.0 - float(overlap([y], [z])[0, 0])
 
     def quality(self, w: NDArray[np.float64], x: BagOfWords) -> Quality:
         """Return the compatibility ``<w, joint_feature(x, y)>`` of all boxes y."""
         x = self._image(x)
-        weights = np.asarray(w, dtype=np.float64).reshape(-1, self.n_words)[:, x.words]
+        w = np.asarray(w, dtype=np.float64)
+        if w.shape != (self.dimension,):
+            raise ValueError(f"weights of shape {w.shape}: expected ({self.dimension},)")
+        weights = w.reshape(-1, self.n_words)[:, x.words]
         if self.grids.tolist() == [1]:
             return linear(x.points, weights[0], x.shape)
         return pyramid(x.points, weights.T, x.shape, self.grids)
@@ -92,5 +93,5 @@ class BoxTask:
 
 
 def _cell(offset: NDArray[np.int64], length: int, grid: int) -> NDArray[np.int64]:
-    """Return the cell of each offset from the first of ``length`` pixels; i begins at ``i * length // grid``."""
+    """Return the cell of each offset from the first of ``length`` pixels, cut as in `pyramid`."""
     return np.searchsorted(np.arange(grid) * length // grid, offset, side="right") - 1

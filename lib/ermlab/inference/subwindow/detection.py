@@ -9,8 +9,9 @@ import numpy as np
 from numba import cfunc
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.inference.boxes import as_boxes_inside
 from ermlab.inference.subwindow import _search_numba as kernels
-from ermlab.inference.subwindow.qualities import Quality, check_box, linear
+from ermlab.inference.subwindow.qualities import Quality, linear
 
 NO_BOXES = np.empty((0, 4), np.int64)
 CHECKED_OVERLAPS = np.linspace(0, 1, 1025)
@@ -130,7 +131,7 @@ class Detector:
         found: ArrayLike = NO_BOXES,
     ):
         self._quality, self._penalty = quality, check_penalty(overlap)
-        self._found = np.array([check_box(box, quality.shape) for box in found], np.int64).reshape(-1, 4)
+        self._found = as_boxes_inside(found, quality.shape, "found")
         self.reset()
 
     def reset(self) -> None:

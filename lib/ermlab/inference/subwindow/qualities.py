@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.inference.boxes import as_boxes_inside
 from ermlab.inference.subwindow._bounds_numba import (
     ClassicalLinear,
     Histogram,
@@ -50,7 +51,7 @@ class Quality:
         return _bound(self.tables, (left, left, top, top, right, right, bottom, bottom))
 
     def bound(self, left: tuple, top: tuple, right: tuple, bottom: tuple) -> float:
-        """Return the upper bound over all boxes with sides in four intervals, given by first and last value."""
+        """Return the upper bound over all boxes with sides in four intervals, given by first and last."""
         intervals = tuple(int(value) for interval in (left, top, right, bottom) for value in interval)
         if len(intervals) != 8:
             raise ValueError(
@@ -186,7 +187,8 @@ def on_a_grid(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     The change is of the size of rounding errors in a sum over all of them. Without rounding errors equal
     boxes have equal scores, and no bound falls below a value.
     """
-    total = np.abs(weights).sum()
+    with np.errstate(over="ignore"):
+        total = np.abs(weights).sum()
     if not np.isfinite(total):
         raise ValueError("weights whose sum overflows: expected smaller ones")
     shift = 52 - np.frexp(total)[1]
@@ -203,7 +205,7 @@ def _integral_images(
 
 
 def _values_at_counts(references, coefficients, kernel, counts):
-    """Return the score of each bin at 0 to ``counts[bin]``, one bin after the other, and where each begins."""
+    """Return the score of each bin at 0 to ``counts[bin]``, bin after bin, and where each begins."""
     offsets = np.concatenate([[0], np.cumsum(counts + 1)])
     bins = np.repeat(np.arange(len(counts)), counts + 1)
     h = np.arange(offsets[-1]) - offsets[bins]
@@ -273,14 +275,7 @@ def check_grids(grids: Sequence[int]) -> NDArray[np.int64]:
 
 def check_box(box: ArrayLike, shape: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return a box as four integers, or raise a ValueError if it is empty or leaves the image."""
-    values = np.asarray(box)
-    if values.shape != (4,) or not np.issubdtype(values.dtype, np.integer):
-        raise ValueError(f"box {values.tolist()}: expected four integers (left, top, right, bottom)")
-    left, top, right, bottom = (int(value) for value in values)
-    if not (0 <= left <= right < shape[1] and 0 <= top <= bottom < shape[0]):
-        raise ValueError(
-            f"box ({left}, {top}, {right}, {bottom}): expected a pixel at least, in {shape[1]} x {shape[0]}"
-        )
+    left, top, right, bottom = as_boxes_inside([box], shape, "box")[0].tolist()
     return left, top, right, bottom
 
 
