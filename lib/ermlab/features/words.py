@@ -44,7 +44,7 @@ class Vocabulary(BaseEstimator):
         self,
         n_words: int = 1000,
         random_state: int | None = None,
-        batch_size: int = 4096,
+        batch_size: int = 1024,
         max_iter: int = 30,
     ):
         self.n_words = n_words
