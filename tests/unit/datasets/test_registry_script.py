@@ -18,7 +18,11 @@ def acquire_script(tmp_path, tree, monkeypatch):
     """The script's ``main`` in a project whose registry holds the toy as its only row."""
     row = read_yaml(ROOT / "data/registry.yaml")["uiuc_cars"]
     row |= {"files": tree.files, "bytes": tree.bytes, "tree_sha256": tree.sha256}
-    row["sources"] |= {"mirror": {"archive": "toy.tar.xz", "folder": "toy"}, "address": None}
+    row["sources"] |= {
+        "mirror": {"archive": "toy.tar.xz", "folder": "toy"},
+        "address": None,
+        "simulator": None,
+    }
     project = tmp_path / "project"
     (project / "data").mkdir(parents=True)
     (project / "data/registry.yaml").write_text(yaml.safe_dump({"toy": row}))

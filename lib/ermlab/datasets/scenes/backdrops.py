@@ -53,7 +53,7 @@ def street(stage: Stage) -> None:
     """Paint houses along a road, with trees and posts."""
     rng = stage.rng
     _sky(stage)
-    _ground(stage, jitter(rng, (0.42, 0.41, 0.4)), contrast=0.1, tile=rng.choice([0.0, 0.0, 0.5, 1.0]))
+    _ground(stage, jitter(rng, (0.42, 0.41, 0.4)), contrast=0.16, tile=rng.choice([0.0, 0.0, 0.5, 1.0]))
     scale = rng.uniform(9, 26)
     x = rng.uniform(-80, 0)
     while x < stage.canvas.shape[1]:
@@ -63,7 +63,7 @@ def street(stage: Stage) -> None:
         x += (right - left) * scale * rng.uniform(0.95, 1.15)
     _kerb(stage, scale)
     stage.scatter(
-        (clutter.tree, clutter.post, clutter.bush, clutter.fence), int(rng.integers(1, 5)), (14, 50)
+        (clutter.tree, clutter.post, clutter.bush, clutter.fence), int(rng.integers(3, 9)), (14, 50)
     )
 
 
@@ -72,8 +72,8 @@ def field(stage: Stage) -> None:
     rng = stage.rng
     _sky(stage)
     _hills(stage, int(rng.integers(1, 4)))
-    _ground(stage, grass(rng).colour, contrast=rng.uniform(0.12, 0.26), field="fine")
-    stage.scatter((clutter.tree, clutter.bush, clutter.tree), int(rng.integers(2, 9)), (6, 22))
+    _ground(stage, grass(rng).colour, contrast=rng.uniform(0.16, 0.34), field="fine")
+    stage.scatter((clutter.tree, clutter.bush, clutter.tree), int(rng.integers(4, 14)), (6, 22))
     stage.scatter(
         (clutter.bush, clutter.fence, clutter.rock, clutter.tuft, clutter.post),
         int(rng.integers(2, 7)),
@@ -88,24 +88,24 @@ def sea(stage: Stage) -> None:
     if rng.random() < 0.6:
         _hills(stage, int(rng.integers(1, 3)))
     blue = jitter(rng, pick(rng, (0.2, 0.36, 0.45), (0.3, 0.42, 0.46), (0.36, 0.4, 0.38), (0.12, 0.25, 0.36)))
-    _ground(stage, blue, contrast=0.2, field="streaks", fade=(0.75, 0.8, 0.85))
+    _ground(stage, blue, contrast=0.26, field="streaks", fade=(0.75, 0.8, 0.85))
     if rng.random() < 0.35:
         scale = rng.uniform(6, 14)
         for x in np.cumsum(rng.uniform(30, 120, 5)):
             stage.set(clutter.facade(rng), scale, x, stage.ground_row(scale))
-    stage.scatter((clutter.buoy, clutter.rock), int(rng.integers(0, 5)), (20, 80))
+    stage.scatter((clutter.buoy, clutter.rock), int(rng.integers(1, 7)), (12, 80))
 
 
 def air(stage: Stage) -> None:
     """Paint the sky, alone or above an airfield."""
     rng = stage.rng
-    if rng.random() < 0.5:
+    if rng.random() < 0.4:
         stage.horizon = stage.floor = stage.canvas.shape[0] * rng.uniform(1.0, 1.6)
     _sky(stage, cloudy=1.5)
     if stage.horizon < stage.canvas.shape[0]:
         _hills(stage, 1)
-        _ground(stage, pick(rng, jitter(rng, (0.5, 0.5, 0.49)), grass(rng).colour), contrast=0.15)
-        stage.scatter((clutter.bush, clutter.post, clutter.crate), int(rng.integers(1, 5)), (8, 25))
+        _ground(stage, pick(rng, jitter(rng, (0.5, 0.5, 0.49)), grass(rng).colour), contrast=0.2)
+        stage.scatter((clutter.bush, clutter.post, clutter.crate), int(rng.integers(2, 8)), (8, 25))
     elif rng.random() < 0.4:
         _branches(stage)
 
@@ -120,7 +120,7 @@ def room(stage: Stage) -> None:
     _ground(
         stage,
         pick(rng, wood(rng).colour, stone(rng).colour, plaster(rng).colour),
-        contrast=0.12,
+        contrast=0.17,
         tile=rng.choice([0.0, 0.15, 0.4]),
         field="streaks",
     )
@@ -130,21 +130,21 @@ def room(stage: Stage) -> None:
         Material(jitter(rng, (0.7, 0.68, 0.62))),
     )
     stage.set(skirting, 1, 0, foot)
-    for _ in range(int(rng.integers(1, 4))):
+    for _ in range(int(rng.integers(2, 6))):
         stage.set(
             pick(rng, clutter.picture, clutter.window, clutter.window)(rng),
             scale,
             rng.uniform(0, 0.9) * stage.canvas.shape[1],
             foot - scale * rng.uniform(0.9, 1.6),
         )
-    for _ in range(int(rng.integers(1, 4))):
+    for _ in range(int(rng.integers(2, 6))):
         stage.set(
             pick(rng, clutter.cupboard, clutter.bookshelf, clutter.lamp, clutter.crate)(rng),
             scale,
             rng.uniform(-0.1, 1.0) * stage.canvas.shape[1],
             foot + 2,
         )
-    stage.scatter((clutter.crate, clutter.blob, clutter.lamp), int(rng.integers(0, 3)), (scale, 1.8 * scale))
+    stage.scatter((clutter.crate, clutter.blob, clutter.lamp), int(rng.integers(1, 4)), (scale, 1.8 * scale))
 
 
 def tabletop(stage: Stage) -> None:
@@ -154,7 +154,7 @@ def tabletop(stage: Stage) -> None:
     _wall(stage)
     height, width = stage.canvas.shape
     edge = stage.floor = stage.horizon + rng.uniform(0.05, 0.25) * height
-    for _ in range(int(rng.integers(1, 5))):
+    for _ in range(int(rng.integers(2, 7))):
         thing = pick(rng, clutter.picture, clutter.bookshelf, clutter.cupboard, clutter.window, clutter.blob)(
             rng
         )
@@ -167,7 +167,7 @@ def tabletop(stage: Stage) -> None:
     _ground(
         stage,
         pick(rng, wood(rng).colour, cloth(rng).colour, stone(rng).colour),
-        contrast=0.12,
+        contrast=0.17,
         field="streaks",
     )
     for row in np.sort(edge + rng.uniform(0.03, 0.3, int(rng.integers(0, 4))) * height):
@@ -200,7 +200,7 @@ def _wall(stage: Stage) -> None:
     colour = np.array(
         pick(rng, jitter(rng, (0.75, 0.71, 0.62)), plaster(rng).colour, stone(rng).colour), dtype=np.float32
     )
-    pattern = 0.06 * stage.noise.crop("pink", shape, rng) + 0.05 * stage.noise.crop("clouds", shape, rng)
+    pattern = 0.09 * stage.noise.crop("pink", shape, rng) + 0.05 * stage.noise.crop("clouds", shape, rng)
     if rng.random() < 0.4:
         columns = np.arange(shape[1])
         pattern = pattern + rng.uniform(0.03, 0.12) * np.sign(

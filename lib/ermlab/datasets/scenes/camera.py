@@ -13,7 +13,7 @@ def defocus(image: np.ndarray, radius: float) -> np.ndarray:
 
 
 def illuminate(image: np.ndarray, noise: Noise, rng: np.random.Generator) -> None:
-    """Multiply by a gradient, soft patches of light and shade, the lens's dark corners and a tint."""
+    """Multiply by a gradient, patches of light and shade, fine unevenness, dark corners and a tint."""
     height, width = image.shape[:2]
     y, x = np.linspace(-1, 1, height, dtype=np.float32)[:, None], np.linspace(-1, 1, width, dtype=np.float32)
     angle = rng.uniform(0, 2 * np.pi)
@@ -22,15 +22,16 @@ def illuminate(image: np.ndarray, noise: Noise, rng: np.random.Generator) -> Non
     if rng.random() < 0.35:
         patches = noise.crop("clouds", (height, width), rng) * 3 + rng.normal(0, 1)
         light = light * (1 - rng.uniform(0.1, 0.35) / (1 + np.exp(-np.clip(4 * patches, -30, 30))))
+    light = light * (1 + rng.uniform(0.015, 0.055) * noise.crop("fine", (height, width), rng))
     tint = 1 + rng.normal(0, 0.05) * np.array([1, 0.1, -1]) + rng.normal(0.08, 0.08)
     image *= light[..., None].astype(np.float32) * tint.astype(np.float32)
 
 
 def expose(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Turn light (about 0..1) into the bytes of a photograph, with lens blur and sensor noise."""
-    sharp = Image.fromarray(_bytes(image)).filter(_lens(rng.uniform(0.35, 0.9)))
+    sharp = Image.fromarray(_bytes(image)).filter(_lens(rng.uniform(0.3, 0.75)))
     level = np.arange(256, dtype=np.float32) / 255
-    contrast = rng.uniform(0.0, 0.4)
+    contrast = rng.uniform(0.1, 0.7)
     curve = level + contrast * (level * level * (3 - 2 * level) - level)
     photo = 255 * curve[np.asarray(sharp)]
     grain = rng.standard_normal(photo.shape[:2], dtype=np.float32)

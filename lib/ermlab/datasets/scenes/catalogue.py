@@ -60,7 +60,7 @@ SETTINGS = {
     "street": Setting(
         backdrops.street,
         5.0,
-        {"car": 3.5, "bus": 2.2, "bicycle": 2.2, "motorbike": 2.4, "person": 5.0, "train": 1.7, "dog": 0.4},
+        {"car": 3.5, "bus": 2.2, "bicycle": 2.2, "motorbike": 2.8, "person": 5.0, "train": 1.7, "dog": 0.4},
         (clutter.post, clutter.bush, clutter.crate, clutter.fence, clutter.tree),
         (0.3, 0.55),
     ),
@@ -73,14 +73,14 @@ SETTINGS = {
     ),
     "sea": Setting(
         backdrops.sea,
-        2.0,
+        1.7,
         {"boat": 4.0, "bird": 1.2, "person": 1.2},
         (clutter.buoy, clutter.tuft, clutter.rock),
         (0.25, 0.55),
     ),
     "air": Setting(
         backdrops.air,
-        2.0,
+        1.6,
         {"aeroplane": 4.0, "bird": 1.2},
         (clutter.post, clutter.tuft, clutter.tree),
         (0.55, 0.85),
@@ -89,7 +89,7 @@ SETTINGS = {
         backdrops.room,
         4.5,
         {
-            "sofa": 2.0, "chair": 3.0, "diningtable": 2.0, "tvmonitor": 1.6, "person": 4.4, "cat": 1.7,
+            "sofa": 2.0, "chair": 3.0, "diningtable": 2.5, "tvmonitor": 1.6, "person": 4.4, "cat": 1.7,
             "dog": 1.7, "pottedplant": 1.4,
         },
         (clutter.crate, clutter.blob, clutter.lamp, clutter.cupboard),

@@ -92,12 +92,12 @@ def _attempt(rng, shape, setting, objects) -> Scene:
     count = objects or 1 + int(rng.choice(len(_COUNTS), p=_COUNTS))
     stage = _stage(rng, shape, chosen)
     chosen.paint(stage)
-    if rng.random() < 0.45:
-        stage.canvas.image[:] = defocus(stage.canvas.image, rng.uniform(0.5, 3.0))
+    if rng.random() < 0.3:
+        stage.canvas.image[:] = defocus(stage.canvas.image, rng.uniform(0.5, 2.2))
     placed = sorted(_place_objects(stage, chosen, count), key=lambda item: item.depth)
     layers = []
     for item in placed:
-        if rng.random() < 0.3 and item.depth > stage.horizon:
+        if rng.random() < 0.55 and item.depth > stage.horizon:
             _front_clutter(stage, chosen, item, beside=True)
         layers.append(_paint_object(stage, item))
     for item in placed:
@@ -141,7 +141,7 @@ def _place_objects(stage: Stage, setting: Setting, count: int) -> list[_Placed]:
         left, bottom, right, top = sketch.bounds()
         extent = np.sqrt((right - left) * (top - bottom))
         if not placed:
-            scale = rng.beta(1.7, 2.0) * 0.95 * np.sqrt(np.prod(stage.canvas.shape)) / extent
+            scale = rng.beta(1.4, 2.2) * 0.95 * np.sqrt(np.prod(stage.canvas.shape)) / extent
         placed.append(
             _place(stage, name, sketch, scale * np.exp(rng.normal(0, 0.35)) if placed else scale, extent)
         )
@@ -154,7 +154,7 @@ def _place(stage: Stage, name: str, sketch: Sketch, scale: float, extent: float)
     scale = float(np.clip(scale, 0.06 * side / extent, 0.9 * side / extent))
     left, bottom, right, top = sketch.bounds()
     tall, wide = scale * (top - bottom), scale * (right - left)
-    margin = rng.uniform(-0.3, 0.1) * wide
+    margin = rng.uniform(-0.22, 0.12) * wide
     x = rng.uniform(min(margin, width - wide - margin), max(margin, width - wide - margin)) - scale * left
     sky = stage.horizon > 0.2 * height and rng.random() < KINDS[name].flies
     if sky or stage.horizon > height:
@@ -164,7 +164,7 @@ def _place(stage: Stage, name: str, sketch: Sketch, scale: float, extent: float)
         )
         return _Placed(CLASSES.index(name), sketch, scale, x, y, depth=stage.horizon)
     ground = stage.ground_row(scale) + rng.normal(0, 0.02) * height
-    lowest = height + rng.uniform(-0.12, 0.25) * tall
+    lowest = height + rng.uniform(-0.16, 0.18) * tall
     y = min(max(ground, stage.floor + 0.05 * tall), lowest)
     return _Placed(CLASSES.index(name), sketch, scale, x, y + scale * bottom, depth=y)
 
@@ -177,7 +177,7 @@ def _posed(sketch: Sketch, kind: Kind, rng: np.random.Generator) -> Sketch:
     stretch = np.exp(rng.normal(0, 0.08))
     angle = rng.normal(0, kind.tilt)
     phases = rng.uniform(0, 2 * np.pi, 2)
-    waves = rng.uniform(2, 6, 2) / tall
+    waves = rng.uniform(2, 6, 2) / max(tall, right - left)
     amplitude = kind.bend * tall * rng.normal(0, 1, 2)
 
     def pose(points: np.ndarray) -> np.ndarray:

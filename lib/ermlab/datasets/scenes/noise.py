@@ -23,29 +23,32 @@ class Noise:
 
     def __init__(self, rng: np.random.Generator):
         white = rng.standard_normal((SIDE, SIDE // 2 + 1, 2), dtype=np.float32).view(np.complex64)[..., 0]
-        self._fields = {name: _filtered(white, name) for name in _EXPONENTS}
+        self._white = white
+        self._fields: dict[str, np.ndarray] = {}
 
     def crop(
         self, name: str, shape: tuple[int, int], rng: np.random.Generator, *, upright: bool = False
     ) -> np.ndarray:
         """Return a random, randomly mirrored window of a field; ``upright`` exchanges rows and columns."""
-        field = self._fields[name].T if upright else self._fields[name]
+        field = self._field(name).T if upright else self._field(name)
         rows, columns = (_window(length, rng) for length in shape)
         return field.take(rows, 0, mode="wrap").take(columns, 1, mode="wrap")
 
     def at(self, name: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return a field at any coordinates, which are rounded down."""
-        return self._fields[name][rows.astype(np.int32) % SIDE, columns.astype(np.int32) % SIDE]
+        return self._field(name)[rows.astype(np.int32) % SIDE, columns.astype(np.int32) % SIDE]
+
+    def _field(self, name: str) -> np.ndarray:
+        """Return a field, made when it is first asked for."""
+        if name not in self._fields:
+            field = fft.irfft2(self._white * _amplitude(name), s=(SIDE, SIDE))
+            self._fields[name] = field / field.std()
+        return self._fields[name]
 
 
 def _window(length: int, rng: np.random.Generator) -> np.ndarray:
     steps = np.arange(length) + rng.integers(SIDE)
     return steps if rng.random() < 0.5 else steps[::-1]
-
-
-def _filtered(white: np.ndarray, name: str) -> np.ndarray:
-    field = fft.irfft2(white * _amplitude(name), s=(SIDE, SIDE))
-    return field / field.std()
 
 
 @lru_cache

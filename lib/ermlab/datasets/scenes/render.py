@@ -12,19 +12,19 @@ _SUPERSAMPLING = 2
 _MARGIN = 2
 #: The field of each texture, its contrast, and whether its structure is upright.
 _TEXTURES = {
-    "plain": ("pink", 0.05, False),
-    "fur": ("hairs", 0.1, True),
+    "plain": ("pink", 0.08, False),
+    "fur": ("hairs", 0.13, True),
     "wool": ("pink", 0.2, False),
-    "cloth": ("streaks", 0.055, True),
-    "leaf": ("fine", 0.2, False),
-    "metal": ("clouds", 0.1, False),
+    "cloth": ("streaks", 0.075, True),
+    "leaf": ("fine", 0.25, False),
+    "metal": ("clouds", 0.12, False),
     "wood": ("streaks", 0.13, False),
-    "stone": ("pink", 0.13, False),
+    "stone": ("pink", 0.16, False),
     "glass": ("clouds", 0.2, False),
 }
 _TEXTURE_NAMES = tuple(_TEXTURES)
 #: Sizes, as fractions of the layer, at which relief is lit, and the strength of each.
-_RELIEF = ((0.015, 0.28), (0.07, 0.34))
+_RELIEF = ((0.015, 0.25), (0.06, 0.26), (0.16, 0.34))
 
 
 @dataclass(frozen=True)

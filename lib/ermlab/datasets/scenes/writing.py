@@ -9,7 +9,7 @@ from PIL import Image
 from ermlab.datasets.scenes.composition import Scene, draw_scene
 from ermlab.datasets.voc2007_sample import CLASSES
 
-_QUALITY = (72, 95)
+_QUALITY = (82, 97)
 
 
 def write_scenes(folder: str | Path, seed: int, count: int) -> None:
