@@ -1,0 +1,100 @@
+"""From losses and scores to the rows that `_oracle_numba` works on."""
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True)
+def sort_by_group(order, keys, group, starts):
+    """Gather the samples of each group, in the same order; return order and keys."""
+    cursor = starts[:-1].copy()
+    grouped, grouped_keys = np.empty_like(order), np.empty_like(keys)
+    for k in range(order.size):
+        place = cursor[group[order[k]]]
+        cursor[group[order[k]]] += 1
+        grouped[place], grouped_keys[place] = order[k], keys[k]
+    return grouped, grouped_keys
+
+
+@njit(cache=True)
+def rank_losses(order, losses, starts, thresholds):
+    """Rank the losses, sorted within groups; with thresholds there are but the two ranks below and above.
+
+    Returns the rank of each sample within its group, the row at which each rank begins, group after group,
+    and at which of these entries each group begins.
+    """
+    n, groups = order.size, starts.size - 1
+    rank = np.empty(n, np.int32)
+    first = np.empty(n + 1, np.int32)
+    group_first = np.empty(groups + 1, np.int64)
+    ranks = 0
+    for g in range(groups):
+        group_first[g] = ranks
+        for k in range(starts[g], starts[g + 1]):
+            if k == starts[g]:
+                new = True
+            elif thresholds.size > 0:
+                new = losses[k - 1] <= thresholds[g] < losses[k]
+            else:
+                new = losses[k] > losses[k - 1]
+            if new:
+                first[ranks] = k
+                ranks += 1
+            rank[order[k]] = ranks - 1 - group_first[g]
+    first[ranks] = n
+    group_first[groups] = ranks
+    return rank, first[: ranks + 1].copy(), group_first
+
+
+@njit(cache=True)
+def _search(keys, low, high, margin, key, closed):
+    """Return the first row in ``[low, high)`` that leaves only after an arrival at ``key``."""
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] + margin < key or (not closed and keys[middle] + margin == key):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def _count_gone(keys, low, high, starts, margin, closed, gone):
+    group = np.searchsorted(starts, low, side="right") - 1
+    start, end = starts[group], starts[group + 1]
+    j = _search(keys, start, end, margin, keys[low], closed)
+    for k in range(low, high):
+        if k == end:
+            group += 1
+            start, end = starts[group], starts[group + 1]
+            j = start
+        while j < end and (keys[j] + margin < keys[k] or (not closed and keys[j] + margin == keys[k])):
+            j += 1
+        gone[k] = j - start
+
+
+@njit(cache=True, parallel=True)
+def build_rows(order, keys, rank, losses, starts, margin, closed, threads):
+    """Return rank and loss of each row, and how many samples of its group leave before it arrives.
+
+    A sample leaves at its key plus ``margin``, before who arrives at the same moment unless ``closed``.
+    """
+    n = order.size
+    row_rank, row_losses, gone = np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
+    for part in prange(threads):
+        low, high = part * n // threads, (part + 1) * n // threads
+        for k in range(low, high):
+            row_rank[k] = rank[order[k]]
+            row_losses[k] = losses[order[k]]
+        if low < high:
+            _count_gone(keys, low, high, starts, margin, closed, gone)
+    return row_rank, row_losses, gone
+
+
+@njit(cache=True, parallel=True)
+def scatter(values, order):
+    """Return ``values`` in the order of the input."""
+    result = np.empty(values.size)
+    for k in prange(values.size):
+        result[order[k]] = values[k]
+    return result
