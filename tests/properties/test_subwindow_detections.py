@@ -1,4 +1,4 @@
-"""Many detections: the greedy maxima over all boxes, whatever the strategy, and the theorems on their cost."""
+"""Many detections: the greedy maxima over all boxes, whatever the strategy, and theorems on their cost."""
 
 import itertools
 

@@ -71,19 +71,45 @@ def boxes_between(inner, outer):
 
 
 @njit(cache=True)
-def place_upwards(queue, i, bound, inner, outer, seen):
-    """Put a state at the free place ``i`` or, where it comes before them, at that of an ancestor."""
+def push(queue, size, boxes, bound, seen):
+    """Add a state to a queue with room for it; return the new size."""
+    i, inner = size, inner_box(boxes)
     while i > 0:
         parent = queue[(i - 1) // ARITY]
         if bound < parent.bound or (bound == parent.bound and inner >= parent.inner):
             break
         queue[i] = parent
         i = (i - 1) // ARITY
-    _write(queue[i], bound, inner, outer, seen)
+    _write(queue[i], bound, inner, outer_box(boxes), seen)
+    return size + 1
 
 
 @njit(cache=True)
-def place_downwards(queue, size, bound, inner, outer, seen):
+def replace_first(queue, size, boxes, bound, seen):
+    """Put a state in place of the first one."""
+    _place_downwards(queue, size, bound, inner_box(boxes), outer_box(boxes), seen)
+
+
+@njit(cache=True)
+def remove_first(queue, size):
+    """Remove the first state; return the new size."""
+    last = queue[size - 1]
+    _place_downwards(queue, size - 1, last.bound, last.inner, last.outer, last.seen)
+    return size - 1
+
+
+@njit(cache=True)
+def with_room(queue, size):
+    """Return the queue, moved to twice the room if it is full."""
+    if size < len(queue):
+        return queue
+    larger = np.empty(2 * len(queue), STATE)
+    larger[:size] = queue
+    return larger
+
+
+@njit(cache=True)
+def _place_downwards(queue, size, bound, inner, outer, seen):
     """Put a state at the free place 0 or, where they come before it, at that of a descendant."""
     i = 0
     while ARITY * i + 1 < size:
@@ -98,26 +124,6 @@ def place_downwards(queue, size, bound, inner, outer, seen):
         queue[i] = queue[best]
         i = best
     _write(queue[i], bound, inner, outer, seen)
-
-
-@njit(cache=True)
-def remove_first(queue, size):
-    """Remove the state at the top; return the new size."""
-    size -= 1
-    last = queue[size]
-    if size > 0:
-        place_downwards(queue, size, last.bound, last.inner, last.outer, last.seen)
-    return size
-
-
-@njit(cache=True)
-def with_room(queue, size):
-    """Return the queue, moved to twice the room if it is full."""
-    if size < len(queue):
-        return queue
-    larger = np.empty(2 * len(queue), STATE)
-    larger[:size] = queue
-    return larger
 
 
 @njit(cache=True)

@@ -8,11 +8,9 @@ from ermlab.inference.subwindow._bounds_numba import least_overlap, upper_bound
 from ermlab.inference.subwindow._queue_numba import (
     STATE,
     boxes_between,
-    inner_box,
-    outer_box,
-    place_downwards,
-    place_upwards,
+    push,
     remove_first,
+    replace_first,
     unpack,
     with_room,
 )
@@ -61,42 +59,36 @@ def halves(boxes):
 
 @njit(cache=True, nogil=True)
 def start(quality, g, found, width, height):
-    """Return a queue that holds the set of all boxes, and its size."""
+    """Return a queue of the set of all boxes, and its size: 0 if all are suppressed."""
     boxes = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
     queue = np.empty(FIRST_ROOM, STATE)
     bound = suppressed(upper_bound(quality, boxes), boxes, g, found, 0)
-    if bound == -np.inf:
-        return queue, 0
-    place_upwards(queue, 0, bound, inner_box(boxes), outer_box(boxes), len(found))
-    return queue, 1
+    size = push(queue, 0, boxes, bound, len(found)) if bound > -np.inf else 0
+    return queue, size
 
 
 @njit(cache=True, nogil=True)
 def advance(quality, g, found, queue, size):
     """Take states from the queue until a single box comes first.
 
-    Return the box, its score, the number of states taken before it, and the queue with its size. The box
-    stays in the queue. If all boxes are suppressed, the score is ``-inf``.
+    Return the box, its score, the number of states taken before it, the queue and its size. The box stays in
+    the queue. If all boxes are suppressed, the score is ``-inf``.
     """
     splits = 0
     while size > 0:
-        bound, inner, outer, seen = queue[0].bound, queue[0].inner, queue[0].outer, queue[0].seen
-        boxes = boxes_between(inner, outer)
-        if seen < len(found):
-            renewed = suppressed(bound, boxes, g, found, seen)
-            if renewed == -np.inf:
-                size = remove_first(queue, size)
-                splits += 1
-                continue
-            if renewed < bound:
-                place_downwards(queue, size, renewed, inner, outer, len(found))
-                splits += 1
-                continue
-        if inner == outer:
-            return unpack(inner), bound, splits, queue, size
+        state = queue[0]
+        bound, boxes = state.bound, boxes_between(state.inner, state.outer)
+        renewed = suppressed(bound, boxes, g, found, state.seen)
+        if renewed == bound and state.inner == state.outer:
+            return unpack(state.inner), bound, splits, queue, size
         splits += 1
-        queue = with_room(queue, size)
-        size = _split(quality, g, found, queue, size, boxes)
+        if renewed == -np.inf:
+            size = remove_first(queue, size)
+        elif renewed < bound:
+            replace_first(queue, size, boxes, renewed, len(found))
+        else:
+            queue = with_room(queue, size)
+            size = _split(quality, g, found, queue, size, boxes)
     return (0, 0, 0, 0), -np.inf, splits, queue, size
 
 
@@ -110,8 +102,5 @@ def _split(quality, g, found, queue, size, boxes):
         one, bound, other, other_bound = other, other_bound, one, bound
     if bound == -np.inf:
         return remove_first(queue, size)
-    place_downwards(queue, size, bound, inner_box(one), outer_box(one), len(found))
-    if other_bound > -np.inf:
-        place_upwards(queue, size, other_bound, inner_box(other), outer_box(other), len(found))
-        size += 1
-    return size
+    replace_first(queue, size, one, bound, len(found))
+    return push(queue, size, other, other_bound, len(found)) if other_bound > -np.inf else size

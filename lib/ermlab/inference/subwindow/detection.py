@@ -137,14 +137,12 @@ class Detector:
     def reset(self) -> None:
         """Start anew from the set of all boxes."""
         height, width = self._quality.shape
-        self._queue, self._size = kernels.start(
-            self._quality.tables, self._penalty, self._found, width, height
-        )
+        self._queue = kernels.start(self._quality.tables, self._penalty, self._found, width, height)
 
     def next(self) -> Detection | None:
         """Return the best box given those found before, None if all are suppressed."""
-        box, score, splits, self._queue, self._size = kernels.advance(
-            self._quality.tables, self._penalty, self._found, self._queue, self._size
+        box, score, splits, *self._queue = kernels.advance(
+            self._quality.tables, self._penalty, self._found, *self._queue
         )
         if score == -np.inf:
             return None
