@@ -82,7 +82,10 @@ def draw_scene(
             return scene
 
 
-def _attempt(rng, shape, setting, objects) -> Scene:
+def _attempt(
+    rng: np.random.Generator, shape: tuple[int, int] | None, setting: str | None, objects: int | None
+) -> Scene:
+    """Draw a scene in which all objects may turn out to be hidden."""
     if shape is None:
         shape = _SHAPES[rng.integers(len(_SHAPES))]
         shape = shape[::-1] if rng.random() < 0.2 else shape
@@ -98,11 +101,11 @@ def _attempt(rng, shape, setting, objects) -> Scene:
     layers = []
     for item in placed:
         if rng.random() < 0.55 and item.depth > stage.horizon:
-            _front_clutter(stage, chosen, item, beside=True)
+            _add_clutter(stage, chosen, item, beside=True)
         layers.append(_paint_object(stage, item))
     for item in placed:
         if rng.random() < 0.18 and item.depth > stage.horizon:
-            _front_clutter(stage, chosen, item, beside=False)
+            _add_clutter(stage, chosen, item, beside=False)
     illuminate(stage.canvas.image, stage.noise, rng)
     photo = expose(stage.canvas.image, rng)
     return _annotate(photo, stage.canvas.visible, layers, [item.label for item in placed], name)
@@ -141,7 +144,7 @@ def _place_objects(stage: Stage, setting: Setting, count: int) -> list[_Placed]:
         left, bottom, right, top = sketch.bounds()
         extent = np.sqrt((right - left) * (top - bottom))
         if not placed:
-            scale = rng.beta(1.4, 2.2) * 0.95 * np.sqrt(np.prod(stage.canvas.shape)) / extent
+            scale = rng.beta(1.5, 2.05) * 0.95 * np.sqrt(np.prod(stage.canvas.shape)) / extent
         placed.append(
             _place(stage, name, sketch, scale * np.exp(rng.normal(0, 0.35)) if placed else scale, extent)
         )
@@ -149,24 +152,25 @@ def _place_objects(stage: Stage, setting: Setting, count: int) -> list[_Placed]:
 
 
 def _place(stage: Stage, name: str, sketch: Sketch, scale: float, extent: float) -> _Placed:
+    """Put an object into the air or on the ground, where the perspective has its size if that is in sight."""
     rng, (height, width) = stage.rng, stage.canvas.shape
     side = np.sqrt(height * width)
     scale = float(np.clip(scale, 0.06 * side / extent, 0.9 * side / extent))
     left, bottom, right, top = sketch.bounds()
     tall, wide = scale * (top - bottom), scale * (right - left)
+    # Negative margins let the border cut an object.
     margin = rng.uniform(-0.22, 0.12) * wide
-    x = rng.uniform(min(margin, width - wide - margin), max(margin, width - wide - margin)) - scale * left
-    sky = stage.horizon > 0.2 * height and rng.random() < KINDS[name].flies
-    if sky or stage.horizon > height:
-        y = (
-            rng.uniform(0.05 * tall, max(0.9 * stage.horizon, tall) if stage.horizon < height else height)
-            + 0.4 * tall
-        )
-        return _Placed(CLASSES.index(name), sketch, scale, x, y, depth=stage.horizon)
-    ground = stage.ground_row(scale) + rng.normal(0, 0.02) * height
-    lowest = height + rng.uniform(-0.16, 0.18) * tall
-    y = min(max(ground, stage.floor + 0.05 * tall), lowest)
-    return _Placed(CLASSES.index(name), sketch, scale, x, y + scale * bottom, depth=y)
+    x = rng.uniform(*sorted((margin, width - wide - margin))) - scale * left
+    flies = rng.random() < KINDS[name].flies and stage.horizon > 0.2 * height
+    if flies or stage.horizon > height:
+        sky = min(height, max(0.9 * stage.horizon, tall))
+        y = rng.uniform(0.05 * tall, max(sky, 0.1 * tall)) + 0.4 * tall
+        depth = stage.horizon
+    else:
+        ground = stage.ground_row(scale) + rng.normal(0, 0.02) * height
+        lowest = height + rng.uniform(-0.16, 0.18) * tall
+        y = depth = min(max(ground, stage.floor + 0.05 * tall), lowest)
+    return _Placed(CLASSES.index(name), sketch, scale, x, y + scale * bottom, depth)
 
 
 def _posed(sketch: Sketch, kind: Kind, rng: np.random.Generator) -> Sketch:
@@ -228,7 +232,7 @@ def _cast_shadow(stage: Stage, item: _Placed, layer: Layer) -> None:
     stage.canvas.darken(shadow, layer.left - pad, layer.top + height - flat - 8 + flat // 4)
 
 
-def _front_clutter(stage: Stage, setting: Setting, item: _Placed, *, beside: bool) -> None:
+def _add_clutter(stage: Stage, setting: Setting, item: _Placed, *, beside: bool) -> None:
     """Put something that is no object next to an object, or a little before it so that it hides a part."""
     rng = stage.rng
     sketch = setting.clutter[rng.integers(len(setting.clutter))](rng)
@@ -241,7 +245,9 @@ def _front_clutter(stage: Stage, setting: Setting, item: _Placed, *, beside: boo
     stage.set(sketch, scale, x, item.y + (0 if beside else rng.uniform(0.0, 0.1) * size))
 
 
-def _annotate(photo, visible, layers, labels, setting) -> Scene:
+def _annotate(
+    photo: np.ndarray, visible: list[np.ndarray], layers: list[Layer], labels: list[int], setting: str
+) -> Scene:
     """Measure what is visible of each object, and leave out those that are almost hidden."""
     kept = []
     for label, mask, layer in zip(labels, visible, layers, strict=True):
