@@ -177,8 +177,6 @@ def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
     false_rate = np.append(0, missed) / (~positive).sum()
     excess = miss_rate - false_rate
     last = int(np.flatnonzero(excess >= 0)[-1])
-    if excess[last] == 0:
-        return float(false_rate[last])
     share = excess[last] / (excess[last] - excess[last + 1])
     return float(false_rate[last] + share * (false_rate[last + 1] - false_rate[last]))
 

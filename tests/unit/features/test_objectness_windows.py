@@ -118,6 +118,15 @@ def test_initial_windows_are_different_and_as_many_as_asked_for():
     np.testing.assert_array_equal(windows, again)
 
 
+def test_draws_go_on_until_there_are_enough_different_windows():
+    # One cell of the prior holds few windows, so that half of the draws come twice.
+    narrow = WindowPrior.fit([[[20, 20, 39, 39]]], [SHAPE], smoothing=0)
+    first = narrow.sample(2 * 300, SHAPE, np.random.default_rng(9))
+    assert len(np.unique(first, axis=0)) < 300
+    windows = initial_windows(np.zeros((*SHAPE, 3)), narrow, 300, np.random.default_rng(9))
+    assert len(np.unique(windows, axis=0)) == len(windows) == 300
+
+
 def test_a_small_image_has_fewer_windows():
     image = np.zeros((2, 3, 3))
     windows = initial_windows(image, fitted(), 1000, np.random.default_rng(6))

@@ -112,10 +112,11 @@ def saliency_maps(image: ArrayLike) -> NDArray[np.float64]:
 
     For each of `SALIENCY_SIDES` the image is made a square of that side; the residual is the logarithm of the
     amplitude of its spectrum less the mean over 3 x 3 neighbours; saliency is the squared modulus of what the
-    residual and the phase transform back to, blurred by a Gaussian of deviation 2.5. The cited work treats
-    the three colour channels one by one; here their saliencies are added, without channels that are the same
-    everywhere. The map is scaled to [0, 1], and what is below the scale's threshold becomes 0. A pixel has
-    the value of the cell that its centre lies in.
+    residual and the phase transform back to, its mean over a disc of radius 3 with 0 beyond the border (where
+    the transform sees an edge between opposite sides of the image). The cited work treats the three colour
+    channels one by one; here their saliencies are added, without channels that are the same everywhere. The
+    map is scaled to [0, 1], and what is below the scale's threshold becomes 0. A pixel has the value of the
+    cell that its centre lies in.
     """
     image = as_image(image)
     height, width = image.shape[:2]
@@ -136,7 +137,8 @@ def _spectral_residual(square: NDArray[np.float64]) -> NDArray[np.float64]:
     amplitude = np.log(np.maximum(np.abs(spectrum), 1e-12))  # a pattern may lack a frequency
     residual = amplitude - ndimage.uniform_filter(amplitude, (3, 3, 1), mode="wrap")
     back = np.fft.ifft2(np.exp(residual + 1j * np.angle(spectrum)), axes=(0, 1))
-    salient = ndimage.gaussian_filter(np.sum(np.abs(back) ** 2, axis=2), 2.5, mode="nearest")
+    disc = disk(3) / disk(3).sum()
+    salient = ndimage.convolve(np.sum(np.abs(back) ** 2, axis=2), disc, mode="constant")
     spread = np.ptp(salient)
     return (salient - salient.min()) / spread if spread > 0 else np.zeros_like(salient)
 
