@@ -8,9 +8,10 @@ from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 
 # The surrogate is minimised until its error is this share of the gap of the dear problem, were that smooth.
-PRECISION = 1e-2
-FIRST_PRECISION = 1e-4
-MAX_CALLS = 60
+PRECISION = 0.1
+FIRST_PRECISION = 1e-3
+MAX_CALLS = 30
+FIRST_CALLS = 300
 
 
 class Surrogate:
@@ -37,7 +38,7 @@ class Surrogate:
             risk,
             regularizer,
             tol=FIRST_PRECISION,
-            max_calls=10 * MAX_CALLS,
+            max_calls=FIRST_CALLS,
             start=Evaluation(origin, float(height), slope),
         )
         self.minimiser: NDArray[np.float64] = first.w

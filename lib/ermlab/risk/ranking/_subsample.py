@@ -40,6 +40,8 @@ def draw_subsample(
     if threshold is not None:
         limits = np.broadcast_to(np.asarray(threshold, dtype=np.float64), n_groups)
         side = (losses > limits[group]).astype(np.int8)
+    elif _are_two(losses):
+        side = (losses > losses.min()).astype(np.int8)
     if groups is not None and size < ROWS_OF_A_GROUP * n_groups:
         chosen = rng.random(n_groups) < size / len(losses)
         rows = np.flatnonzero(chosen[group])
@@ -64,6 +66,11 @@ def _thin_out(
     counts = np.bincount(side, minlength=2)
     rates = (size / (2 * np.maximum(counts, 1))).astype(np.float32)
     return np.flatnonzero(draws < rates[side])
+
+
+def _are_two(values: NDArray[np.float64]) -> bool:
+    """Whether there are two different values at most; all their pairs then make a bipartite graph."""
+    return bool(((values == values.min()) | (values == values.max())).all())
 
 
 def _any_differ(values: NDArray, group: NDArray[np.int64] | None = None) -> bool:

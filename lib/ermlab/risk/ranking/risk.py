@@ -56,6 +56,11 @@ class RankingRisk:
                 f"losses of shape {np.shape(losses)}: expected one for each of {len(self._features)} samples"
             )
         self._oracle = Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)
+        if self._oracle.edges == 0:
+            raise ValueError(
+                "there is no pair to rank: expected two samples of different loss in the same group"
+                + ("" if threshold is None else f", one on each side of the threshold {threshold!r}")
+            )
         self.dimension = self._features.dimension
         self.pairs = self._oracle.edges
 

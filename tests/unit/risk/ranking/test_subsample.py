@@ -20,10 +20,11 @@ def test_size_and_order(rng):
     assert sub.threshold is None
 
 
-def test_a_rare_side_of_the_threshold_is_not_lost(rng):
+@pytest.mark.parametrize("threshold", [0.0, None])
+def test_a_rare_side_is_not_lost(rng, threshold):
     losses = np.ones(100_000)
     losses[::2000] = 0  # 50 samples
-    sub = draw_subsample(losses, 1000, rng, threshold=0.0)
+    sub = draw_subsample(losses, 1000, rng, threshold=threshold)
     assert (sub.losses == 0).sum() == 50
     assert 400 <= (sub.losses == 1).sum() <= 600
 
@@ -47,7 +48,7 @@ def test_small_groups_are_taken_whole_with_their_thresholds(rng):
 
 def test_none_if_nothing_is_left_to_rank(rng):
     losses = np.zeros(100_000)
-    losses[7] = 1
+    losses[7:9] = 1, 2
     assert draw_subsample(losses, 100, rng) is None
     # Pairs only between groups.
     groups = np.arange(100_000) // 50_000
