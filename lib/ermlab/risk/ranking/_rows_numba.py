@@ -1,10 +1,10 @@
 """From losses and scores to the rows that `_oracle_numba` works on."""
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sort_by_group(order, keys, group, starts):
     """Gather the samples of each group, in the same order; return order and keys."""
     cursor = starts[:-1].copy()
@@ -16,7 +16,7 @@ def sort_by_group(order, keys, group, starts):
     return grouped, grouped_keys
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def rank_losses(order, losses, starts, thresholds):
     """Rank the losses, sorted within groups; with thresholds there are but the two ranks below and above.
 
@@ -46,7 +46,7 @@ def rank_losses(order, losses, starts, thresholds):
     return rank, first[: ranks + 1].copy(), group_first
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _search(keys, low, high, margin, key, closed):
     """Return the first row in ``[low, high)`` that leaves only after an arrival at ``key``."""
     while low < high:
@@ -58,8 +58,20 @@ def _search(keys, low, high, margin, key, closed):
     return low
 
 
-@njit(cache=True)
-def _count_gone(keys, low, high, starts, margin, closed, gone):
+@njit(cache=True, nogil=True)
+def fill_rows(order, rank, losses, row_rank, row_losses, low, high):
+    """Write rank and loss of each row."""
+    for k in range(low, high):
+        row_rank[k] = rank[order[k]]
+        row_losses[k] = losses[order[k]]
+
+
+@njit(cache=True, nogil=True)
+def count_gone(keys, starts, margin, closed, gone, low, high):
+    """Write how many samples of its group leave before each row arrives.
+
+    A sample leaves at its key plus ``margin``, before who arrives at the same moment unless ``closed``.
+    """
     group = np.searchsorted(starts, low, side="right") - 1
     start, end = starts[group], starts[group + 1]
     j = _search(keys, start, end, margin, keys[low], closed)
@@ -73,28 +85,8 @@ def _count_gone(keys, low, high, starts, margin, closed, gone):
         gone[k] = j - start
 
 
-@njit(cache=True, parallel=True)
-def build_rows(order, keys, rank, losses, starts, margin, closed, threads):
-    """Return rank and loss of each row, and how many samples of its group leave before it arrives.
-
-    A sample leaves at its key plus ``margin``, before who arrives at the same moment unless ``closed``.
-    """
-    n = order.size
-    row_rank, row_losses, gone = np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
-    for part in prange(threads):
-        low, high = part * n // threads, (part + 1) * n // threads
-        for k in range(low, high):
-            row_rank[k] = rank[order[k]]
-            row_losses[k] = losses[order[k]]
-        if low < high:
-            _count_gone(keys, low, high, starts, margin, closed, gone)
-    return row_rank, row_losses, gone
-
-
-@njit(cache=True, parallel=True)
-def scatter(values, order):
-    """Return ``values`` in the order of the input."""
-    result = np.empty(values.size)
-    for k in prange(values.size):
-        result[order[k]] = values[k]
-    return result
+@njit(cache=True, nogil=True)
+def move(source, place, target, low, high):
+    """Put each row where it belongs."""
+    for k in range(low, high):
+        target[place[k]] = source[k]

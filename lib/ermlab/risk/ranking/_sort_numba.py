@@ -1,23 +1,16 @@
-"""A stable, parallel argsort of finite numbers, several times as fast as numpy's.
-
-Three passes of a radix sort order the numbers by a coarse integer key that never decreases with the number; what
-shares a key is then sorted by the numbers themselves. Only the time depends on how well the key tells them apart.
-"""
+"""Compiled parts of `sorting`; each works on a range of the numbers and releases the global lock."""
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-PASSES = 3
-MAX_DIGIT_BITS = 10  # three digits and an index of 32 bits fit into one word
-SPARE_BITS = 4  # about 16 keys for each number: few share one
 SAMPLE = 1024
 INSERTION_RUN = 24
 INDEX_MASK = np.uint64(0xFFFFFFFF)
 INDEX_BITS = np.uint64(32)
 
 
-@njit(cache=True)
-def _key_range(values):
+@njit(cache=True, nogil=True)
+def key_range(values):
     """Return an offset and a width that hold most of the numbers, whatever a few outliers do."""
     sample = np.sort(values[:: max(1, values.size // SAMPLE)])
     tail = sample.size // 256
@@ -29,31 +22,25 @@ def _key_range(values):
     return low, width
 
 
-@njit(cache=True)
-def _scale(width, digit_bits):
-    """Return keys a unit of the values; 0, one key for all, where the numbers have no usable range."""
-    keys = 2.0 ** (PASSES * digit_bits)
-    scale = keys / width if width > 0 else 0.0
-    return scale if np.isfinite(width) and np.isfinite(scale) else 0.0
-
-
-@njit(cache=True)
-def _fill_words(values, low, scale, last_key, words, start, end):
+@njit(cache=True, nogil=True)
+def fill_words(values, low, scale, last_key, words, start, end):
     """Write the key and the index of each number into one word."""
     for i in range(start, end):
         key = min(max((values[i] - low) * scale, 0.0), last_key) if scale > 0 else 0.0
         words[i] = (np.uint64(key) << INDEX_BITS) | np.uint64(i)
 
 
-@njit(cache=True)
-def _count_digits(words, shift, mask, counts, start, end):
+@njit(cache=True, nogil=True)
+def count_digits(words, shift, mask, counts, start, end):
+    """Count how often each digit occurs."""
     counts[:] = 0
     for i in range(start, end):
         counts[(words[i] >> shift) & mask] += 1
 
 
-@njit(cache=True)
-def _scatter(words, shift, mask, cursor, target, start, end):
+@njit(cache=True, nogil=True)
+def scatter(words, shift, mask, cursor, target, start, end):
+    """Move words to where those of their digit go; ``cursor`` is the next place of each digit."""
     for i in range(start, end):
         word = words[i]
         digit = (word >> shift) & mask
@@ -61,8 +48,8 @@ def _scatter(words, shift, mask, cursor, target, start, end):
         cursor[digit] += 1
 
 
-@njit(cache=True)
-def _counts_to_places(counts):
+@njit(cache=True, nogil=True)
+def counts_to_places(counts):
     """Turn the counts of each part and digit into the place of its first element."""
     place = 0
     for digit in range(counts.shape[1]):
@@ -72,7 +59,16 @@ def _counts_to_places(counts):
             place += count
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def gather(words, values, order, ordered, start, end):
+    """Write the index in each word, and the number it belongs to."""
+    for k in range(start, end):
+        index = words[k] & INDEX_MASK
+        order[k] = index
+        ordered[k] = values[index]
+
+
+@njit(cache=True, nogil=True)
 def _sort_run(order, values, start, end):
     """Sort a run of one key, in the order of the input so far, by the numbers themselves; stable."""
     if end - start > INSERTION_RUN:
@@ -94,8 +90,8 @@ def _sort_run(order, values, start, end):
         values[place], order[place] = value, index
 
 
-@njit(cache=True)
-def _sort_runs(words, order, values, start, end):
+@njit(cache=True, nogil=True)
+def sort_runs(words, order, values, start, end):
     """Sort all runs of one key that begin in ``[start, end)``."""
     n = words.size
     k = start
@@ -109,37 +105,3 @@ def _sort_runs(words, order, values, start, end):
         if run - k > 1:
             _sort_run(order, values, k, run)
         k = run
-
-
-@njit(cache=True, parallel=True)
-def argsort(values, threads):
-    """Return the stable ascending order of finite ``values`` as int32, and the sorted values."""
-    n = values.size
-    parts = max(1, min(threads, n // SAMPLE))
-    bounds = np.array([part * n // parts for part in range(parts + 1)])
-    digit_bits = min(MAX_DIGIT_BITS, max(1, int(np.ceil((np.log2(max(n, 2)) + SPARE_BITS) / PASSES))))
-    low, width = _key_range(values)
-    scale = _scale(width, digit_bits)
-    last_key = 2.0 ** (PASSES * digit_bits) - 1
-    mask = np.uint64((1 << digit_bits) - 1)
-    words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    counts = np.empty((parts, 1 << digit_bits), np.int64)
-    for part in prange(parts):
-        _fill_words(values, low, scale, last_key, words, bounds[part], bounds[part + 1])
-    for digit in range(PASSES):
-        shift = INDEX_BITS + np.uint64(digit * digit_bits)
-        for part in prange(parts):
-            _count_digits(words, shift, mask, counts[part], bounds[part], bounds[part + 1])
-        _counts_to_places(counts)
-        for part in prange(parts):
-            _scatter(words, shift, mask, counts[part], spare, bounds[part], bounds[part + 1])
-        words, spare = spare, words
-    order, ordered = np.empty(n, np.int32), spare.view(np.float64)
-    for part in prange(parts):
-        for k in range(bounds[part], bounds[part + 1]):
-            index = words[k] & INDEX_MASK
-            order[k] = index
-            ordered[k] = values[index]
-    for part in prange(parts):
-        _sort_runs(words, order, ordered, bounds[part], bounds[part + 1])
-    return order, ordered
