@@ -135,7 +135,7 @@ class RankingSVM(BaseEstimator):
         self.objective_ = self.C * result.value
         self.gap_ = result.relative_gap
         self.n_calls_ = result.calls
-        self.n_pairs_ = risk.pairs
+        self.n_pairs_ = risk.edges
         return self
 
     def decision_function(self, X: Matrix) -> NDArray[np.float64]:

@@ -36,8 +36,8 @@ class RankingRisk:
     ----------
     dimension
         Length of ``w``.
-    pairs
-        Number of pairs to be ranked.
+    edges
+        Number of pairs to be ranked: the edges of the graph.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RankingRisk:
                 + ("" if threshold is None else f", one on each side of the threshold {threshold!r}")
             )
         self.dimension = self._features.dimension
-        self.pairs = self._oracle.edges
+        self.edges = self._oracle.edges
 
     def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the risk and a subgradient at ``w``: one call of the oracle and two products with ``X``."""
@@ -70,4 +70,4 @@ class RankingRisk:
         alpha, delta = self._oracle(scores)
         with one_blas_thread():
             total = delta - float(alpha @ scores)
-        return max(total, 0.0) / self.pairs, -self._features.combine(alpha) / self.pairs
+        return max(total, 0.0) / self.edges, -self._features.combine(alpha) / self.edges

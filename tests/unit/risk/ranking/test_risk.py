@@ -71,7 +71,7 @@ def test_repeating_the_sample_changes_the_risk_only_by_its_pairs(data):
     X, losses, _, w = data
     twice = RankingRisk(np.vstack([X, X]), np.tile(losses, 2))
     once = RankingRisk(X, losses)
-    assert twice.pairs == 4 * once.pairs
+    assert twice.edges == 4 * once.edges
     assert twice(w)[0] == pytest.approx(once(w)[0])
 
 
