@@ -1,19 +1,19 @@
 """The sum over all violated pairs of a ranking in O(n log R) for R distinct losses.
 
 The recursion of the thesis (Algorithm 2) splits the samples, sorted by loss, into halves again and again, and
-deals with the pairs between two halves by going through both in the order of their scores (Algorithm 1). Here
-up to `PASS_BITS` splits are done in one pass. Two events stand for a sample: it *arrives* as the better one of
-pairs, at its score, and *leaves* as the worse one, at its score plus the margin. The pair (i, j) is violated just
-if i arrives before j leaves. A binary tree of counters, one node for each split of the pass, holds how many
-samples of the lower half have arrived, how many of the upper half are still to leave, and the sums of their
-losses. Each event reads the counters of the other kind and changes those of its own.
+deals with the pairs between two halves by going through both in the order of their scores (Algorithm 1).
+Here up to `PASS_BITS` splits are done in one pass. Two events stand for a sample: it *arrives* as the better
+one of pairs, at its score, and *leaves* as the worse one, at its score plus the margin. The pair (i, j) is
+violated just if i arrives before j leaves. A binary tree of counters, one node for each split of the pass,
+holds how many samples of the lower half have arrived, how many of the upper half are still to leave, and the
+sums of their losses. Each event reads the counters of the other kind and changes those of its own.
 
 A *node* is a range of consecutive ranks of the loss. Its samples stand in consecutive rows, in the order of
 their scores. After a pass the rows move into the nodes of the next one. But for this move, all reading and
 writing is sequential.
 
-Events are dealt with in chunks of fixed size, each of which starts from the counts and sums of what came before,
-so the result does not depend on the number of threads.
+Events are dealt with in chunks of fixed size, each of which starts from the counts and sums of what came
+before, so the result does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -35,6 +35,7 @@ class Rows(NamedTuple):
     gone: NDArray[np.int32]  #: how many samples of the node leave before this one arrives
     loss: NDArray[np.float64]
     alpha: NDArray[np.float64]  #: what the passes so far have added up
+    debit: NDArray[np.float64]  #: the part of this pass's leaving; arriving and leaving may be in two threads
     later: NDArray[np.int32]  #: what ``gone`` will be in the next pass
     place: NDArray[np.int32]  #: the row in the next pass
 
@@ -118,22 +119,39 @@ def _play(rows, start, arrivals, leavers, shift, bits, weighted, tree, left):
     j, j_end = leavers
     mask = (1 << bits) - 1
     gain = 0.0
-    while i < i_end:
+    # What an event of the other kind writes to row i of `later` or row j of `debit`, the next event of the
+    # right kind overwrites.
+    while i < i_end and j < j_end:
         leaves = np.int64(j - start < rows.gone[np.uint64(i)])
         e = np.uint64(i + leaves * (j - i))
         digit = np.uint64((rows.rank[e] >> shift) & mask)
         change = _meet(tree, bits, np.int64(digit), leaves, rows.loss[e], weighted)
-        rows.alpha[e] += change
-        gain += change * (1 - leaves)
-        rows.later[np.uint64(i)] = left[digit]  # what a leaver writes here, the next arrival overwrites
+        rows.debit[np.uint64(j)] = change
+        arrived = change * (1 - leaves)
+        rows.alpha[np.uint64(i)] += arrived
+        gain += arrived
+        rows.later[np.uint64(i)] = left[digit]
         left[digit] += leaves
         i += 1 - leaves
         j += leaves
+    for k in range(i, i_end):
+        digit = (rows.rank[k] >> shift) & mask
+        change = _meet(tree, bits, digit, 0, rows.loss[k], weighted)
+        rows.alpha[k] += change
+        gain += change
+        rows.later[k] = left[digit]
     for k in range(j, j_end):
         digit = (rows.rank[k] >> shift) & mask
-        rows.alpha[k] += _meet(tree, bits, digit, 1, rows.loss[k], weighted)
+        rows.debit[k] = _meet(tree, bits, digit, 1, rows.loss[k], weighted)
         left[digit] += 1
     return gain
+
+
+@njit(cache=True, nogil=True)
+def settle(rows, low, high):
+    """Add to alpha what the rows lost when they left."""
+    for k in range(low, high):
+        rows.alpha[k] += rows.debit[k]
 
 
 @njit(cache=True, nogil=True)
@@ -207,6 +225,7 @@ def play_nodes(rows, first, bases, ranks, depths, weighted, gains, low, high):
         _count_digits(rows, start, end, shift, bits, counts, sums)
         _plant(tree, bits, LEAVING, counts, sums)
         gains[node] = _play(rows, start, (start, end), (start, end), shift, bits, weighted, tree, left)
+        settle(rows, start, end)
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,7 @@
 """The most violated constraint of structured output ranking in O(n log n) (thesis, Algorithms 1 and 2).
 
-Samples of lower loss are to be ranked higher. The constraint belongs to the set of all pairs of the preference
-graph that the scores violate, and its parts are sums over that set: up to n^2 pairs, never formed.
+Samples of lower loss are to be ranked higher. The constraint belongs to the set of all pairs of the
+preference graph that the scores violate; its parts are sums over that set, whose pairs are never formed.
 """
 
 from itertools import pairwise

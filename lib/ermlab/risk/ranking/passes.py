@@ -43,6 +43,7 @@ def sum_pairs(
         gone,
         np.empty(n),
         np.zeros(n),
+        np.empty(n),
         np.empty(n, np.int32),
         np.arange(n, dtype=np.int32),
     )
@@ -50,14 +51,14 @@ def sum_pairs(
         lambda low, high: _rows_numba.fill_rows(sample, rank, losses, rows.rank, rows.loss, low, high), n
     )
     total = 0.0
-    spare, spare_floats = np.empty(n, np.int32), np.empty(n)
+    spare = np.empty(n, np.int32)
     while nodes.shape[1] > 0:
         total += _play(rows, first, nodes, weighted)
         nodes = _passes_numba.split_nodes(*nodes)
         if nodes.shape[1] > 0:
             sample, spare = _move(sample, rows.place, spare)
-            rows, spare, spare_floats = _next_rows(rows, spare, spare_floats)
-    return _move(rows.alpha, sample, spare_floats)[0], total
+            rows, spare = _next_rows(rows, spare)
+    return _move(rows.alpha, sample, rows.debit)[0], total
 
 
 def count_gone(
@@ -119,16 +120,17 @@ def _play_large(
         chunks,
         get_num_threads(),
     )
+    _over_rows(lambda low, high: _passes_numba.settle(rows, start + low, start + high), end - start)
     return float(np.sum(gains))
 
 
-def _next_rows(rows: Rows, spare: NDArray[np.int32], spare_floats: NDArray) -> tuple[Rows, NDArray, NDArray]:
+def _next_rows(rows: Rows, spare: NDArray[np.int32]) -> tuple[Rows, NDArray[np.int32]]:
     """Move the rows to their places in the next pass; return them and what is spare then."""
     rank, spare = _move(rows.rank, rows.place, spare)
     gone, spare = _move(rows.later, rows.place, spare)
-    loss, spare_floats = _move(rows.loss, rows.place, spare_floats)
+    loss, spare_floats = _move(rows.loss, rows.place, rows.debit)
     alpha, spare_floats = _move(rows.alpha, rows.place, spare_floats)
-    return Rows(rank, gone, loss, alpha, rows.gone, rows.place), spare, spare_floats
+    return Rows(rank, gone, loss, alpha, spare_floats, rows.gone, rows.place), spare
 
 
 def _move(column: NDArray, place: NDArray[np.int32], spare: NDArray) -> tuple[NDArray, NDArray]:

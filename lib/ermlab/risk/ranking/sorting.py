@@ -1,8 +1,8 @@
 """A stable, parallel argsort of finite numbers, several times as fast as numpy's.
 
 Three passes of a radix sort order the numbers by a coarse integer key that never decreases with the number;
-what shares a key is then sorted by the numbers themselves. Only the time depends on how well the key tells the
-numbers apart.
+what shares a key is then sorted by the numbers themselves. Only the time depends on how well the key tells
+the numbers apart.
 """
 
 import math

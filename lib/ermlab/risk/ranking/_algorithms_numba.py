@@ -1,0 +1,65 @@
+"""Compiled loops of `algorithms`."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def bipartite_constraint(losses, scores, order, t, alpha):
+    """Add the constraint of a bipartite graph to ``alpha`` and return its delta (thesis, Algorithm 1).
+
+    Corrected: the number of positives passed is counted by ``i`` (lines 12 and 13 have j), and the guard of
+    line 8 stops at the last positive.
+    """
+    positive = order[order < t]
+    negative = order[order >= t]
+    remaining = losses[negative].sum()
+    i, passed, delta = 0, 0.0, 0.0
+    for j in range(negative.size):
+        v = negative[j]
+        while i < positive.size and scores[positive[i]] < scores[v] + 1:
+            u = positive[i]
+            alpha[u] += remaining - (negative.size - j) * losses[u]
+            passed += losses[u]
+            i += 1
+        violation = i * losses[v] - passed
+        alpha[v] -= violation
+        delta += violation
+        remaining -= losses[v]
+    return delta
+
+
+@njit(cache=True)
+def _split_place(losses, start, end):
+    """Return the first row of the upper half: where the loss changes, as near to the middle as can be."""
+    middle = (start + end) // 2
+    for distance in range(end - start):
+        for place in (middle - distance, middle + distance):
+            if start < place < end and losses[place - 1] < losses[place]:
+                return place
+    return start
+
+
+@njit(cache=True)
+def play_level(losses, scores, order, nodes, alpha):
+    """Do one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
+
+    """Do one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
+    """
+    active = np.empty_like(nodes)
+    halves = np.empty((2 * len(nodes), 2), nodes.dtype)
+    count, delta = 0, 0.0
+    for k in range(len(nodes)):
+        start, end = nodes[k]
+        place = _split_place(losses, start, end)
+        if place == start:
+            continue
+        own = order[start:end] - start
+        delta += bipartite_constraint(
+            losses[start:end], scores[start:end], own, place - start, alpha[start:end]
+        )
+        order[start:end] = np.concatenate((own[own < place - start], own[own >= place - start])) + start
+        active[count] = nodes[k]
+        halves[2 * count], halves[2 * count + 1] = (start, place), (place, end)
+        count += 1
+    return active[:count], halves[: 2 * count], delta

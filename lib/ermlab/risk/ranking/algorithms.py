@@ -1,0 +1,70 @@
+"""Algorithms 1 and 2 of the thesis as they stand there, with their slips put right.
+
+`most_violated` computes the same several times as fast, for both rescalings and for groups; these are its
+independent check, and show what each level of the recursion costs.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.risk.ranking import _algorithms_numba
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of the recursion: the nodes on it that were not yet finished, and what they cost."""
+
+    nodes: int
+    samples: int
+    seconds: float
+
+
+def bipartite_constraint(
+    losses: ArrayLike, scores: ArrayLike, order: ArrayLike, t: int
+) -> tuple[NDArray[np.float64], float]:
+    """Return the most violated slack-rescaled constraint of a bipartite graph in linear time (Algorithm 1).
+
+    Parameters
+    ----------
+    losses, scores
+        Of each sample, sorted by loss.
+    order
+        Indices that sort the scores.
+    t
+        The first ``t`` samples are to be ranked above all others.
+    """
+    losses, scores = np.asarray(losses, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    alpha = np.zeros(losses.size)
+    delta = _algorithms_numba.bipartite_constraint(
+        losses, scores, np.asarray(order, dtype=np.int64), t, alpha
+    )
+    return alpha, delta
+
+
+def complete_constraint(
+    losses: ArrayLike, scores: ArrayLike
+) -> tuple[NDArray[np.float64], float, tuple[Level, ...]]:
+    """Return the most violated slack-rescaled constraint of the complete graph, level by level (Algorithm 2).
+
+    Samples are sorted here; the levels' costs are without that. Nodes are halved at the change of loss that
+    is nearest to the middle, and are finished when all their losses are equal.
+    """
+    losses, scores = np.asarray(losses, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    by_loss = np.argsort(losses, kind="stable")
+    losses, scores = losses[by_loss], scores[by_loss]
+    order = np.argsort(scores, kind="stable")
+    alpha, delta, levels = np.zeros(losses.size), 0.0, []
+    nodes = np.array([[0, losses.size]])
+    while nodes.size > 0:
+        began = time.perf_counter()
+        nodes, halves, gain = _algorithms_numba.play_level(losses, scores, order, nodes, alpha)
+        delta += gain
+        if nodes.size > 0:
+            levels.append(Level(len(nodes), int(np.diff(nodes).sum()), time.perf_counter() - began))
+        nodes = halves
+    result = np.empty_like(alpha)
+    result[by_loss] = alpha
+    return result, delta, tuple(levels)
