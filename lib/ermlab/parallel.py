@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numba
+
+RANGES_PER_THREAD = 4  # a thread that is done early takes on what is left
 
 
 def over_ranges(
@@ -24,11 +27,28 @@ def over_ranges(
     n_threads = numba.get_num_threads() if n_threads is None else n_threads
     if n_threads < 1:
         raise ValueError(f"n_threads is {n_threads}: expected at least 1")
-    n_ranges = min(4 * n_threads, -(-n // grain)) if n_threads > 1 else 1
+    n_ranges = min(RANGES_PER_THREAD * n_threads, -(-n // grain)) if n_threads > 1 else 1
     if n_ranges <= 1:
         work(0, n)
         return
     bounds = [n * i // n_ranges for i in range(n_ranges + 1)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(work, bounds[:-1], bounds[1:]):
-            pass
+    numbers = iter(range(n_ranges))
+
+    def take_ranges() -> None:
+        for i in numbers:
+            work(bounds[i], bounds[i + 1])
+
+    helpers = [_pool(n_threads).submit(take_ranges) for _ in range(min(n_threads, n_ranges) - 1)]
+    try:
+        take_ranges()
+    finally:
+        # One that has not begun has nothing left to do; waiting for it could be for ever if all threads wait.
+        begun = [helper for helper in helpers if not helper.cancel()]
+        for helper in begun:
+            helper.result()
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    """Return threads that are kept: to start them takes longer than many a loop."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="ermlab")

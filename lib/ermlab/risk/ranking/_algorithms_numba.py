@@ -44,7 +44,7 @@ def _split_place(losses, start, end):
 def play_level(losses, scores, order, nodes, alpha):
     """Do one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
 
-    """Do one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
+    ``order[start:end]`` holds the samples of the node ``[start, end)`` by score, then those of its halves.
     """
     active = np.empty_like(nodes)
     halves = np.empty((2 * len(nodes), 2), nodes.dtype)
