@@ -15,22 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab.risk.ranking.estimator import RankingSVM
-
-CHUNK = 1_000_000
-
-
-def make_data(X, losses, seed):
-    """Fill features and losses in place."""
-    n, d = X.shape
-    w = np.random.default_rng(seed).normal(size=d)
-    w /= np.linalg.norm(w)
-    for number, start in enumerate(range(0, n, CHUNK)):
-        rng = np.random.default_rng([seed, number])
-        rows = slice(start, min(start + CHUNK, n))
-        chunk = rng.normal(size=(rows.stop - start, d))
-        X[rows] = chunk
-        losses[rows] = 1 / (1 + np.exp(chunk @ w + rng.normal(size=len(chunk))))
+from ermlab.risk.ranking import RankingSVM
+from ermlab.risk.ranking.cases import fill_planted_problem
 
 
 def train(X, losses, C, rescaling, tol):
@@ -64,7 +50,7 @@ def main():
         else:
             X = np.memmap(Path(folder) / "features", dtype=options.type, mode="w+", shape=shape)
         losses = np.empty(n)
-        make_data(X, losses, options.seed)
+        fill_planted_problem(X, losses, options.seed)
         RankingSVM().fit(X[:1000], losses[:1000])  # compile or load the kernels
         began = time.perf_counter()
         np.argsort(losses, kind="stable")

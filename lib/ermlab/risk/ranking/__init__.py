@@ -1,10 +1,13 @@
-"""Structured output ranking (thesis, section 3.2): the oracle, the risk, and an estimator.
+"""Structured output ranking (thesis, section 3.2).
 
-- `most_violated`: the cutting plane of all violated pairs, in O(n log n);
-- `pairwise_risk`: how wrong an order is;
-- `Oracle`: both, prepared for the same losses and many scores.
+- `most_violated`: the constraint of all violated pairs, in O(n log n); `Oracle`: the same for many scores;
+- `RankingRisk`: the risk that `ermlab.optimize.minimize` takes;
+- `RankingSVM`: the estimator;
+- `pairwise_risk`: how wrong an order is.
 """
 
+from ermlab.risk.ranking.estimator import RankingSVM
 from ermlab.risk.ranking.oracle import Oracle, most_violated, pairwise_risk
+from ermlab.risk.ranking.risk import RankingRisk
 
-__all__ = ["Oracle", "most_violated", "pairwise_risk"]
+__all__ = ["Oracle", "RankingRisk", "RankingSVM", "most_violated", "pairwise_risk"]
