@@ -71,6 +71,16 @@ def boxes_between(inner, outer):
 
 
 @njit(cache=True)
+def first(queue):
+    """Return bound, inner box, outer box and the detections seen of the first state, as numbers.
+
+    A record would not keep its queue alive when that is moved to more room.
+    """
+    state = queue[0]
+    return state.bound, state.inner, state.outer, state.seen
+
+
+@njit(cache=True)
 def push(queue, size, boxes, bound, seen):
     """Add a state to a queue with room for it; return the new size."""
     i, inner = size, inner_box(boxes)

@@ -8,6 +8,7 @@ from ermlab.inference.subwindow._bounds_numba import least_overlap, upper_bound
 from ermlab.inference.subwindow._queue_numba import (
     STATE,
     boxes_between,
+    first,
     push,
     remove_first,
     replace_first,
@@ -76,11 +77,11 @@ def advance(quality, g, found, queue, size):
     """
     splits = 0
     while size > 0:
-        state = queue[0]
-        bound, boxes = state.bound, boxes_between(state.inner, state.outer)
-        renewed = suppressed(bound, boxes, g, found, state.seen)
-        if renewed == bound and state.inner == state.outer:
-            return unpack(state.inner), bound, splits, queue, size
+        bound, inner, outer, seen = first(queue)
+        boxes = boxes_between(inner, outer)
+        renewed = suppressed(bound, boxes, g, found, seen)
+        if renewed == bound and inner == outer:
+            return unpack(inner), bound, splits, queue, size
         splits += 1
         if renewed == -np.inf:
             size = remove_first(queue, size)
