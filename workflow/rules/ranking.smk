@@ -49,3 +49,80 @@ rule evaluate_ranking_bounds:
         "generalisation bounds of ranking, and measured stability against them"
     script:
         "../scripts/evaluate_ranking_bounds.py"
+
+
+cascade_splits = range(config["window_cascade"]["splits"])
+
+
+rule prepare_windows:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+    output:
+        train=expand("data/processed/window_cascade/train_{split}.npz", split=cascade_splits),
+        test=expand("data/processed/window_cascade/test_{split}.npz", split=cascade_splits),
+    log:
+        "logs/prepare_windows.log",
+    benchmark:
+        "logs/benchmarks/prepare_windows.tsv"
+    threads: 2
+    resources:
+        mem_mb=6000,
+        runtime=60,
+    params:
+        library=library_digest("workflow/scripts/prepare_windows.py"),
+        seed=config["seed"],
+        images=config["window_cascade"]["images"],
+        windows=config["window_cascade"]["windows"],
+    message:
+        "initial windows of the images, and the cues of each"
+    script:
+        "../scripts/prepare_windows.py"
+
+
+rule train_window_cascade:
+    input:
+        windows="data/processed/window_cascade/train_{split}.npz",
+    output:
+        model="data/processed/window_cascade/model_{split}.json",
+    log:
+        "logs/train_window_cascade/{split}.log",
+    benchmark:
+        "logs/benchmarks/train_window_cascade/{split}.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        library=library_digest("workflow/scripts/train_window_cascade.py"),
+        best_share=config["window_cascade"]["best_share"],
+    message:
+        "rankings of windows and a structured SVM, split {wildcards.split}"
+    script:
+        "../scripts/train_window_cascade.py"
+
+
+rule evaluate_window_cascade:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+        tests=expand("data/processed/window_cascade/test_{split}.npz", split=cascade_splits),
+        models=expand("data/processed/window_cascade/model_{split}.json", split=cascade_splits),
+    output:
+        values="data/results/window_cascade/values.json",
+        curves="data/results/window_cascade/curves.csv",
+        weights="data/results/window_cascade/weights.csv",
+        examples="data/results/window_cascade/examples.csv",
+    log:
+        "logs/evaluate_window_cascade.log",
+    benchmark:
+        "logs/benchmarks/evaluate_window_cascade.tsv"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        library=library_digest("workflow/scripts/evaluate_window_cascade.py"),
+        seed=config["seed"],
+    message:
+        "recall against overlap of the windows ranked first"
+    script:
+        "../scripts/evaluate_window_cascade.py"

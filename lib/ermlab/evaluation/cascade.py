@@ -1,0 +1,76 @@
+"""A stage of a detection cascade, judged by the objects that its first windows cover (thesis, 3.2.4)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.evaluation.detection import best_overlap_at, recall_area
+from ermlab.features.window_pool import WindowPool
+from ermlab.inference.boxes import best_overlap, overlap, suppress
+
+#: Numbers of windows that the stage hands on (thesis, fig. 3.5 b).
+COUNTS = (10, 100, 1000)
+SIDES = ("left", "top", "right", "bottom")
+
+
+def first_windows(
+    pool: WindowPool, scores: ArrayLike, max_boxes: int = max(COUNTS)
+) -> list[NDArray[np.int64]]:
+    """Return the windows of each image that are handed on, best first, after non-maximum suppression."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (len(pool.windows),):
+        raise ValueError(
+            f"scores has shape {scores.shape}: expected ({len(pool.windows)},), one for each window"
+        )
+    chosen = []
+    for i in range(len(pool)):
+        windows = pool.windows[pool.rows(i)]
+        chosen.append(windows[suppress(windows, scores[pool.rows(i)], max_boxes)])
+    return chosen
+
+
+def covered(pool: WindowPool, scores: ArrayLike, counts: Sequence[int] = COUNTS) -> NDArray[np.float64]:
+    """Return the largest overlap of each object with the first windows of its image, (objects, counts).
+
+    Objects marked as difficult are not counted.
+    """
+    windows = first_windows(pool, scores, max(counts))
+    return np.concatenate([best_overlap_at(_counted(pool, i), windows[i], counts) for i in range(len(pool))])
+
+
+def covered_by_any(pool: WindowPool) -> NDArray[np.float64]:
+    """Return the largest overlap of each object that counts with any window of its image."""
+    return np.concatenate(
+        [best_overlap(_counted(pool, i), pool.windows[pool.rows(i)]) for i in range(len(pool))]
+    )
+
+
+def areas(overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the area under the recall-overlap curve of each column, from overlap .5 to 1, at most 1."""
+    return np.array([recall_area(column) for column in overlaps.T])
+
+
+def example_detections(pool: WindowPool, scores: ArrayLike) -> pd.DataFrame:
+    """Return the best of the first windows for each object that counts, a row for each object and count.
+
+    Columns: ``image`` (its number in the data set), ``windows`` (how many are handed on), ``overlap``, the
+    sides of the box of the ``object``, and those of the ``window`` that overlaps it most.
+    """
+    rows = []
+    for i, windows in enumerate(first_windows(pool, scores)):
+        for box in _counted(pool, i):
+            for count in COUNTS:
+                overlaps = overlap([box], windows[:count])[0]
+                best = int(overlaps.argmax())
+                row = {"image": pool.images[i], "windows": count, "overlap": overlaps[best]}
+                row |= {f"object_{side}": value for side, value in zip(SIDES, box, strict=True)}
+                row |= {f"window_{side}": value for side, value in zip(SIDES, windows[best], strict=True)}
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _counted(pool: WindowPool, i: int) -> NDArray[np.int32]:
+    rows = pool.truth_rows(i)
+    return pool.truth[rows][~pool.difficult[rows]]

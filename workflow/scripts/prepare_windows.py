@@ -1,0 +1,47 @@
+"""Initial windows and their cues, for every split of the images (rule prepare_windows)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ermlab.datasets.voc2007_sample import read_voc2007_sample
+from ermlab.evaluation.results import read_json
+from ermlab.features.window_pool import WindowPool, describe_windows, split_images
+from ermlab.workflow.logs import output_to
+
+
+def main(
+    receipt: str,
+    train: list[str],
+    test: list[str],
+    seed: int,
+    images: int,
+    windows: int,
+    threads: int,
+) -> None:
+    """Draw and describe the windows of all images, and write those of each split's two halves."""
+    data = read_voc2007_sample(read_json(receipt)["folder"])
+    numbers = range(min(images, len(data.images)))
+    shapes = [data.images[i].shape[:2] for i in numbers]
+    splits = split_images([data.boxes[i] for i in numbers], shapes, len(train), seed)
+
+    def describe(i: int) -> list[WindowPool]:
+        return describe_windows(i, data.images[i], data.boxes[i], data.difficult[i], splits, windows)
+
+    with ThreadPoolExecutor(threads) as pool:
+        described = list(pool.map(describe, numbers))
+    for k, split in enumerate(splits):
+        for path, chosen in ((train[k], split.train), (test[k], split.test)):
+            WindowPool.join([described[i][k] for i in chosen]).write(Path(path))
+
+
+if "snakemake" in globals():
+    with output_to(snakemake.log[0]):
+        main(
+            snakemake.input.receipt,
+            snakemake.output.train,
+            snakemake.output.test,
+            snakemake.params.seed,
+            snakemake.params.images,
+            snakemake.params.windows,
+            snakemake.threads,
+        )
