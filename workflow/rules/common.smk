@@ -12,7 +12,7 @@ from ermlab.evaluation.exhibits import load_exhibits
 from ermlab.evaluation.results import write_json
 from ermlab.report.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from ermlab.workflow.config import load_config
-from ermlab.workflow.digest import library_digest
+from ermlab.workflow.digest import compiled_digest, function_digest, library_digest
 from ermlab.workflow.locks import clear_stale_lock
 from ermlab.workflow.parameters import declared_parameters
 
@@ -24,7 +24,7 @@ except DataError as error:
     sys.exit(str(error))  # one line: as an exception it would come with its place in this file
 
 # Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba").resolve()))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba", compiled_digest()).resolve()))
 # Where a mirror lies says nothing about the data in it, so it is no parameter of a rule.
 if config["mirror"]:
     os.environ[MIRROR_VARIABLE] = config["mirror"]
@@ -32,7 +32,7 @@ if config["mirror"]:
 if workflow.is_main_process:
     run_lock = clear_stale_lock()
     # Without its receipt a data set is acquired again.
-    forget_stale_receipts("data/receipts", registry)
+    forget_stale_receipts("data/receipts", registry, policy=config["data"])
 
 
 def exhibit_files(exhibit):

@@ -15,6 +15,7 @@ rule acquire_dataset:
     params:
         library=library_digest("workflow/scripts/acquire_dataset.py"),
         row=lambda wildcards: asdict(registry[wildcards.dataset]),
+        simulator=lambda wildcards: function_digest(registry[wildcards.dataset].simulator),
         policy=config["data"],
         seed=config["seed"],
         size=config["scale"],

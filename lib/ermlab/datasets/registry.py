@@ -158,23 +158,27 @@ def acquire(
 
 
 def forget_stale_receipts(
-    receipts: str | Path, registry: Mapping[str, Dataset], raw: str | Path = "data/raw"
+    receipts: str | Path,
+    registry: Mapping[str, Dataset],
+    raw: str | Path = "data/raw",
+    policy: str = "auto",
 ) -> None:
     """Delete the receipts of what should be acquired again: vanished by now, or perhaps to be had by now."""
     for path in Path(receipts).glob("*.json"):
         try:
-            stale = _is_stale(read_json(path), registry[path.stem], Path(raw))
+            stale = _is_stale(read_json(path), registry[path.stem], Path(raw), policy)
         except (DataError, KeyError):
             stale = True
         if stale:
             path.unlink()
 
 
-def _is_stale(receipt: Mapping[str, Any], dataset: Dataset, raw: Path) -> bool:
-    if receipt["status"] == "available":
-        return not Path(receipt["folder"]).is_dir()
+def _is_stale(receipt: Mapping[str, Any], dataset: Dataset, raw: Path, policy: str) -> bool:
     mirror = os.environ.get(MIRROR_VARIABLE)
     in_mirror = mirror and dataset.mirror and (Path(mirror) / dataset.mirror.archive).is_file()
+    if receipt["status"] == "available":
+        real_by_now = receipt["kind"] == "simulated" and in_mirror and policy != "simulated"
+        return bool(real_by_now) or not Path(receipt["folder"]).is_dir()
     # Whether a package index can be reached is known only by trying.
     return bool(in_mirror or dataset.package or (raw / dataset.name).is_dir())
 

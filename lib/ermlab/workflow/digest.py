@@ -18,10 +18,26 @@ PACKAGE = "ermlab"
 def library_digest(source: str | Path, library: str | Path = "lib") -> str:
     """Digest all modules of the library that ``source`` (a script or notebook) imports."""
     library = Path(library)
-    digest = hashlib.sha256()
-    for module in library_modules(source, library):
-        digest.update(module.encode() + b"\0" + _meaning(_module_path(module, library)).encode() + b"\0")
-    return digest.hexdigest()[:16]
+    modules = library_modules(source, library)
+    return _hash("".join(f"{name}\0{_meaning(_module_path(name, library))}\0" for name in modules))
+
+
+def function_digest(dotted: str | None, library: str | Path = "lib") -> str | None:
+    """Digest the module of a function that is named by its dotted path, with all that it imports."""
+    if dotted is None:
+        return None
+    path = _module_path(dotted.rpartition(".")[0], Path(library))
+    return None if path is None else f"{_hash(_meaning(path))}-{library_digest(path, library)}"
+
+
+def compiled_digest(library: str | Path = "lib") -> str:
+    """Digest all modules that numba compiles.
+
+    Numba's cache knows when the module of a function has changed, but not when one has from which that
+    function takes others. A cache for each digest cannot be stale.
+    """
+    sources = (path.read_text(encoding="utf-8") for path in sorted(Path(library).rglob("*.py")))
+    return _hash("\0".join(source for source in sources if "njit" in source))
 
 
 def library_modules(source: str | Path, library: str | Path = "lib") -> list[str]:
@@ -34,6 +50,10 @@ def library_modules(source: str | Path, library: str | Path = "lib") -> list[str
             found.add(module)
             waiting |= _imports(_module_path(module, library), library) - found
     return sorted(found)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _imports(path: Path, library: Path) -> set[str]:

@@ -9,11 +9,11 @@ def kept(tmp_path, monkeypatch, toy):
     """Tell whether a receipt outlives the search for stale ones."""
     monkeypatch.delenv("ERMLAB_MIRROR", raising=False)
 
-    def outlives(receipt, **sources):
+    def outlives(receipt, policy="auto", **sources):
         path = tmp_path / "receipts/toy.json"
         path.parent.mkdir(exist_ok=True)
         write_json(path, receipt.as_dict())
-        forget_stale_receipts(path.parent, toy(**sources), raw=tmp_path / "raw")
+        forget_stale_receipts(path.parent, toy(**sources), raw=tmp_path / "raw", policy=policy)
         return path.exists()
 
     return outlives
@@ -26,6 +26,16 @@ def test_data_in_place_are_not_acquired_again(kept, tmp_path):
     assert kept(available)
     folder.rmdir()
     assert not kept(available)
+
+
+def test_simulated_data_give_way_to_real_ones_when_these_can_be_had(kept, tmp_path, monkeypatch, mirror):
+    folder = tmp_path / "raw/toy"
+    folder.mkdir(parents=True)
+    simulated = Receipt("toy", "available", kind="simulated", folder=str(folder))
+    assert kept(simulated)
+    monkeypatch.setenv("ERMLAB_MIRROR", str(mirror))
+    assert not kept(simulated)
+    assert kept(simulated, policy="simulated")
 
 
 def test_what_nobody_has_is_not_looked_for_again_until_something_changes(kept, tmp_path, monkeypatch, mirror):

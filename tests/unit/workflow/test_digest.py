@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ermlab.workflow.digest import library_digest, library_modules
+from ermlab.workflow.digest import compiled_digest, function_digest, library_digest, library_modules
 
 MODULES = {
     "ermlab/__init__.py": "",
@@ -69,3 +69,25 @@ def test_the_digest_follows_just_the_meaning_of_what_is_used(tmp_path, library):
 
     three.write_text("Y = 5\n")
     assert library_digest(source, library) != before
+
+
+def test_a_function_is_digested_with_its_own_module(library):
+    before = function_digest("ermlab.b.f", library)
+    (library / "ermlab/unused.py").write_text("Z = 4\n")
+    assert function_digest("ermlab.b.f", library) == before
+    (library / "ermlab/a/three.py").write_text("Y = 5\n")
+    through_another = function_digest("ermlab.b.f", library)
+    (library / "ermlab/b.py").write_text("def f():\n    return 1\n")
+    assert len({before, through_another, function_digest("ermlab.b.f", library)}) == 3
+
+
+def test_no_function_has_no_digest(library):
+    assert function_digest(None, library) is None
+
+
+def test_the_digest_of_compiled_code_is_of_all_modules_with_kernels(library):
+    before = compiled_digest(library)
+    (library / "ermlab/unused.py").write_text("Z = 4\n")
+    assert compiled_digest(library) == before
+    (library / "ermlab/unused.py").write_text("from numba import njit\n")
+    assert compiled_digest(library) != before
