@@ -255,4 +255,4 @@ def test_wrong_images_labels_and_threads_are_named():
     with pytest.raises(ValueError, match=r"labels has shape \(4, 5\)"):
         ImageCues(np.zeros((5, 5, 3)), np.zeros((4, 5), dtype=int))
     with pytest.raises(ValueError, match="n_threads is 0"):
-        ImageCues(np.zeros((5, 5, 3)), n_threads=0)
+        ImageCues(np.zeros((5, 5, 3)), n_threads=0)([[0, 0, 1, 1]])

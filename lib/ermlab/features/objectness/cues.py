@@ -5,12 +5,9 @@ the works cited by the thesis for the cues, see `ermlab.features.objectness.maps
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
-from numba import config
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features.objectness import _cues_numba as kernels
@@ -25,8 +22,10 @@ from ermlab.features.objectness.maps import (
     superpixels,
 )
 from ermlab.inference.boxes import as_boxes_inside
+from ermlab.parallel import over_ranges
 
 CUES = ("WS", "BE", "BI", "CC", "SS", "MS")
+WINDOWS_A_THREAD = 1000
 
 
 def cues(image: ArrayLike, windows: ArrayLike) -> NDArray[np.float64]:
@@ -52,9 +51,7 @@ class ImageCues:
         self.image = as_image(image)
         self.shape = self.image.shape[:2]
         self.labels = superpixels(self.image) if labels is None else as_labels(labels, self.shape)
-        self.n_threads = config.NUMBA_NUM_THREADS if n_threads is None else n_threads
-        if self.n_threads != int(self.n_threads) or self.n_threads < 1:
-            raise ValueError(f"n_threads is {n_threads}: expected a whole number of at least 1")
+        self.n_threads = n_threads
 
     def __call__(self, windows: ArrayLike) -> NDArray[np.float64]:
         """All cues of the windows (left, top, right, bottom), one column for each of `CUES`."""
@@ -153,10 +150,12 @@ class ImageCues:
     def _run(self, windows: ArrayLike, kernel: Callable, *tables: NDArray) -> NDArray[np.float64]:
         windows = as_boxes_inside(windows, self.shape)
         result = np.empty(len(windows))
-        parts = np.linspace(0, len(windows), int(self.n_threads) + 1).astype(int)
-        shares = [slice(start, stop) for start, stop in pairwise(parts)]
-        with ThreadPoolExecutor(len(shares)) as threads:
-            list(threads.map(lambda share: kernel(*tables, windows[share], result[share]), shares))
+        over_ranges(
+            lambda start, stop: kernel(*tables, windows[start:stop], result[start:stop]),
+            len(windows),
+            self.n_threads,
+            WINDOWS_A_THREAD,
+        )
         return result
 
 

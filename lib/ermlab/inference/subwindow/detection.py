@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.inference.boxes import as_boxes_inside
 from ermlab.inference.subwindow import _search_numba as kernels
 from ermlab.inference.subwindow.qualities import Quality, linear
+from ermlab.parallel import over_ranges
 
 NO_BOXES = np.empty((0, 4), np.int64)
 CHECKED_OVERLAPS = np.linspace(0, 1, 1025)
@@ -68,10 +68,15 @@ def best_box(quality: Quality) -> Detection:
     return Detector(quality).next()
 
 
-def best_box_of_each(qualities: Sequence[Quality], threads: int = 1) -> list[Detection]:
+def best_box_of_each(qualities: Sequence[Quality], n_threads: int | None = None) -> list[Detection]:
     """Return the best box of each image; they are shared out to threads, each is searched by one."""
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(best_box, qualities))
+    found: list[Detection | None] = [None] * len(qualities)
+
+    def search_range(start: int, stop: int) -> None:
+        found[start:stop] = [best_box(quality) for quality in qualities[start:stop]]
+
+    over_ranges(search_range, len(qualities), n_threads)
+    return found
 
 
 def best_boxes(
