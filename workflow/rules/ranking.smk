@@ -9,8 +9,7 @@ rule evaluate_ranking_oracle:
         "logs/evaluate_ranking_oracle.log",
     benchmark:
         "logs/benchmarks/evaluate_ranking_oracle.tsv"
-    # All threads, so that nothing else runs while it measures.
-    threads: workflow.cores
+    threads: 2
     resources:
         mem_mb=8000,
         runtime=20,

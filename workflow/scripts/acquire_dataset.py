@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ermlab.datasets.registry import acquire
 from ermlab.evaluation.results import write_json
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 
 def main(dataset: str, receipt: str, policy: str, mirror: str | None, seed: int, size: str) -> None:
@@ -15,7 +15,7 @@ def main(dataset: str, receipt: str, policy: str, mirror: str | None, seed: int,
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.wildcards.dataset,
             snakemake.output.receipt,

@@ -9,7 +9,7 @@ from sphinx.cmd.build import main as sphinx_build
 
 from ermlab.report.book import add_files, stamp, write_sources
 from ermlab.report.run import Run, read_run
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 SETTINGS = Path("workflow/book")
 
@@ -57,7 +57,7 @@ def _sphinx_arguments(run: Run, html: str, source: str, settings: str | Path) ->
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             str(Path(snakemake.output.index).parent),
             snakemake.params.source,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ermlab.evaluation.results import write_json
 from ermlab.report.provenance import collect_provenance
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 
 def main(output: str, config: Mapping[str, Any], seeds: Iterable[int], benchmarks: str) -> None:
@@ -16,7 +16,7 @@ def main(output: str, config: Mapping[str, Any], seeds: Iterable[int], benchmark
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.output[0],
             snakemake.params.config,

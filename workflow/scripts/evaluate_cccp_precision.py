@@ -12,7 +12,7 @@ from ermlab.optimize.cccp import CCCPResult, cccp
 from ermlab.optimize.regularizers import L2
 from ermlab.risk.bridge import BridgeRisk
 from ermlab.risk.bridge_cases import planted_problem
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 REGULARIZER = L2(0.05)
 #: The figure draws one problem from this start; the others start anywhere in the range.
@@ -162,7 +162,7 @@ def _paths(risk: BridgeRisk) -> pd.DataFrame:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             Path(snakemake.output.values).parent,
             snakemake.params.seed,

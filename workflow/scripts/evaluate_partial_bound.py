@@ -8,7 +8,7 @@ import pandas as pd
 from ermlab.evaluation.results import write_results
 from ermlab.risk.bounds import fitted_rate, partial_annotation_bound
 from ermlab.risk.bridge_cases import disc, extreme_problem, random_problem, sampled_excess
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 SIZES = 10 ** np.arange(1, 9)
 LABELS, INPUTS, RADIUS, CONFIDENCE = 2, 3, 1.0, 0.95
@@ -73,7 +73,7 @@ def _informative_from(curves: pd.DataFrame, bound: str) -> int:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             Path(snakemake.output.values).parent,
             snakemake.params.seed,

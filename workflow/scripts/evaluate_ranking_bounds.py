@@ -8,7 +8,7 @@ import pandas as pd
 from ermlab.evaluation.results import write_results
 from ermlab.risk.bounds import fitted_rate, ranking_excess
 from ermlab.risk.stability import loss_change_ratio, random_exchange, score_change_ratio, worst_exchange
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 SIGMAS = (0.5, 1.0, 2.0)
 SIZES = np.geomspace(10, 1e8, 57)
@@ -131,5 +131,5 @@ def _informative_from() -> int:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(Path(snakemake.output.values).parent, snakemake.params.seed, snakemake.params.trials)

@@ -16,7 +16,7 @@ from ermlab.risk.ranking.cases import (
     oracle_sums,
     random_losses_and_scores,
 )
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 #: Where the thesis says what the oracle takes.
 NAMED_SIZE = 100_000
@@ -144,7 +144,7 @@ def _train(n: int, seed: int) -> tuple[RankingSVM, float]:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         sizes = ("largest", "levels", "training", "problems")
         main(
             Path(snakemake.output.values).parent,

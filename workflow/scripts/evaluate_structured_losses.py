@@ -7,7 +7,7 @@ import pandas as pd
 
 from ermlab.evaluation.results import write_results
 from ermlab.risk.losses import convexity_violation, margin_rescaled_hinge, slack_rescaled_hinge, step_loss
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 DELTAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
@@ -44,5 +44,5 @@ def main(folder: str | Path, points: int) -> None:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(Path(snakemake.output.values).parent, snakemake.params.points)

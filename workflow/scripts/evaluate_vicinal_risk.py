@@ -23,7 +23,7 @@ from ermlab.risk.vicinal_cases import (
     random_members,
     random_ordered_family,
 )
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 #: Fine enough for the narrowest random peak and for the tails of P to be those of the line.
 LINE = np.linspace(-4, 4, 401)
@@ -94,5 +94,5 @@ def _abstract_case(rng: np.random.Generator) -> dict[str, float]:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(Path(snakemake.output.values).parent, snakemake.params.seed, snakemake.params.trials)

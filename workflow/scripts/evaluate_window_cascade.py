@@ -11,7 +11,7 @@ from ermlab.evaluation.results import over_seeds, read_json, write_results
 from ermlab.features.objectness import CUES
 from ermlab.features.window_pool import INITIAL_COUNTS, WindowPool
 from ermlab.risk.cascade import VARIANTS, score_windows
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 #: What the variants are seen against: the windows in random order, and all of them at once.
 CHANCE, ALL = "chance", "all"
@@ -104,7 +104,7 @@ def _examples(pool: WindowPool, model: dict) -> pd.DataFrame:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.input.receipt,
             snakemake.input.tests,

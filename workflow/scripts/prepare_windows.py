@@ -6,7 +6,7 @@ from pathlib import Path
 from ermlab.datasets.voc2007_sample import read_voc2007_sample
 from ermlab.evaluation.results import read_json
 from ermlab.features.window_pool import WindowPool, describe_windows, split_images
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 
 def main(
@@ -35,7 +35,7 @@ def main(
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.input.receipt,
             snakemake.output.train,

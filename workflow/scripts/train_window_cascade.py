@@ -5,7 +5,7 @@ import numba
 from ermlab.evaluation.results import write_json
 from ermlab.features.window_pool import WindowPool
 from ermlab.risk.cascade import VARIANTS, TrainingWindows, choose_price, train_variant
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 #: From so small that the regulariser alone fixes the length of w to so large that it hardly matters.
 PRICES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -29,6 +29,6 @@ def main(windows: str, model: str, best_share: float) -> None:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         numba.set_num_threads(snakemake.threads)  # splits run side by side
         main(snakemake.input.windows, snakemake.output.model, snakemake.params.best_share)
