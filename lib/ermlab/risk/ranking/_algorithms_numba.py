@@ -5,15 +5,31 @@ from numba import njit
 
 
 @njit(cache=True)
-def bipartite_constraint(losses, scores, order, t, alpha):
+def split_order(order, t, spare):
+    """Bring the samples below ``t`` to the front of ``order``, both parts as they were (complexity, item i)."""
+    low, high = 0, 0
+    for k in range(order.size):
+        sample = order[k]
+        if sample < t:
+            order[low] = sample
+            low += 1
+        else:
+            spare[high] = sample
+            high += 1
+    order[low:] = spare[:high]
+    return low
+
+
+@njit(cache=True)
+def bipartite_constraint(losses, scores, positive, negative, alpha):
     """Add the constraint of a bipartite graph to ``alpha`` and return its delta (thesis, Algorithm 1).
 
-    Corrected: the number of positives passed is counted by ``i`` (lines 12 and 13 have j), and the guard of
-    line 8 stops at the last positive.
+    ``positive`` and ``negative`` are sorted by score. Corrected: the number of positives passed is counted by
+    ``i`` (lines 12 and 13 have j), and the guard of line 8 stops at the last positive.
     """
-    positive = order[order < t]
-    negative = order[order >= t]
-    remaining = losses[negative].sum()
+    remaining = 0.0
+    for v in negative:
+        remaining += losses[v]
     i, passed, delta = 0, 0.0, 0.0
     for j in range(negative.size):
         v = negative[j]
@@ -41,7 +57,7 @@ def _split_place(losses, start, end):
 
 
 @njit(cache=True)
-def play_level(losses, scores, order, nodes, alpha):
+def play_level(losses, scores, order, nodes, alpha, spare):
     """Do one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
 
     ``order[start:end]`` holds the samples of the node ``[start, end)`` by score, then those of its halves.
@@ -50,16 +66,14 @@ def play_level(losses, scores, order, nodes, alpha):
     halves = np.empty((2 * len(nodes), 2), nodes.dtype)
     count, delta = 0, 0.0
     for k in range(len(nodes)):
-        start, end = nodes[k]
+        start, end = nodes[k, 0], nodes[k, 1]
         place = _split_place(losses, start, end)
         if place == start:
             continue
-        own = order[start:end] - start
-        delta += bipartite_constraint(
-            losses[start:end], scores[start:end], own, place - start, alpha[start:end]
-        )
-        order[start:end] = np.concatenate((own[own < place - start], own[own >= place - start])) + start
-        active[count] = nodes[k]
-        halves[2 * count], halves[2 * count + 1] = (start, place), (place, end)
+        split_order(order[start:end], place, spare)
+        delta += bipartite_constraint(losses, scores, order[start:place], order[place:end], alpha)
+        active[count, 0], active[count, 1] = start, end
+        halves[2 * count, 0], halves[2 * count, 1] = start, place
+        halves[2 * count + 1, 0], halves[2 * count + 1, 1] = place, end
         count += 1
     return active[:count], halves[: 2 * count], delta
