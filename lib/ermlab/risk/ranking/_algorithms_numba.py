@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True)
 def split_order(order, t, spare):
-    """Bring the samples below ``t`` to the front of ``order``, both parts as they were (complexity, item i)."""
+    """Bring the samples below ``t`` to the front of ``order``, in the same order (complexity, item i)."""
     low, high = 0, 0
     for k in range(order.size):
         sample = order[k]

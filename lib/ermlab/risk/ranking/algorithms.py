@@ -37,11 +37,10 @@ def bipartite_constraint(
         The first ``t`` samples are to be ranked above all others.
     """
     losses, scores = np.asarray(losses, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    order = np.array(order, dtype=np.int64)
     alpha = np.zeros(losses.size)
-    delta = _algorithms_numba.bipartite_constraint(
-        losses, scores, np.asarray(order, dtype=np.int64), t, alpha
-    )
-    return alpha, delta
+    _algorithms_numba.split_order(order, t, np.empty_like(order))
+    return alpha, _algorithms_numba.bipartite_constraint(losses, scores, order[:t], order[t:], alpha)
 
 
 def complete_constraint(
@@ -57,10 +56,10 @@ def complete_constraint(
     losses, scores = losses[by_loss], scores[by_loss]
     order = np.argsort(scores, kind="stable")
     alpha, delta, levels = np.zeros(losses.size), 0.0, []
-    nodes = np.array([[0, losses.size]])
+    nodes, spare = np.array([[0, losses.size]]), np.empty_like(order)
     while nodes.size > 0:
         began = time.perf_counter()
-        nodes, halves, gain = _algorithms_numba.play_level(losses, scores, order, nodes, alpha)
+        nodes, halves, gain = _algorithms_numba.play_level(losses, scores, order, nodes, alpha, spare)
         delta += gain
         if nodes.size > 0:
             levels.append(Level(len(nodes), int(np.diff(nodes).sum()), time.perf_counter() - began))
