@@ -43,6 +43,7 @@ def main(receipt: str, tests: list[str], models: list[str], folder: Path, seed: 
             "test_images": len(pools[0]),
             "windows_per_image": int(np.diff(pools[0].starts).max()),
             "train_samples": trained[0]["samples"],
+            "share_of_misses": over_seeds(model["share_of_misses"] for model in trained),
             "test_objects": over_seeds((~pool.difficult).sum() for pool in pools),
         },
         datasets={"voc2007_sample": read_json(receipt)["kind"]},

@@ -25,7 +25,13 @@ def main(windows: str, model: str, best_share: float) -> None:
             "weights": trained.tolist(),
             "weights_in_deviations": (trained * samples.scale).tolist(),
         }
-    write_json(model, {"images": len(pool), "samples": len(samples.X), "variants": variants})
+    document = {
+        "images": len(pool),
+        "samples": len(samples.X),
+        "share_of_misses": samples.share_of_misses(),
+        "variants": variants,
+    }
+    write_json(model, document)
 
 
 if "snakemake" in globals():

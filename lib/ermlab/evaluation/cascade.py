@@ -1,6 +1,7 @@
 """A stage of a detection cascade, judged by the objects that its first windows cover (thesis, 3.2.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,6 +70,46 @@ def example_detections(pool: WindowPool, scores: ArrayLike) -> pd.DataFrame:
                 row |= {f"window_{side}": value for side, value in zip(SIDES, windows[best], strict=True)}
                 rows.append(row)
     return pd.DataFrame(rows)
+
+
+def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return mean and standard deviation over the splits of the areas in the results of the experiment.
+
+    Columns: ``variant`` (also ``chance``: random order, and ``all``: all initial windows), ``windows``,
+    ``mean``, ``sd``.
+    """
+    areas_of = {**values["auc"], "chance": values["auc_chance"], "all": [values["auc_all"]] * len(COUNTS)}
+    return pd.DataFrame(
+        {
+            "variant": variant,
+            "windows": count,
+            "mean": np.mean(item["per_seed"]),
+            "sd": np.std(item["per_seed"], ddof=1),
+        }
+        for variant, items in areas_of.items()
+        for count, item in zip(COUNTS, items, strict=True)
+    )
+
+
+def difference_table(values: Mapping[str, Any], reference: str) -> pd.DataFrame:
+    """Return by how much the area of each variant exceeds that of ``reference``, split by split.
+
+    A row for each other variant, a column for each number of windows, mean and standard deviation over the
+    splits as text. Differences within a split spread less than areas: all variants have the same test images.
+    """
+    per_split = {
+        variant: np.array([item["per_seed"] for item in items]) for variant, items in values["auc"].items()
+    }
+    rows = {
+        variant: [_plus_minus(row) for row in per_split[variant] - per_split[reference]]
+        for variant in per_split
+        if variant != reference
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[f"{count} windows" for count in COUNTS])
+
+
+def _plus_minus(numbers: NDArray[np.float64]) -> str:
+    return f"{numbers.mean():+.3f} ± {numbers.std(ddof=1):.3f}"
 
 
 def _counted(pool: WindowPool, i: int) -> NDArray[np.int32]:
