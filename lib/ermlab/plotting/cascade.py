@@ -47,8 +47,8 @@ def plot_cascade(
         As from `ermlab.evaluation.cascade.area_table`.
     """
     rows = -(-len(images) // 4)
-    fig = plt.figure(figsize=(11, 2.2 * rows + 4.6))
-    upper, lower = fig.subfigures(2, 1, height_ratios=[2.2 * rows + 0.5, 4.1])
+    fig = plt.figure(figsize=(11, 2.2 * rows + 5.2))
+    upper, lower = fig.subfigures(2, 1, height_ratios=[2.2 * rows + 0.5, 4.7])
     _draw_examples(upper, images, examples, rows)
     lower.suptitle(
         "(b) objects found among the first 10, 100 and 1000 windows; area under each curve", fontsize=10
@@ -78,7 +78,7 @@ def _draw_examples(
         _outline(ax, few_rows, "window", _FEW)
         _outline(ax, many_rows, "window", _MANY)
         found = [int((rows_of["overlap"] >= _FOUND).sum()) for rows_of in (few_rows, many_rows)]
-        ax.set_title(f"{len(few_rows)} objects, found {found[0]} and {found[1]}", fontsize=8)
+        ax.set_title(f"found: {found[0]} of {len(few_rows)} with {few}, {found[1]} with {many}", fontsize=8)
     for ax in axes:
         ax.set_axis_off()
     lines = [Line2D([], [], color=color, linewidth=2) for color in (_OBJECT, _FEW, _MANY)]
@@ -99,7 +99,8 @@ def _draw_curves(ax: Axes, curves: pd.DataFrame, areas: pd.DataFrame) -> None:
             linewidth=width,
             label=f"{name} ({area:.3f})",
         )
-    ax.legend(fontsize=7, loc="upper right", handlelength=2.6, labelspacing=0.25)
+    # Below the panel: inside it there is no place that none of the curves crosses.
+    ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, handlelength=2.4)
 
 
 def _show_small(ax: Axes, image: np.ndarray) -> None:
