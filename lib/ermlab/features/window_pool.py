@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.errors import DataError
-from ermlab.evaluation.detection import best_overlap_at
 from ermlab.features.objectness import CUES, ImageCues, WindowPrior, initial_windows
 from ermlab.inference.boxes import as_boxes, best_overlap
 
@@ -188,7 +187,7 @@ def describe_windows(
                 truth=truth.astype(np.int32),
                 truth_cues=truth_cues,
                 difficult=np.asarray(difficult, dtype=bool),
-                reachable=best_overlap_at(truth, drawn, INITIAL_COUNTS),
+                reachable=np.stack([best_overlap(truth, drawn[:count]) for count in INITIAL_COUNTS], axis=1),
             )
         )
     return pools
