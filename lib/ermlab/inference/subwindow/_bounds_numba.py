@@ -196,6 +196,22 @@ def cell_edge(low, high, cell, grid):
     return low + (cell * (high - low + 1)) // grid
 
 
+@njit(cache=True)
+def cell_set(boxes, grid, row, column):
+    """Return the set of boxes that a cell of the boxes' grid can be."""
+    l1, l2, t1, t2, r1, r2, b1, b2 = boxes
+    return (
+        cell_edge(l1, r1, column, grid),
+        cell_edge(l2, r2, column, grid),
+        cell_edge(t1, b1, row, grid),
+        cell_edge(t2, b2, row, grid),
+        cell_edge(l1, r1, column + 1, grid) - 1,
+        cell_edge(l2, r2, column + 1, grid) - 1,
+        cell_edge(t1, b1, row + 1, grid) - 1,
+        cell_edge(t2, b2, row + 1, grid) - 1,
+    )
+
+
 class Pyramid(NamedTuple):
     """Sums of weights in cells: integral images ``(cell, row, column)`` for all cells of all grids."""
 
@@ -207,18 +223,13 @@ class Pyramid(NamedTuple):
 @bound_of(Pyramid)
 def _pyramid(quality, boxes):
     """The classical bound for each cell."""
-    l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     total, k = 0.0, 0
     for grid in quality.grids:
         for row in range(grid):
-            top1, top2 = cell_edge(t1, b1, row, grid), cell_edge(t2, b2, row, grid)
-            bottom1, bottom2 = cell_edge(t1, b1, row + 1, grid) - 1, cell_edge(t2, b2, row + 1, grid) - 1
             for column in range(grid):
-                left1, left2 = cell_edge(l1, r1, column, grid), cell_edge(l2, r2, column, grid)
-                right1 = cell_edge(l1, r1, column + 1, grid) - 1
-                right2 = cell_edge(l2, r2, column + 1, grid) - 1
-                total += box_sum(quality.positive[k], left1, top1, right2, bottom2)
-                total += box_sum(quality.negative[k], left2, top2, right1, bottom1)
+                l1, l2, t1, t2, r1, r2, b1, b2 = cell_set(boxes, grid, row, column)
+                total += box_sum(quality.positive[k], l1, t1, r2, b2)
+                total += box_sum(quality.negative[k], l2, t2, r1, b1)
                 k += 1
     return total
 
@@ -245,18 +256,11 @@ class Histogram(NamedTuple):
 @bound_of(Histogram)
 def _histogram(quality, boxes):
     """The best count of each bin between those in the inner and in the outer box of its cell."""
-    l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     total, k = 0.0, 0
     for grid in quality.grids:
         for row in range(grid):
-            top1, top2 = cell_edge(t1, b1, row, grid), cell_edge(t2, b2, row, grid)
-            bottom1, bottom2 = cell_edge(t1, b1, row + 1, grid) - 1, cell_edge(t2, b2, row + 1, grid) - 1
             for column in range(grid):
-                left1, left2 = cell_edge(l1, r1, column, grid), cell_edge(l2, r2, column, grid)
-                right1 = cell_edge(l1, r1, column + 1, grid) - 1
-                right2 = cell_edge(l2, r2, column + 1, grid) - 1
-                cell = (left1, left2, top1, top2, right1, right2, bottom1, bottom2)
-                total += _cell_histogram(quality, cell, k)
+                total += _cell_histogram(quality, cell_set(boxes, grid, row, column), k)
                 k += 1
     return total
 
