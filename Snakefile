@@ -26,6 +26,7 @@ rule all:
 
 include: "workflow/rules/data.smk"
 include: "workflow/rules/foundations.smk"
+include: "workflow/rules/joint_kernel_support.smk"
 include: "workflow/rules/ranking.smk"
 include: "workflow/rules/equivariant.smk"
 include: "workflow/rules/cheap_data.smk"

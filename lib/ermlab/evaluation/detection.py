@@ -1,6 +1,6 @@
 """Measures of detections: recall against overlap, precision and recall, equal error rates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.inference.boxes import as_boxes, best_overlap, overlap
 
 CORRECT, IGNORED, FALSE = 1, 0, -1
+#: Agreement from 0 to 1 of each box of one list with each of another.
+Measure = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
 VOC_RECALLS = np.arange(11) / 10
 
 
@@ -57,12 +59,14 @@ def match_detections(
     truth: ArrayLike,
     difficult: ArrayLike | None = None,
     min_overlap: float = 0.5,
+    measure: Measure = overlap,
 ) -> NDArray[np.int8]:
     """Judge the detections in one image by the rule of PASCAL VOC.
 
     In order of falling score (ties by index) each detection looks at the truth box that it overlaps most. It
     is `FALSE` if that overlap is below ``min_overlap``, `IGNORED` if the box is difficult, `CORRECT` if
-    nobody has claimed the box before, else `FALSE`.
+    nobody has claimed the box before, else `FALSE`. Instead of the overlap, ``measure`` may be another
+    agreement of boxes, such as `ellipse_agreement`.
     """
     boxes, truth = as_boxes(boxes), as_boxes(truth, "truth")
     scores = _checked_scores(scores, len(boxes))
@@ -76,7 +80,7 @@ def match_detections(
     verdict = np.full(len(boxes), FALSE, dtype=np.int8)
     if not len(truth):
         return verdict
-    overlaps = overlap(boxes, truth)
+    overlaps = measure(boxes, truth)
     claimed = np.zeros(len(truth), dtype=bool)
     for i in np.argsort(-scores, kind="stable"):
         best = int(np.argmax(overlaps[i]))
@@ -87,6 +91,19 @@ def match_detections(
         elif not claimed[best]:
             verdict[i], claimed[best] = CORRECT, True
     return verdict
+
+
+def ellipse_agreement(boxes: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    """Agreement by the rule of the UIUC cars: at least .5 if a corner lies in the ellipse of the true corner.
+
+    The ellipse has a quarter of the true box's width and height as its half axes (Agarwal, Awan and Roth,
+    2004); boxes are taken to be of the true size. The agreement is ``1 - d^2 / 2``, at least 0, for the
+    distance d in these units.
+    """
+    boxes, truth = as_boxes(boxes), as_boxes(truth, "truth")
+    half_axes = (truth[:, 2:] - truth[:, :2] + 1) / 4
+    distances = (boxes[:, None, :2] - truth[None, :, :2]) / half_axes
+    return np.maximum(1 - np.sum(distances**2, axis=-1) / 2, 0.0)
 
 
 @dataclass(frozen=True)
@@ -105,6 +122,7 @@ def detection_curve(
     truth: Sequence[ArrayLike],
     difficult: Sequence[ArrayLike] | None = None,
     min_overlap: float = 0.5,
+    measure: Measure = overlap,
 ) -> DetectionCurve:
     """Precision, recall and false positives per image of the detections in several images.
 
@@ -119,7 +137,9 @@ def detection_curve(
     if not n_truth:
         raise ValueError("truth holds no box that is not difficult: recall is undefined")
     images = list(zip(boxes, scores, truth, difficult, strict=True))
-    verdicts = np.concatenate([match_detections(*image, min_overlap=min_overlap) for image in images])
+    verdicts = np.concatenate(
+        [match_detections(*image, min_overlap=min_overlap, measure=measure) for image in images]
+    )
     pooled = np.concatenate([np.asarray(image_scores, dtype=np.float64) for image_scores in scores])
     counted = verdicts != IGNORED
     return _curve(pooled[counted], verdicts[counted] == CORRECT, n_truth, len(images))

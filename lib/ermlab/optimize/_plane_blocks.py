@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
+from ermlab.optimize.sparse_planes import SparsePlanes
 
 if TYPE_CHECKING:
     from ermlab.optimize.blocks import BlockRisk
@@ -21,9 +22,9 @@ MAX_IDLE = 10
 class _Block:
     """The planes of one sample and the weights of their convex combination, which begins as the plane 0."""
 
-    def __init__(self, dimension: int):
-        self.planes = Planes(dimension)
-        self.planes.add(np.zeros(dimension), 0.0)
+    def __init__(self, planes: Planes | SparsePlanes):
+        self.planes = planes
+        self.planes.add(np.zeros(planes.dimension), 0.0)
         self.alpha = np.ones(1)
         self._idle = np.zeros(1, dtype=np.int64)
 
@@ -39,11 +40,14 @@ class _Block:
 
 
 class PlaneBlocks:
-    """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`."""
+    """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`.
 
-    def __init__(self, risk: "BlockRisk", lam: float):
+    ``planes`` is how they are kept: `SparsePlanes` if they are mostly zeros.
+    """
+
+    def __init__(self, risk: "BlockRisk", lam: float, planes: type[Planes | SparsePlanes] = Planes):
         self._risk, self._lam = risk, lam
-        self._blocks = [_Block(risk.dimension) for _ in range(len(risk))]
+        self._blocks = [_Block(planes(risk.dimension)) for _ in range(len(risk))]
         self.w = np.zeros(risk.dimension)
 
     @property

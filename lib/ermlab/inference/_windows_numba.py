@@ -1,0 +1,137 @@
+"""Scores of all windows of one size on a grid of visual words (kernels of `ermlab.inference.windows`).
+
+``words`` is (scales, rows, columns), -1 where there is no word. ``cells`` is (rows, columns, levels) of one
+window: the cell of the pyramid that holds a place. ``bounds`` is (cells, 4): first row, first column, last
+row + 1 and last column + 1 of each cell.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def linear_scores(words, weights, bounds, out):
+    """Write the sum of ``weights[word, cell]`` over the words of each window, by integral images."""
+    n_scales, rows, columns = words.shape
+    n_cells = bounds.shape[0]
+    integral = np.zeros((rows + 1, columns + 1, n_cells))
+    running = np.empty(n_cells)
+    for y in range(rows):
+        running[:] = 0.0
+        for x in range(columns):
+            for s in range(n_scales):
+                word = words[s, y, x]
+                if word >= 0:
+                    for c in range(n_cells):
+                        running[c] += weights[word, c]
+            for c in range(n_cells):
+                integral[y + 1, x + 1, c] = integral[y, x + 1, c] + running[c]
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            total = 0.0
+            for c in range(n_cells):
+                top, left, bottom, right = (
+                    y + bounds[c, 0],
+                    x + bounds[c, 1],
+                    y + bounds[c, 2],
+                    x + bounds[c, 3],
+                )
+                total += (integral[bottom, right, c] - integral[top, right, c]) - (
+                    integral[bottom, left, c] - integral[top, left, c]
+                )
+            out[y, x] = total
+
+
+@njit(cache=True, nogil=True)
+def table_scores(words, cells, table, begins, counts, wanted, out):
+    """Write the sum over bins of ``table`` at their counts for the windows that are ``wanted``.
+
+    A bin (cell, word) at count k stands at ``begins[cell, word] + k`` of the table. ``counts``, of the same
+    shape, holds zeros before and after.
+    """
+    n_scales = words.shape[0]
+    rows, columns, n_levels = cells.shape
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            if not wanted[y, x]:
+                continue
+            total = 0.0
+            for s in range(n_scales):
+                for i in range(rows):
+                    for j in range(columns):
+                        word = words[s, y + i, x + j]
+                        if word < 0:
+                            continue
+                        for level in range(n_levels):
+                            cell = cells[i, j, level]
+                            place = begins[cell, word] + counts[cell, word]
+                            total += table[place + 1] - table[place]
+                            counts[cell, word] += 1
+            out[y, x] = total
+            _clear(words, cells, y, x, counts)
+
+
+@njit(cache=True, nogil=True)
+def window_sizes(words, cells, counts, points, squares):
+    """Write for each window the number of its words, and the sum of the squares of all its bins."""
+    n_scales = words.shape[0]
+    rows, columns, n_levels = cells.shape
+    for y in range(points.shape[0]):
+        for x in range(points.shape[1]):
+            n, total = 0, 0
+            for s in range(n_scales):
+                for i in range(rows):
+                    for j in range(columns):
+                        word = words[s, y + i, x + j]
+                        if word < 0:
+                            continue
+                        n += 1
+                        for level in range(n_levels):
+                            cell = cells[i, j, level]
+                            total += 2 * counts[cell, word] + 1
+                            counts[cell, word] += 1
+            points[y, x], squares[y, x] = n, total
+            _clear(words, cells, y, x, counts)
+
+
+@njit(cache=True, nogil=True)
+def _clear(words, cells, y, x, counts):
+    for s in range(words.shape[0]):
+        for i in range(cells.shape[0]):
+            for j in range(cells.shape[1]):
+                word = words[s, y + i, x + j]
+                if word >= 0:
+                    for level in range(cells.shape[2]):
+                        counts[cells[i, j, level], word] = 0
+
+
+@njit(cache=True, nogil=True)
+def fill_chi2_table(starts, owners, values, weights, scale, begins, limits, table):
+    """Add ``sum_m weights[m] 2 q_m h / (q_m + h)``, h = k scale, for all bins and k up to their limits.
+
+    The filled bins q of the references are sorted by bin: ``starts`` of each in ``owners`` and ``values``.
+    """
+    n_cells, n_words = begins.shape
+    for cell in range(n_cells):
+        for word in range(n_words):
+            for at in range(starts[cell * n_words + word], starts[cell * n_words + word + 1]):
+                q, weight = values[at], weights[owners[at]]
+                if weight != 0.0:
+                    for k in range(1, limits[cell, word] + 1):
+                        h = k * scale
+                        table[begins[cell, word] + k] += weight * 2.0 * (q / (q + h)) * h
+
+
+@njit(cache=True, nogil=True)
+def count(words, cells, counts):
+    """Add the words of one window, (scales, rows, columns), to ``counts``; return how many there are."""
+    n = 0
+    for s in range(words.shape[0]):
+        for i in range(cells.shape[0]):
+            for j in range(cells.shape[1]):
+                word = words[s, i, j]
+                if word >= 0:
+                    n += 1
+                    for level in range(cells.shape[2]):
+                        counts[cells[i, j, level], word] += 1
+    return n
