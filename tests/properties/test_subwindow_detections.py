@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ermlab.inference.boxes import overlap as overlaps
-from ermlab.inference.strategy import best_strategy, measure_costs, strategy_cost
+from ermlab.inference.strategy import best_strategy, count_splits, measure_costs, strategy_cost
 from ermlab.inference.subwindow import best_boxes, detect, linear
 from ermlab.inference.subwindow._bounds_numba import least_overlap
 
@@ -119,6 +119,20 @@ def test_costs_depend_on_the_last_reset_alone(seed, gamma):
     for reset in map("".join, itertools.product("01", repeat=N - 1)):
         splits = sum(detection.splits for detection in best_boxes(quality, N, gamma, reset))
         assert splits == strategy_cost(costs, reset)
+
+
+@pytest.mark.parametrize("bound", ["tight", "classical"])
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), ties=st.booleans())
+def test_one_walk_counts_what_all_queues_take(bound, seed, ties):
+    rng = np.random.default_rng(seed)
+    points = rng.integers((30, 20), size=(40, 2))
+    weights = rng.integers(-2, 3, size=40) if ties else rng.normal(-0.1, size=40)
+    quality, gammas = linear(points, weights, (20, 30), bound), [0.25, 0.5, 1.0]
+    detections = [best_boxes(linear(points, weights, (20, 30)), 5, gamma) for gamma in gammas]
+    assume(all(len(found) == 5 for found in detections))
+    measured = [measure_costs(quality, 5, gamma) for gamma in gammas]
+    np.testing.assert_array_equal(count_splits(quality, detections, gammas), measured)
 
 
 @settings(max_examples=100)

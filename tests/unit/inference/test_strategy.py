@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ermlab.inference.strategy import best_strategy, measure_costs, strategy_cost
-from ermlab.inference.subwindow import linear
+from ermlab.inference.strategy import best_strategy, count_splits, measure_costs, strategy_cost
+from ermlab.inference.subwindow import best_boxes, linear
 
 COSTS = np.array([[5.0, 9, 9], [np.nan, 4, 1], [np.nan, np.nan, 3]])
 
@@ -43,3 +43,22 @@ def test_bad_input():
         best_strategy([[1.0, np.nan], [1.0, 1.0]])
     with pytest.raises(ValueError, match="reset is '0': expected a string of 2 digits"):
         strategy_cost(COSTS, "0")
+
+
+def test_bad_input_of_the_count():
+    quality = linear([[0, 0], [2, 1]], [1.0, 2.0], (2, 3))
+    found = best_boxes(quality, 2)
+    with pytest.raises(ValueError, match="overlaps hold a function"):
+        count_splits(quality, [found], [lambda x: x])
+    with pytest.raises(ValueError, match="overlap is 0"):
+        count_splits(quality, [found], [0])
+    with pytest.raises(ValueError, match=r"\[2, 1\] detections: expected equally many"):
+        count_splits(quality, [found, found[:1]], [0.5, 0.75])
+    with pytest.raises(ValueError, match="for each of 2 overlaps"):
+        count_splits(quality, [found], [0.5, 0.75])
+    with pytest.raises(ValueError, match=r"\[0\] detections"):
+        count_splits(quality, [[]], [0.5])
+    with pytest.raises(ValueError, match="expected the best first"):
+        count_splits(quality, [found[::-1]], [0.5])
+    with pytest.raises(ValueError, match="expected a box inside 2 x 2 pixels"):
+        count_splits(linear([[0, 0]], [1.0], (2, 2)), [found], [0.5])
