@@ -92,10 +92,10 @@ def _curves(overlaps: list[dict[str, np.ndarray]]) -> pd.DataFrame:
 def _weights(trained: list[dict]) -> pd.DataFrame:
     """Return the chosen C and the weights, in deviations of the cues, of each split and variant."""
     return pd.DataFrame(
-        {"split": split, "variant": name, "C": variant["C"]}
-        | dict(zip(CUES, variant["weights_in_deviations"], strict=True))
+        {"split": split, "variant": name, "C": model["variants"][name]["C"]}
+        | dict(zip(CUES, model["variants"][name]["weights_in_deviations"], strict=True))
         for split, model in enumerate(trained)
-        for name, variant in model["variants"].items()
+        for name in VARIANTS
     )
 
 

@@ -14,6 +14,18 @@ from ermlab.inference.boxes import best_overlap, overlap, suppress
 #: Numbers of windows that the stage hands on (thesis, fig. 3.5 b).
 COUNTS = (10, 100, 1000)
 SIDES = ("left", "top", "right", "bottom")
+#: How the variants are called, in the order in which they are shown, and what they are seen against.
+NAMES = {
+    "complete_slack": "complete, slack",
+    "complete_margin": "complete, margin",
+    "bipartite_slack": "bipartite, slack",
+    "bipartite_margin": "bipartite, margin",
+    "star_slack": "star, slack",
+    "star_margin": "star, margin",
+    "sosvm": "structured SVM",
+    "chance": "random order",
+    "all": "all initial windows",
+}
 
 
 def first_windows(
@@ -75,8 +87,8 @@ def example_detections(pool: WindowPool, scores: ArrayLike) -> pd.DataFrame:
 def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """Return mean and standard deviation over the splits of the areas in the results of the experiment.
 
-    Columns: ``variant`` (also ``chance``: random order, and ``all``: all initial windows), ``windows``,
-    ``mean``, ``sd``.
+    Columns: ``variant``, ``windows``, ``mean``, ``sd``; the variants, and what they are seen against, in the
+    order of `NAMES`.
     """
     areas_of = {**values["auc"], "chance": values["auc_chance"], "all": [values["auc_all"]] * len(COUNTS)}
     return pd.DataFrame(
@@ -86,24 +98,26 @@ def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
             "mean": np.mean(item["per_seed"]),
             "sd": np.std(item["per_seed"], ddof=1),
         }
-        for variant, items in areas_of.items()
-        for count, item in zip(COUNTS, items, strict=True)
+        for variant in NAMES
+        if variant in areas_of
+        for count, item in zip(COUNTS, areas_of[variant], strict=True)
     )
 
 
 def difference_table(values: Mapping[str, Any], reference: str) -> pd.DataFrame:
     """Return by how much the area of each variant exceeds that of ``reference``, split by split.
 
-    A row for each other variant, a column for each number of windows, mean and standard deviation over the
-    splits as text. Differences within a split spread less than areas: all variants have the same test images.
+    A row for each other variant, by its name, a column for each number of windows; mean and standard
+    deviation over the splits, as text. Differences spread less than areas: all variants have the same test
+    images.
     """
     per_split = {
         variant: np.array([item["per_seed"] for item in items]) for variant, items in values["auc"].items()
     }
     rows = {
-        variant: [_plus_minus(row) for row in per_split[variant] - per_split[reference]]
-        for variant in per_split
-        if variant != reference
+        name: [_plus_minus(row) for row in per_split[variant] - per_split[reference]]
+        for variant, name in NAMES.items()
+        if variant in per_split and variant != reference
     }
     return pd.DataFrame.from_dict(rows, orient="index", columns=[f"{count} windows" for count in COUNTS])
 

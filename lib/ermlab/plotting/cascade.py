@@ -9,21 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
-from ermlab.evaluation.cascade import SIDES
+from ermlab.evaluation.cascade import NAMES, SIDES
 from ermlab.plotting.pictures import outline_boxes
 from ermlab.plotting.style import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW
 
 #: Colours tell graphs apart, line styles the rescalings.
 _LINES = {
-    "complete_slack": ("complete, slack", BLUE, "-"),
-    "complete_margin": ("complete, margin", BLUE, "--"),
-    "bipartite_slack": ("bipartite, slack", ORANGE, "-"),
-    "bipartite_margin": ("bipartite, margin", ORANGE, "--"),
-    "star_slack": ("star, slack", GREEN, "-"),
-    "star_margin": ("star, margin", GREEN, "--"),
-    "sosvm": ("structured SVM", "black", "-."),
-    "chance": ("random order", GREY, ":"),
-    "all": ("all initial windows", GREY, (0, (5, 1))),
+    "complete_slack": (BLUE, "-"),
+    "complete_margin": (BLUE, "--"),
+    "bipartite_slack": (ORANGE, "-"),
+    "bipartite_margin": (ORANGE, "--"),
+    "star_slack": (GREEN, "-"),
+    "star_margin": (GREEN, "--"),
+    "sosvm": ("black", "-."),
+    "chance": (GREY, ":"),
+    "all": (GREY, (0, (5, 1))),
 }
 _OBJECT, _FEW, _MANY = YELLOW, ORANGE, SKY
 #: An object is found by a window that overlaps it by so much.
@@ -87,7 +87,7 @@ def _draw_examples(
 
 
 def _draw_curves(ax: Axes, curves: pd.DataFrame, areas: pd.DataFrame) -> None:
-    for variant, (name, color, style) in _LINES.items():
+    for variant, (color, style) in _LINES.items():
         curve = curves[curves["variant"] == variant]
         area = areas.loc[areas["variant"] == variant, "mean"].item()
         width = 1.0 if color == GREY else 1.6
@@ -97,7 +97,7 @@ def _draw_curves(ax: Axes, curves: pd.DataFrame, areas: pd.DataFrame) -> None:
             color=color,
             linestyle=style,
             linewidth=width,
-            label=f"{name} ({area:.3f})",
+            label=f"{NAMES[variant]} ({area:.3f})",
         )
     # Below the panel: inside it there is no place that none of the curves crosses.
     ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, handlelength=2.4)

@@ -112,5 +112,5 @@ def test_differences_are_taken_split_by_split():
         }
     }
     table = difference_table(values, "sosvm")
-    assert table.index.tolist() == ["star_slack"]
-    assert table.loc["star_slack"].tolist() == ["+0.100 ± 0.000", "+0.100 ± 0.141", "+0.000 ± 0.000"]
+    assert table.index.tolist() == ["star, slack"]
+    assert table.loc["star, slack"].tolist() == ["+0.100 ± 0.000", "+0.100 ± 0.141", "+0.000 ± 0.000"]
