@@ -1,7 +1,5 @@
 """All variants of ranking and the structured output SVM on one split (rule train_window_cascade)."""
 
-import numba
-
 from ermlab.evaluation.results import write_json
 from ermlab.features.window_pool import WindowPool
 from ermlab.risk.cascade import VARIANTS, TrainingWindows, choose_price, train_variant
@@ -36,5 +34,4 @@ def main(windows: str, model: str, best_share: float) -> None:
 
 if "snakemake" in globals():
     with job(snakemake):
-        numba.set_num_threads(snakemake.threads)  # splits run side by side
         main(snakemake.input.windows, snakemake.output.model, snakemake.params.best_share)
