@@ -1,0 +1,130 @@
+"""When resetting the queue pays: what tables 5.1 and 5.2 and figures 5.3 and 5.4 of the thesis report.
+
+Measured splits come as an array ``(gammas, classes, images, n, n)``: for each image the costs ``C[i, j]`` of
+`ermlab.inference.strategy`. ``present`` is ``(classes, images)``: whether the image holds the class.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ermlab.inference.strategy import best_strategy, strategy_cost
+
+STATISTICS = {"min": np.min, "median": np.median, "max": np.max}
+
+
+def compare_strategies(costs: NDArray[np.float64]) -> pd.DataFrame:
+    """Return the best strategy of each table of costs ``(tables, n, n)`` and what the two simple ones cost.
+
+    Columns: ``reset`` (digits of the best strategy), ``resets`` (their number), ``reset_first`` (whether all
+    of them come before any kept queue), ``all_reset`` and ``no_reset`` (cost over that of the best).
+    """
+    rows = []
+    for table in costs:
+        best, later = best_strategy(table), len(table) - 1
+        rows.append(
+            {
+                "reset": best.reset,
+                "resets": best.reset.count("1"),
+                "reset_first": "01" not in best.reset,
+                "all_reset": strategy_cost(table, "1" * later) / best.cost,
+                "no_reset": strategy_cost(table, "0" * later) / best.cost,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def brute_force_gap(costs: NDArray[np.float64]) -> float:
+    """Return the largest distance of the shortest path's cost from the best of all ``2**(n - 1)`` strategies.
+
+    ``costs`` is ``(tables, n, n)``.
+    """
+    n = costs.shape[-1]
+    least = np.full(len(costs), np.inf)
+    for resets in itertools.product((False, True), repeat=n - 1):
+        last_reset = np.maximum.accumulate(np.where([True, *resets], np.arange(n), 0))
+        least = np.minimum(least, costs[:, last_reset, np.arange(n)].sum(axis=1))
+    return float(np.abs([best_strategy(table).cost for table in costs] - least).max())
+
+
+def strategy_values(splits: NDArray[np.float64], present: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what the tables and the text of sections 5.1.6 and 5.1.7 say, as lists over gamma.
+
+    A strategy belongs to a class: it is the best for the costs in all images together.
+    """
+    found = [compare_strategies(costs) for costs in splits.sum(axis=2)]
+    pooled = pd.concat(found)
+    over_classes = splits.mean(axis=(1, 2))
+    differences = [presence_difference(part, present) for part in splits]
+    return {
+        "resets": _statistics(found, "resets"),
+        "all_reset_ratio": _statistics(found, "all_reset"),
+        "no_reset_ratio": _statistics(found, "no_reset"),
+        "reset_first_share": float(pooled["reset_first"].mean()),
+        "never_beats_always_share": float((pooled["no_reset"] < pooled["all_reset"]).mean()),
+        "reset_cost_last_over_first": over_classes[:, -1, -1] / over_classes[:, 0, 0],
+        "presence_difference": differences,
+        "presence_difference_max": max(differences),
+        "splits_without_reset": over_classes[:, 0].sum(axis=-1),
+    }
+
+
+def _statistics(found: Sequence[pd.DataFrame], column: str) -> dict[str, list[float]]:
+    return {
+        name: [float(statistic(table[column])) for table in found] for name, statistic in STATISTICS.items()
+    }
+
+
+def seen_with_and_without(present: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the classes that some images hold and others do not."""
+    return np.flatnonzero(present.any(axis=1) & ~present.all(axis=1))
+
+
+def presence_difference(splits: NDArray[np.float64], present: NDArray[np.bool_]) -> float:
+    """Return by which share the mean number of splits with the object differs from that without it.
+
+    Of splits ``(classes, images, n, n)``; the mean is over images of a class, then over the classes of
+    `seen_with_and_without` and over all points of the curves of figure 5.4.
+    """
+    above = np.triu_indices(splits.shape[-1])
+    with_it, without_it = (
+        _means_in(splits, group, seen_with_and_without(present))[:, *above].mean()
+        for group in (present, ~present)
+    )
+    return float(abs(with_it / without_it - 1))
+
+
+def _means_in(splits: NDArray, images: NDArray[np.bool_], classes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return for each class the mean over its ``images``, ``(classes, n, n)``."""
+    return np.stack([splits[c, images[c]].mean(axis=0) for c in classes])
+
+
+def mean_costs(
+    splits: NDArray[np.float64], gammas: Sequence[float], names: Sequence[str], present: NDArray[np.bool_]
+) -> pd.DataFrame:
+    """Return the curves of figures 5.3 and 5.4: mean costs over all images, and given presence and absence.
+
+    Columns: ``gamma``, ``images`` (all, present or absent), ``class``, ``reset_before`` and ``detection``
+    (both from 1), ``splits``.
+    """
+    i, j = np.triu_indices(splits.shape[-1])
+    both = seen_with_and_without(present)
+    groups = {
+        "all": (np.ones_like(present), np.arange(len(names))),
+        "present": (present, both),
+        "absent": (~present, both),
+    }
+    tables = []
+    for (gamma, part), (group, (images, classes)) in itertools.product(
+        zip(gammas, splits, strict=True), groups.items()
+    ):
+        for c, means in zip(classes, _means_in(part, images, classes), strict=True):
+            place = {"gamma": gamma, "images": group, "class": names[c]}
+            tables.append(
+                pd.DataFrame(place | {"reset_before": i + 1, "detection": j + 1, "splits": means[i, j]})
+            )
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,80 @@
+# Section 5.1: branch and bound for many boxes.
+
+
+rule prepare_detection_words:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+    output:
+        words="data/processed/detection_strategies/words.npz",
+        split="data/processed/detection_strategies/split.json",
+    log:
+        "logs/prepare_detection_words.log",
+    benchmark:
+        "logs/benchmarks/prepare_detection_words.tsv"
+    threads: 2
+    resources:
+        mem_mb=4000,
+        runtime=20,
+    params:
+        library=library_digest("workflow/scripts/prepare_detection_words.py"),
+        seed=config["seed"],
+        images=config["detection_strategies"]["images"],
+        words=config["detection_strategies"]["words"],
+        step=config["detection_strategies"]["step"],
+    message:
+        "training and test images as visual words"
+    script:
+        "../scripts/prepare_detection_words.py"
+
+
+rule train_detection_models:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+        words="data/processed/detection_strategies/words.npz",
+        split="data/processed/detection_strategies/split.json",
+    output:
+        model="data/processed/detection_strategies/model.json",
+    log:
+        "logs/train_detection_models.log",
+    benchmark:
+        "logs/benchmarks/train_detection_models.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        library=library_digest("workflow/scripts/train_detection_models.py"),
+        seed=config["seed"],
+    message:
+        "a linear model of the words of each class, against the rest"
+    script:
+        "../scripts/train_detection_models.py"
+
+
+rule evaluate_detection_strategies:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+        words="data/processed/detection_strategies/words.npz",
+        split="data/processed/detection_strategies/split.json",
+        model="data/processed/detection_strategies/model.json",
+    output:
+        values="data/results/detection_strategies/values.json",
+        costs="data/results/detection_strategies/costs.csv",
+        strategies="data/results/detection_strategies/strategies.csv",
+        examples="data/results/detection_strategies/examples.csv",
+        points="data/results/detection_strategies/points.csv",
+    log:
+        "logs/evaluate_detection_strategies.log",
+    benchmark:
+        "logs/benchmarks/evaluate_detection_strategies.tsv"
+    threads: 2
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/scripts/evaluate_detection_strategies.py"),
+        test_images=config["detection_strategies"]["test_images"],
+    message:
+        "ten detections of each class in each test image: splits of every queue"
+    script:
+        "../scripts/evaluate_detection_strategies.py"

@@ -1,0 +1,167 @@
+"""Costs of ten detections with every strategy of resets (rule evaluate_detection_strategies)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ermlab.datasets.voc2007_sample import CLASSES, VocSample, read_voc2007_sample
+from ermlab.evaluation.results import read_json, write_results
+from ermlab.evaluation.strategies import (
+    brute_force_gap,
+    compare_strategies,
+    mean_costs,
+    seen_with_and_without,
+    strategy_values,
+)
+from ermlab.features.word_grids import WordGrid, load_word_grids
+from ermlab.inference.boxes import best_overlap
+from ermlab.inference.strategy import count_splits
+from ermlab.inference.subwindow import Detection, best_boxes, linear
+from ermlab.risk.box_words import words_at_points
+from ermlab.workflow.logs import output_to
+
+GAMMAS = [0.25, 0.5, 0.75]
+N_DETECTIONS = 10
+#: The published bound first: the claims are about it.
+BOUNDS = ("classical", "tight")
+#: The classes of figure 5.3; where no test image holds one, another one steps in.
+SHOWN_CLASSES = ("aeroplane", "cat", "train")
+
+
+class Measured(NamedTuple):
+    """Splits ``(bounds, gammas, classes, images, n, n)``, and the detections of (class, image) by gamma."""
+
+    splits: np.ndarray
+    found: dict[tuple[int, int], list[list[Detection]]]
+
+
+def main(
+    receipt: str, words: str, split: str, model: str, folder: Path, test_images: int, threads: int
+) -> None:
+    """Measure the costs in test images, and compare the strategies of each class."""
+    source, halves, trained = read_json(receipt), read_json(split), read_json(model)
+    data, names, weights = (
+        read_voc2007_sample(source["folder"]),
+        trained["classes"],
+        np.array(trained["weights"]),
+    )
+    images, grids = halves["test"][:test_images], load_word_grids(words)["test"][:test_images]
+    measured = measure([data.images[i].shape[:2] for i in images], grids, weights, threads)
+    labels = [CLASSES.index(name) for name in names]
+    present = np.array([[c in data.labels[i] for i in images] for c in labels])
+    classical, tight = (strategy_values(splits, present) for splits in measured.splits)
+    every_table = np.concatenate([measured.splits, measured.splits.sum(axis=3, keepdims=True)], axis=3)
+    write_results(
+        folder,
+        classical
+        | {
+            "tight": tight,
+            "shortest_path_minus_brute_force_max": brute_force_gap(
+                every_table.reshape(-1, N_DETECTIONS, N_DETECTIONS)
+            ),
+            "found_share": found_share(data, images, labels, measured.found),
+            "gammas": GAMMAS,
+            "classes": len(names),
+            "left_out": [name for name in CLASSES if name not in names],
+            "classes_with_and_without": len(seen_with_and_without(present)),
+            "pairs_present": int(present.sum()),
+            "pairs_absent": int((~present).sum()),
+            "train_images": len(halves["train"]),
+            "train_boxes": trained["boxes"],
+            "test_images": len(images),
+            "points_per_image": float(np.mean([grid.words.size for grid in grids])),
+            "words": halves["words"],
+            "C": trained["C"],
+            "held_out_auc": trained["held_out_auc"],
+        },
+        datasets={"voc2007_sample": source["kind"]},
+    )
+    examples = _examples(measured.found, names, images, present)
+    first = names.index(examples["class"][0]), images.index(examples["image"][0])
+    tables = {
+        "costs": _by_bound(measured.splits, lambda splits: mean_costs(splits, GAMMAS, names, present)),
+        "strategies": _by_bound(measured.splits, lambda splits: _strategies(splits, names)),
+        "examples": examples,
+        "points": _weighted_points(grids[first[1]], weights[first[0]]),
+    }
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+
+
+def measure(
+    shapes: list[tuple[int, int]], grids: list[WordGrid], weights: np.ndarray, threads: int
+) -> Measured:
+    """Find the boxes of each class in each image, and count the splits of all queues with both bounds."""
+
+    def measure_pair(pair: tuple[int, int]) -> tuple[np.ndarray, list[list[Detection]]]:
+        c, i = pair
+        points, words = words_at_points(grids[i])
+        qualities = {bound: linear(points, weights[c][words], shapes[i], bound) for bound in BOUNDS}
+        found = [best_boxes(qualities["tight"], N_DETECTIONS, gamma) for gamma in GAMMAS]
+        return np.stack([count_splits(qualities[bound], found, GAMMAS) for bound in BOUNDS]), found
+
+    pairs = list(np.ndindex(len(weights), len(grids)))
+    with ThreadPoolExecutor(threads) as pool:
+        splits, found = zip(*pool.map(measure_pair, pairs), strict=True)
+    table = np.stack(splits).reshape(len(weights), len(grids), *splits[0].shape)
+    return Measured(np.moveaxis(table, (0, 1), (2, 3)), dict(zip(pairs, found, strict=True)))
+
+
+def found_share(data: VocSample, images: list[int], labels: list[int], found: dict) -> float:
+    """Return the share of objects that one of ten detections at gamma = .5 overlaps by half."""
+    overlaps = []
+    for (c, k), detections in found.items():
+        i = images[k]
+        truth = data.boxes[i][(data.labels[i] == labels[c]) & ~data.difficult[i]]
+        overlaps.append(best_overlap(truth, [detection.box for detection in detections[GAMMAS.index(0.5)]]))
+    return float(np.mean(np.concatenate(overlaps) >= 0.5))
+
+
+def _by_bound(splits: np.ndarray, table) -> pd.DataFrame:
+    parts = {bound: table(part) for bound, part in zip(BOUNDS, splits, strict=True)}
+    return pd.concat(parts, names=["bound", None]).reset_index("bound")
+
+
+def _strategies(splits: np.ndarray, names: list[str]) -> pd.DataFrame:
+    tables = [
+        compare_strategies(part.sum(axis=1)).assign(gamma=gamma, **{"class": names})
+        for gamma, part in zip(GAMMAS, splits, strict=True)
+    ]
+    return pd.concat(tables)
+
+
+def _examples(found: dict, names: list[str], images: list[int], present: np.ndarray) -> pd.DataFrame:
+    """Return the detections in the first test image of each shown class, whatever they look like."""
+    seen = [name for name, group in zip(names, present, strict=True) if group.any()]
+    shown = sorted(seen, key=lambda name: name not in SHOWN_CLASSES)[: len(SHOWN_CLASSES)]
+    rows = []
+    for name in shown:
+        c = names.index(name)
+        k = int(np.argmax(present[c]))
+        for gamma, detections in zip(GAMMAS, found[c, k], strict=True):
+            place = {"class": name, "image": images[k], "gamma": gamma}
+            for rank, (box, score, _) in enumerate(detections, start=1):
+                sides = dict(zip(("left", "top", "right", "bottom"), box.tolist(), strict=True))
+                rows.append(place | {"rank": rank} | sides | {"score": score})
+    return pd.DataFrame(rows)
+
+
+def _weighted_points(grid: WordGrid, weights: np.ndarray) -> pd.DataFrame:
+    points, words = words_at_points(grid)
+    return pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "weight": weights[words]})
+
+
+if "snakemake" in globals():
+    with output_to(snakemake.log[0]):
+        main(
+            snakemake.input.receipt,
+            snakemake.input.words,
+            snakemake.input.split,
+            snakemake.input.model,
+            Path(snakemake.output.values).parent,
+            snakemake.params.test_images,
+            snakemake.threads,
+        )
