@@ -11,6 +11,7 @@ from ermlab.evaluation.detection import (
     average_precision,
     best_overlap_at,
     detection_curve,
+    ellipse_agreement,
     equal_error_rate,
     match_detections,
     recall_area,
@@ -237,3 +238,18 @@ def test_detections_in_an_image_without_truth_are_false():
 def test_wrong_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_ellipse_of_the_uiuc_cars():
+    truth = [[100, 50, 199, 89]]
+    corners = [(100, 50), (125, 50), (126, 50), (100, 60), (100, 61), (117, 57), (118, 58), (300, 50)]
+    boxes = [[x, y, x + 99, y + 39] for x, y in corners]
+    agreement = ellipse_agreement(boxes, truth)[:, 0]
+    inside = [((x - 100) / 25) ** 2 + ((y - 50) / 10) ** 2 <= 1 for x, y in corners]
+    assert (agreement >= 0.5).tolist() == inside
+    assert agreement[0] == 1
+    assert agreement[-1] == 0
+    verdict = match_detections(boxes[:3], [3, 2, 1], truth, measure=ellipse_agreement)
+    assert verdict.tolist() == [CORRECT, FALSE, FALSE]
+    curve = detection_curve([boxes[1:3]], [[1, 2]], [truth], measure=ellipse_agreement)
+    assert curve.precision.tolist() == [0, 0.5]
