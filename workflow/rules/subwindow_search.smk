@@ -74,6 +74,7 @@ rule evaluate_detection_strategies:
     params:
         library=library_digest("workflow/scripts/evaluate_detection_strategies.py"),
         test_images=config["detection_strategies"]["test_images"],
+        unit=config["detection_strategies"]["unit"],
     message:
         "ten detections of each class in each test image: splits of every queue"
     script:

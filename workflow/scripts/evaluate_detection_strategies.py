@@ -1,5 +1,6 @@
 """Costs of ten detections with every strategy of resets (rule evaluate_detection_strategies)."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -25,21 +26,22 @@ from ermlab.workflow.logs import output_to
 
 GAMMAS = [0.25, 0.5, 0.75]
 N_DETECTIONS = 10
-#: The published bound first: the claims are about it.
-BOUNDS = ("classical", "tight")
+#: Boxes in pixels (or a coarser unit) with the published bound, which the claims are about, and with the tight
+#: one; and, with the published bound, boxes of places of the grid of points, no two with the same points.
+SEARCHES = ("published", "tight", "places")
 #: The classes of figure 5.3; where no test image holds one, another one steps in.
 SHOWN_CLASSES = ("aeroplane", "cat", "train")
 
 
 class Measured(NamedTuple):
-    """Splits ``(bounds, gammas, classes, images, n, n)``, and the detections of (class, image) by gamma."""
+    """Splits ``(searches, gammas, classes, images, n, n)``, and detections of (class, image) by gamma."""
 
     splits: np.ndarray
     found: dict[tuple[int, int], list[list[Detection]]]
 
 
 def main(
-    receipt: str, words: str, split: str, model: str, folder: Path, test_images: int, threads: int
+    receipt: str, words: str, split: str, model: str, folder: Path, test_images: int, unit: int, threads: int
 ) -> None:
     """Measure the costs in test images, and compare the strategies of each class."""
     source, halves, trained = read_json(receipt), read_json(split), read_json(model)
@@ -49,16 +51,17 @@ def main(
         np.array(trained["weights"]),
     )
     images, grids = halves["test"][:test_images], load_word_grids(words)["test"][:test_images]
-    measured = measure([data.images[i].shape[:2] for i in images], grids, weights, threads)
+    measured = measure([data.images[i].shape[:2] for i in images], grids, weights, unit, threads)
     labels = [CLASSES.index(name) for name in names]
     present = np.array([[c in data.labels[i] for i in images] for c in labels])
-    classical, tight = (strategy_values(splits, present) for splits in measured.splits)
+    published, tight, places = (strategy_values(splits, present) for splits in measured.splits)
     every_table = np.concatenate([measured.splits, measured.splits.sum(axis=3, keepdims=True)], axis=3)
     write_results(
         folder,
-        classical
+        published
         | {
             "tight": tight,
+            "places": places,
             "shortest_path_minus_brute_force_max": brute_force_gap(
                 every_table.reshape(-1, N_DETECTIONS, N_DETECTIONS)
             ),
@@ -82,8 +85,8 @@ def main(
     examples = _examples(measured.found, names, images, present)
     first = names.index(examples["class"][0]), images.index(examples["image"][0])
     tables = {
-        "costs": _by_bound(measured.splits, lambda splits: mean_costs(splits, GAMMAS, names, present)),
-        "strategies": _by_bound(measured.splits, lambda splits: _strategies(splits, names)),
+        "costs": _by_search(measured.splits, lambda splits: mean_costs(splits, GAMMAS, names, present)),
+        "strategies": _by_search(measured.splits, lambda splits: _strategies(splits, names)),
         "examples": examples,
         "points": _weighted_points(grids[first[1]], weights[first[0]]),
     }
@@ -92,22 +95,40 @@ def main(
 
 
 def measure(
-    shapes: list[tuple[int, int]], grids: list[WordGrid], weights: np.ndarray, threads: int
+    shapes: list[tuple[int, int]], grids: list[WordGrid], weights: np.ndarray, unit: int, threads: int
 ) -> Measured:
-    """Find the boxes of each class in each image, and count the splits of all queues with both bounds."""
+    """Find the boxes of each class in each image, and count the splits of all queues of each search."""
 
     def measure_pair(pair: tuple[int, int]) -> tuple[np.ndarray, list[list[Detection]]]:
         c, i = pair
         points, words = words_at_points(grids[i])
-        qualities = {bound: linear(points, weights[c][words], shapes[i], bound) for bound in BOUNDS}
-        found = [best_boxes(qualities["tight"], N_DETECTIONS, gamma) for gamma in GAMMAS]
-        return np.stack([count_splits(qualities[bound], found, GAMMAS) for bound in BOUNDS]), found
+        weighted = weights[c][words]
+        in_pixels, found = _count(points, weighted, shapes[i], unit, ("classical", "tight"))
+        in_places, _ = _count(points, weighted, shapes[i], grids[i].step, ("classical",))
+        return np.stack(in_pixels + in_places), found
 
     pairs = list(np.ndindex(len(weights), len(grids)))
     with ThreadPoolExecutor(threads) as pool:
         splits, found = zip(*pool.map(measure_pair, pairs), strict=True)
     table = np.stack(splits).reshape(len(weights), len(grids), *splits[0].shape)
     return Measured(np.moveaxis(table, (0, 1), (2, 3)), dict(zip(pairs, found, strict=True)))
+
+
+def _count(
+    points: np.ndarray, weights: np.ndarray, shape: tuple[int, int], unit: int, bounds: tuple[str, ...]
+) -> tuple[list[np.ndarray], list[list[Detection]]]:
+    """Return the splits of all queues for each bound, and for each gamma the detections in pixels."""
+    height, width = shape
+    points, shape = points // unit, (-(-height // unit), -(-width // unit))
+    fastest = linear(points, weights, shape, "tight")
+    found = [best_boxes(fastest, N_DETECTIONS, gamma) for gamma in GAMMAS]
+    splits = [count_splits(linear(points, weights, shape, bound), found, GAMMAS) for bound in bounds]
+    within = width - 1, height - 1, width - 1, height - 1
+    in_pixels = [
+        [d._replace(box=np.minimum(d.box * unit + [0, 0, unit - 1, unit - 1], within)) for d in detections]
+        for detections in found
+    ]
+    return splits, in_pixels
 
 
 def found_share(data: VocSample, images: list[int], labels: list[int], found: dict) -> float:
@@ -120,9 +141,9 @@ def found_share(data: VocSample, images: list[int], labels: list[int], found: di
     return float(np.mean(np.concatenate(overlaps) >= 0.5))
 
 
-def _by_bound(splits: np.ndarray, table) -> pd.DataFrame:
-    parts = {bound: table(part) for bound, part in zip(BOUNDS, splits, strict=True)}
-    return pd.concat(parts, names=["bound", None]).reset_index("bound")
+def _by_search(splits: np.ndarray, tabulate: Callable[[np.ndarray], pd.DataFrame]) -> pd.DataFrame:
+    parts = {search: tabulate(part) for search, part in zip(SEARCHES, splits, strict=True)}
+    return pd.concat(parts, names=["search", None]).reset_index("search")
 
 
 def _strategies(splits: np.ndarray, names: list[str]) -> pd.DataFrame:
@@ -163,5 +184,6 @@ if "snakemake" in globals():
             snakemake.input.model,
             Path(snakemake.output.values).parent,
             snakemake.params.test_images,
+            snakemake.params.unit,
             snakemake.threads,
         )

@@ -90,17 +90,19 @@ def presence_difference(splits: NDArray[np.float64], present: NDArray[np.bool_])
     Of splits ``(classes, images, n, n)``; the mean is over images of a class, then over the classes of
     `seen_with_and_without` and over all points of the curves of figure 5.4.
     """
-    above = np.triu_indices(splits.shape[-1])
+    above, classes = np.triu_indices(splits.shape[-1]), seen_with_and_without(present)
+    if classes.size == 0:
+        raise ValueError("no class is present in some images and absent in others: expected more images")
     with_it, without_it = (
-        _means_in(splits, group, seen_with_and_without(present))[:, *above].mean()
-        for group in (present, ~present)
+        _means_in(splits, group, classes)[:, *above].mean() for group in (present, ~present)
     )
     return float(abs(with_it / without_it - 1))
 
 
 def _means_in(splits: NDArray, images: NDArray[np.bool_], classes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return for each class the mean over its ``images``, ``(classes, n, n)``."""
-    return np.stack([splits[c, images[c]].mean(axis=0) for c in classes])
+    means = [splits[c, images[c]].mean(axis=0) for c in classes]
+    return np.reshape(means, (len(classes), *splits.shape[2:]))
 
 
 def mean_costs(
