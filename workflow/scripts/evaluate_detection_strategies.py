@@ -26,7 +26,7 @@ from ermlab.workflow.logs import output_to
 
 GAMMAS = [0.25, 0.5, 0.75]
 N_DETECTIONS = 10
-#: Boxes in pixels (or a coarser unit) with the published bound, which the claims are about, and with the tight
+#: Boxes in pixels (or a coarser unit) with the published bound, which the claims are about, and the tight
 #: one; and, with the published bound, boxes of places of the grid of points, no two with the same points.
 SEARCHES = ("published", "tight", "places")
 #: The classes of figure 5.3; where no test image holds one, another one steps in.
