@@ -46,8 +46,8 @@ def linear_scores(words, weights, bounds, out):
 def table_scores(words, cells, table, begins, counts, wanted, out):
     """Write the sum over bins of ``table`` at their counts for the windows that are ``wanted``.
 
-    A bin (cell, word) at count k stands at ``begins[cell, word] + k`` of the table. ``counts``, of the same
-    shape, holds zeros before and after.
+    The bin of a word in a cell at count k stands at ``begins[word, cell] + k`` of the table: what belongs to a
+    word lies together. ``counts``, of the same shape, holds zeros before and after.
     """
     n_scales = words.shape[0]
     rows, columns, n_levels = cells.shape
@@ -64,9 +64,9 @@ def table_scores(words, cells, table, begins, counts, wanted, out):
                             continue
                         for level in range(n_levels):
                             cell = cells[i, j, level]
-                            place = begins[cell, word] + counts[cell, word]
+                            place = begins[word, cell] + counts[word, cell]
                             total += table[place + 1] - table[place]
-                            counts[cell, word] += 1
+                            counts[word, cell] += 1
             out[y, x] = total
             _clear(words, cells, y, x, counts)
 
@@ -88,8 +88,8 @@ def window_sizes(words, cells, counts, points, squares):
                         n += 1
                         for level in range(n_levels):
                             cell = cells[i, j, level]
-                            total += 2 * counts[cell, word] + 1
-                            counts[cell, word] += 1
+                            total += 2 * counts[word, cell] + 1
+                            counts[word, cell] += 1
             points[y, x], squares[y, x] = n, total
             _clear(words, cells, y, x, counts)
 
@@ -102,7 +102,7 @@ def _clear(words, cells, y, x, counts):
                 word = words[s, y + i, x + j]
                 if word >= 0:
                     for level in range(cells.shape[2]):
-                        counts[cells[i, j, level], word] = 0
+                        counts[word, cells[i, j, level]] = 0
 
 
 @njit(cache=True, nogil=True)
@@ -111,15 +111,15 @@ def fill_chi2_table(starts, owners, values, weights, scale, begins, limits, tabl
 
     The filled bins q of the references are sorted by bin: ``starts`` of each in ``owners`` and ``values``.
     """
-    n_cells, n_words = begins.shape
-    for cell in range(n_cells):
-        for word in range(n_words):
+    n_words, n_cells = begins.shape
+    for word in range(n_words):
+        for cell in range(n_cells):
             for at in range(starts[cell * n_words + word], starts[cell * n_words + word + 1]):
                 q, weight = values[at], weights[owners[at]]
                 if weight != 0.0:
-                    for k in range(1, limits[cell, word] + 1):
+                    for k in range(1, limits[word, cell] + 1):
                         h = k * scale
-                        table[begins[cell, word] + k] += weight * 2.0 * (q / (q + h)) * h
+                        table[begins[word, cell] + k] += weight * 2.0 * (q / (q + h)) * h
 
 
 @njit(cache=True, nogil=True)

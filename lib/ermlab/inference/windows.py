@@ -155,7 +155,7 @@ class Windows:
         return np.maximum(sizes, 1.0)
 
     def _no_counts(self) -> NDArray[np.int32]:
-        return np.zeros((self.kernel.n_cells, self.kernel.n_words), dtype=np.int32)
+        return np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
 
 
 class Chi2Tables:
@@ -175,9 +175,9 @@ class Chi2Tables:
         by_bin = csc_array(references)
         self._filled = by_bin.indptr, by_bin.indices, by_bin.data
         self._weights = np.ascontiguousarray(weights, dtype=np.float64)
-        self._limits = np.tile(np.asarray(most, dtype=np.int64), (kernel.n_cells, 1))
+        self._limits = np.repeat(np.asarray(most, dtype=np.int64)[:, None], kernel.n_cells, axis=1)
         ends = np.cumsum(self._limits.ravel() + 1)
-        #: Where the table of each bin (cell, word) begins.
+        #: Where the table of each bin (word, cell) begins.
         self.begins = (ends - self._limits.ravel() - 1).reshape(self._limits.shape)
         self._length, self._tables = int(ends[-1]), {}
 

@@ -1,6 +1,6 @@
 """Dual variables and cached planes of each sample, for any risk that is a mean over samples."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,15 @@ class _Block:
         if self.planes.add(a, b):
             self.alpha, self._idle = np.append(self.alpha, 0.0), np.append(self._idle, 0)
 
+    def shrink(self, factor: float) -> None:
+        """Multiply all weights by ``factor``, at most 1, and give the rest to the plane 0."""
+        zero = np.zeros(self.planes.dimension)
+        if self.planes.add(zero, 0.0):
+            self.alpha, self._idle = np.append(self.alpha, 0.0), np.append(self._idle, 0)
+        (place,) = np.flatnonzero((self.planes.b == 0) & (self.planes.gram.diagonal() == 0))
+        self.alpha = factor * self.alpha
+        self.alpha[place] += 1.0 - factor
+
 
 class PlaneBlocks:
     """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`.
@@ -49,6 +58,14 @@ class PlaneBlocks:
         self._risk, self._lam = risk, lam
         self._blocks = [_Block(planes(risk.dimension)) for _ in range(len(risk))]
         self.w = np.zeros(risk.dimension)
+
+    def at(self, lam: float) -> Self:
+        """Go on with less regularisation: the planes stay, and the combinations give the same ``w``."""
+        if lam < self._lam:
+            for block in self._blocks:
+                block.shrink(lam / self._lam)
+        self._lam = lam
+        return self
 
     @property
     def n_planes(self) -> int:
@@ -94,7 +111,7 @@ class PlaneBlocks:
             G = planes.gram / (self._lam * len(self._blocks))
             # `heights` and the sample's own share in w: the linear term without the sample.
             block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, QP_PRECISION * gap).alpha
-            self.w -= (block.alpha - alpha) @ planes.A / (self._lam * len(self._blocks))
+            planes.add_to(self.w, (alpha - block.alpha) / (self._lam * len(self._blocks)))
         return gap
 
     def aggregate(self) -> tuple[NDArray[np.float64], float]:

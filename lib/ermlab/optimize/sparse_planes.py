@@ -42,8 +42,12 @@ class SparseRows:
 
     def __rmatmul__(self, alpha: Vector) -> Vector:
         out = np.zeros(self.shape[1])
-        kernels.combine(self._starts, self._columns, self._values, alpha, out)
+        self.add_to(out, alpha)
         return out
+
+    def add_to(self, w: Vector, alpha: Vector) -> None:
+        """Add ``alpha @ self`` to ``w``."""
+        kernels.combine(self._starts, self._columns, self._values, alpha, w)
 
 
 class SparsePlanes:
@@ -94,6 +98,10 @@ class SparsePlanes:
     def combine(self, alpha: Vector) -> Vector:
         """Return ``A' alpha``."""
         return alpha @ self.A
+
+    def add_to(self, w: Vector, alpha: Vector) -> None:
+        """Add ``A' alpha`` to ``w``."""
+        self.A.add_to(w, alpha)
 
     def _row(self, i: int) -> Vector:
         return np.eye(1, len(self), i)[0] @ self.A

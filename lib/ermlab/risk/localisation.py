@@ -190,6 +190,7 @@ class WindowRisk:
             self._windows.append(windows)
             self._losses.append(1.0 - best_overlap(windows.places(), right))
         self.searches, self.search_seconds = 0, 0.0
+        self._dual: PlaneBlocks | None = None
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -220,8 +221,12 @@ class WindowRisk:
         return found
 
     def block_dual(self, lam: float) -> PlaneBlocks:
-        """Return the dual for `ermlab.optimize.minimize_blocks`: histograms are mostly zeros."""
-        return PlaneBlocks(self, lam, SparsePlanes)
+        """Return the dual for `ermlab.optimize.minimize_blocks`; it begins where the last one ended.
+
+        The windows found for one regularisation are most of what another one needs.
+        """
+        self._dual = PlaneBlocks(self, lam, SparsePlanes) if self._dual is None else self._dual.at(lam)
+        return self._dual
 
 
 def train_ssvm(risk: WindowRisk, C: float, tol: float) -> Vector:

@@ -162,7 +162,8 @@ class Trainer:
         began = time.perf_counter()
         features = pair_features(self.grids, pairs, self.kernel)
         K = kernel_matrix(self.kernel, features, features)
-        alphas = [one_class_weights(K, nu)[0] for nu in self.settings.nu]
+        with one_blas_thread():  # matrices so small that threads would only wait for each other
+            alphas = [one_class_weights(K, nu)[0] for nu in self.settings.nu]
         seconds = time.perf_counter() - began
         similarities = kernel_matrix(self.kernel, self._crop_features, features)
         with one_blas_thread():
