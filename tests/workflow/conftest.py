@@ -1,6 +1,5 @@
 """Real runs of the workflow, at smoke scale, in copies of the project."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -33,17 +32,14 @@ def snakemake_command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
 
 
-def project_environment(project: Path) -> dict[str, str]:
-    """The variables of a run in ``project``: its own copy of the library comes first."""
-    return {**os.environ, "PYTHONPATH": str(project / "lib")}
-
-
 def run_snakemake(project: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """Run Snakemake to its end and return what it printed, both streams in one."""
+    """Run Snakemake to its end and return what it printed, both streams in one.
+
+    The library is the installed one, whose compiled kernels all runs share.
+    """
     return subprocess.run(
         snakemake_command(*arguments),
         cwd=project,
-        env=project_environment(project),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

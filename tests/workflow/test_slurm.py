@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, project_environment
+from conftest import ROOT
 from slurm_cluster import SlurmCluster, slurm_cluster, why_not
 
 SNAKEFILE = """
@@ -108,7 +109,7 @@ def test_jobs_run_on_the_node_with_the_environment_of_the_caller(slurm: SlurmClu
 
 
 def test_smoke_report_is_built_by_slurm_jobs(slurm: SlurmCluster, project: Path) -> None:
-    environment = project_environment(project) | {"PATH": slurm.environment["PATH"]}
+    environment = os.environ | {"PATH": slurm.environment["PATH"]}
 
     submitted = run_on_slurm(project, environment, "--config", "scale=smoke")
 

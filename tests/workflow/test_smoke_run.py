@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import yaml
 from browser import check_book, find_chromium
-from conftest import project_environment, run_snakemake, snakemake_command
+from conftest import run_snakemake, snakemake_command
 from nbclient import NotebookClient
 
 SMOKE = ("--config", "scale=smoke")
@@ -71,7 +71,6 @@ def test_a_run_killed_in_the_middle_ends_in_the_same_results(finished_run, proje
     killed = subprocess.Popen(
         snakemake_command(*SMOKE),
         cwd=project,
-        env=project_environment(project),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -94,15 +93,11 @@ def test_a_run_killed_in_the_middle_ends_in_the_same_results(finished_run, proje
 def test_notebooks_run_by_hand_with_their_defaults(finished_run, tmp_path):
     project = tmp_path / "project"
     shutil.copytree(finished_run, project, symlinks=True)
-    os.environ["PYTHONPATH"] = str(project / "lib")
-    try:
-        for path in sorted((project / "notebooks").glob("*.ipynb")):
-            if path.stem.startswith("90_"):
-                continue  # its default is every data set; a smoke run has a few
-            notebook = nbformat.read(path, as_version=4)
-            NotebookClient(notebook, resources={"metadata": {"path": str(path.parent)}}).execute()
-    finally:
-        del os.environ["PYTHONPATH"]
+    for path in sorted((project / "notebooks").glob("*.ipynb")):
+        if path.stem.startswith("90_"):
+            continue  # its default is every data set; a smoke run has a few
+        notebook = nbformat.read(path, as_version=4)
+        NotebookClient(notebook, resources={"metadata": {"path": str(path.parent)}}).execute()
 
 
 @pytest.fixture
