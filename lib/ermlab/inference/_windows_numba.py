@@ -46,7 +46,7 @@ def linear_scores(words, weights, bounds, out):
 def table_scores(words, cells, table, begins, counts, wanted, out):
     """Write the sum over bins of ``table`` at their counts for the windows that are ``wanted``.
 
-    The bin of a word in a cell at count k stands at ``begins[word, cell] + k`` of the table: what belongs to a
+    The bin of a word in a cell at count k stands at ``begins[word, cell] + k``: what belongs to a
     word lies together. ``counts``, of the same shape, holds zeros before and after.
     """
     n_scales = words.shape[0]
@@ -69,6 +69,50 @@ def table_scores(words, cells, table, begins, counts, wanted, out):
                             counts[word, cell] += 1
             out[y, x] = total
             _clear(words, cells, y, x, counts)
+
+
+@njit(cache=True, nogil=True)
+def chi2_scores(words, cells, references, weights, divisors, counts, wanted, out):
+    """Write ``sum_m weights[m] sum 2 q_m h / (q_m + h)`` for the windows that are ``wanted``, bin by bin.
+
+    The filled bins q of the ``references`` are sorted by bin: where each begins, whose they are, and values.
+    """
+    starts, owners, values = references
+    n_scales = words.shape[0]
+    rows, columns, n_levels = cells.shape
+    n_words = counts.shape[0]
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            if not wanted[y, x]:
+                continue
+            _add(words, cells, y, x, counts)
+            total = 0.0
+            for s in range(n_scales):
+                for i in range(rows):
+                    for j in range(columns):
+                        word = words[s, y + i, x + j]
+                        if word < 0:
+                            continue
+                        for level in range(n_levels):
+                            cell = cells[i, j, level]
+                            if counts[word, cell] > 0:
+                                h = counts[word, cell] / divisors[y, x]
+                                place = cell * n_words + word
+                                for k in range(starts[place], starts[place + 1]):
+                                    total += weights[owners[k]] * 2.0 * (values[k] / (values[k] + h)) * h
+                                counts[word, cell] = 0
+            out[y, x] = total
+
+
+@njit(cache=True, nogil=True)
+def _add(words, cells, y, x, counts):
+    for s in range(words.shape[0]):
+        for i in range(cells.shape[0]):
+            for j in range(cells.shape[1]):
+                word = words[s, y + i, x + j]
+                if word >= 0:
+                    for level in range(cells.shape[2]):
+                        counts[word, cells[i, j, level]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -106,20 +150,20 @@ def _clear(words, cells, y, x, counts):
 
 
 @njit(cache=True, nogil=True)
-def fill_chi2_table(starts, owners, values, weights, scale, begins, limits, table):
-    """Add ``sum_m weights[m] 2 q_m h / (q_m + h)``, h = k scale, for all bins and k up to their limits.
+def fill_chi2_table(references, weights, divisor, begins, limits, table):
+    """Add ``sum_m weights[m] 2 q_m h / (q_m + h)``, h = k / divisor, for all bins and k up to their limits.
 
-    The filled bins q of the references are sorted by bin: ``starts`` of each in ``owners`` and ``values``.
+    ``references`` are as for `chi2_scores`.
     """
+    starts, owners, values = references
     n_words, n_cells = begins.shape
     for word in range(n_words):
         for cell in range(n_cells):
             for at in range(starts[cell * n_words + word], starts[cell * n_words + word + 1]):
                 q, weight = values[at], weights[owners[at]]
-                if weight != 0.0:
-                    for k in range(1, limits[word, cell] + 1):
-                        h = k * scale
-                        table[begins[word, cell] + k] += weight * 2.0 * (q / (q + h)) * h
+                for k in range(1, limits[word, cell] + 1):
+                    h = k / divisor
+                    table[begins[word, cell] + k] += weight * 2.0 * (q / (q + h)) * h
 
 
 @njit(cache=True, nogil=True)

@@ -3,9 +3,10 @@
 Windows cover whole places of the grid, so that all windows of one size cut their places into the cells of a
 spatial pyramid alike. A score that is linear in the histogram then takes four look-ups a cell, and the chi2
 kernel with any number of references one look-up a word and level: it is a sum over the bins of functions of
-their counts, which are tabulated.
+their counts, which are tabulated where that pays.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from ermlab.inference.boxes import as_boxes
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
 NORMALISATIONS = ("counts", "area", "unit")
+#: A table takes as long as some thousand windows without one; many tables would fill the memory.
+_WORTH_A_TABLE, _MOST_TABLES = 3000, 4
 
 
 class PairKernel(NamedTuple):
@@ -134,13 +137,28 @@ class Windows:
         kernels.linear_scores(self.grid.words, w, self._bounds, out)
         return out / self.divisors
 
-    def chi2_scores(self, tables: "Chi2Tables") -> Vector:
+    def chi2_scores(self, expansion: "Chi2Expansion") -> Vector:
         """Return ``sum_m weights[m] k(references[m], histogram)`` of each window."""
         out, counts = np.empty(self.shape), self._no_counts()
-        for divisor in np.unique(self.divisors):
-            wanted = self.divisors == divisor
-            table = tables.at(float(divisor))
-            kernels.table_scores(self.grid.words, self._cells, table, tables.begins, counts, wanted, out)
+        rest = np.ones(self.shape, dtype=np.bool_)
+        for divisor, n in zip(*np.unique(self.divisors, return_counts=True), strict=True):
+            table = expansion.table(float(divisor), int(n))
+            if table is not None:
+                wanted = self.divisors == divisor
+                rest &= ~wanted
+                kernels.table_scores(
+                    self.grid.words, self._cells, table, expansion.begins, counts, wanted, out
+                )
+        kernels.chi2_scores(
+            self.grid.words,
+            self._cells,
+            expansion.references,
+            expansion.weights,
+            self.divisors,
+            counts,
+            rest,
+            out,
+        )
         return out
 
     def _divisors(self, points: ArrayLike, squares: ArrayLike) -> Vector:
@@ -158,38 +176,43 @@ class Windows:
         return np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
 
 
-class Chi2Tables:
-    """What each bin adds to ``sum_m weights[m] sum 2 q_m h / (q_m + h)``, for every count and divisor.
+class Chi2Expansion:
+    """The function ``sum_m weights[m] k(references[m], h)`` of a histogram h, with the chi2 kernel.
+
+    It is a sum over bins. For a divisor that many windows have in common, what each bin adds at each count is
+    tabulated, and a window takes a look-up a word; the others are added up from the references.
 
     Parameters
     ----------
     kernel
         Gives the bins.
     references, weights
-        Normalised histograms, sparse rows, and the weight of each.
+        Normalised histograms, sparse rows, and the weight of each; those of weight 0 are left out.
     most
         The largest count of each word that a window may have.
     """
 
     def __init__(self, kernel: PairKernel, references: csr_array, weights: ArrayLike, most: ArrayLike):
-        by_bin = csc_array(references)
-        self._filled = by_bin.indptr, by_bin.indices, by_bin.data
-        self._weights = np.ascontiguousarray(weights, dtype=np.float64)
+        weights = np.asarray(weights, dtype=np.float64)
+        self.weights = weights[weights != 0]
+        by_bin = csc_array(references[np.flatnonzero(weights)])
+        #: Where the references begin in each bin, whose they are, and their values.
+        self.references = by_bin.indptr, by_bin.indices, by_bin.data
         self._limits = np.repeat(np.asarray(most, dtype=np.int64)[:, None], kernel.n_cells, axis=1)
         ends = np.cumsum(self._limits.ravel() + 1)
         #: Where the table of each bin (word, cell) begins.
         self.begins = (ends - self._limits.ravel() - 1).reshape(self._limits.shape)
-        self._length, self._tables = int(ends[-1]), {}
+        self._length, self._tables, self._met = int(ends[-1]), {}, Counter()
 
-    def at(self, divisor: float) -> Vector:
-        """Return the table for histograms that are divided by ``divisor``."""
-        if divisor not in self._tables:
+    def table(self, divisor: float, n_windows: int) -> Vector | None:
+        """Return the table of a divisor that ``n_windows`` more windows have, None if it is not worth one."""
+        self._met[divisor] += n_windows
+        worth = self._met[divisor] > _WORTH_A_TABLE and len(self._tables) < _MOST_TABLES
+        if divisor not in self._tables and worth:
             table = np.zeros(self._length)
-            kernels.fill_chi2_table(
-                *self._filled, self._weights, 1.0 / divisor, self.begins, self._limits, table
-            )
+            kernels.fill_chi2_table(self.references, self.weights, divisor, self.begins, self._limits, table)
             self._tables[divisor] = table
-        return self._tables[divisor]
+        return self._tables.get(divisor)
 
 
 def most_of_each_word(grids: Sequence[WordGrid], n_words: int) -> NDArray[np.int64]:

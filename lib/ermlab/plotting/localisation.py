@@ -121,6 +121,18 @@ def error_table(values: Mapping, published: Mapping[str, Sequence[float]]) -> pd
     return pd.DataFrame(rows)
 
 
+def example_boxes(examples: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Return the boxes that `plot_examples` draws, a row each."""
+    rows = []
+    for name in _shown(examples, "train"):
+        for kind in ("cars", "swapped"):
+            table = pd.DataFrame(examples[f"{name}_{kind}"], columns=["left", "top", "right", "bottom"])
+            table.insert(0, "kind", kind)
+            table.insert(0, "image", name)
+            rows.append(table)
+    return pd.concat(rows, ignore_index=True)
+
+
 def _shown(examples: Mapping[str, np.ndarray], part: str) -> list[str]:
     """Return the names of the example images of a part, in order."""
     names = {key.removesuffix("_image") for key in examples if key.endswith("_image")}

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from ermlab.features.word_grids import WordGrid
 from ermlab.inference.boxes import as_boxes, best_overlap, suppress
-from ermlab.inference.windows import Chi2Tables, PairKernel, Windows
+from ermlab.inference.windows import Chi2Expansion, PairKernel, Windows
 from ermlab.kernels.histogram import chi2_kernel
 from ermlab.optimize import L2, minimize_blocks
 from ermlab.optimize._plane_blocks import PlaneBlocks
@@ -117,14 +117,14 @@ class LinearScorer:
 
 
 class Chi2Scorer:
-    """``sum_m weights[m] k(references[m], histogram)`` (thesis, eq. 3.4); see `Chi2Tables`."""
+    """``sum_m weights[m] k(references[m], histogram)`` (thesis, eq. 3.4); see `Chi2Expansion`."""
 
     def __init__(self, kernel: PairKernel, references: csr_array, weights: Vector, most: ArrayLike):
-        self._tables = Chi2Tables(kernel, references, weights, most)
+        self._expansion = Chi2Expansion(kernel, references, weights, most)
 
     def scores(self, windows: Windows) -> Vector:
         """Return the score of each window."""
-        return windows.chi2_scores(self._tables)
+        return windows.chi2_scores(self._expansion)
 
 
 def detect(

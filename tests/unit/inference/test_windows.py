@@ -11,7 +11,7 @@ from ermlab.features.words import histogram
 from ermlab.inference.windows import (
     KERNELS,
     NORMALISATIONS,
-    Chi2Tables,
+    Chi2Expansion,
     PairKernel,
     Windows,
     most_of_each_word,
@@ -66,9 +66,15 @@ def test_scores_are_those_of_each_window(seed, size, levels, name, normalisation
     else:
         references = rng.random((4, kernel.dimension)) * (rng.random((4, kernel.dimension)) < 0.5)
         weights = rng.random(4) * [1, 0, 1, 1]
-        tables = Chi2Tables(kernel, csr_array(references), weights, most_of_each_word([grid], N_WORDS))
+        expansion = Chi2Expansion(kernel, csr_array(references), weights, most_of_each_word([grid], N_WORDS))
         scan = chi2_kernel(histograms, references) @ weights
-        np.testing.assert_allclose(windows.chi2_scores(tables).ravel(), scan, atol=1e-12)
+        np.testing.assert_allclose(windows.chi2_scores(expansion).ravel(), scan, atol=1e-12)
+        # Of the divisors that have been met often enough, some are tabulated from here on.
+        tabulated = sum(
+            expansion.table(divisor, 10**6) is not None for divisor in np.unique(windows.divisors)
+        )
+        assert tabulated == min(len(np.unique(windows.divisors)), 4)
+        np.testing.assert_allclose(windows.chi2_scores(expansion).ravel(), scan, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", KERNELS)

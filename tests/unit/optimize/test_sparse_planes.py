@@ -68,3 +68,21 @@ def test_no_plane(plane, message):
 def test_no_dimension():
     with pytest.raises(ValueError, match="dimension is 0"):
         SparsePlanes(0)
+
+
+def test_less_regularisation_goes_on_from_the_same_weights():
+    rng = np.random.default_rng(2)
+    X, Y = rng.normal(size=(20, 3)), rng.integers(3, size=20)
+    risk = StructuredRisk(MultiClassTask(3, 3), X, Y)
+    first = PlaneBlocks(risk, 0.5, SparsePlanes)
+    risk.block_dual = lambda lam: first
+    minimize_blocks(risk, L2(0.5), tol=1e-4)
+    w = first.w.copy()
+    assert np.abs(w).max() > 0
+    first.at(0.05).aggregate()
+    np.testing.assert_allclose(first.w, w)
+    warm = minimize_blocks(risk, L2(0.05), tol=1e-6)
+    del risk.block_dual
+    cold = minimize_blocks(risk, L2(0.05), tol=1e-6)
+    assert warm.value == pytest.approx(cold.value, rel=2e-6)
+    assert warm.lower_bound <= cold.value * (1 + 1e-9)

@@ -11,6 +11,7 @@ from ermlab.plotting.localisation import (
     METHOD_COLORS,
     TITLES,
     error_table,
+    example_boxes,
     plot_detections,
     plot_errors,
     plot_examples,
@@ -57,6 +58,9 @@ def test_examples_show_cars_and_exchanged_boxes(examples):
     solid, dashed = shown[0].patches
     assert (solid.get_x(), solid.get_width()) == (1.5, 11)
     assert (dashed.get_x(), dashed.get_linestyle()) == (4.5, "--")
+    table = example_boxes(examples)
+    assert len(table) == sum(len(ax.patches) for ax in shown)
+    assert table.iloc[1].tolist() == ["train_0", "swapped", 5, 5, 15, 10]
 
 
 def test_detections_of_every_method_are_outlined(examples):
