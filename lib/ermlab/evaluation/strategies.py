@@ -5,7 +5,7 @@ Measured splits come as an array ``(gammas, classes, images, n, n)``: for each i
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,3 +130,12 @@ def mean_costs(
                 pd.DataFrame(place | {"reset_before": i + 1, "detection": j + 1, "splits": means[i, j]})
             )
     return pd.concat(tables, ignore_index=True)
+
+
+def statistics_table(gammas: Sequence[float], columns: Mapping[str, Mapping[str, Sequence]]) -> pd.DataFrame:
+    """Return minimum, median and maximum over classes for each gamma, a column for each source of them."""
+    rows = itertools.product(enumerate(gammas), STATISTICS)
+    return pd.DataFrame(
+        {"gamma": gamma, "over classes": name} | {key: column[name][g] for key, column in columns.items()}
+        for (g, gamma), name in rows
+    )

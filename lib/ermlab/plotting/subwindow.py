@@ -28,7 +28,7 @@ def plot_search(image: np.ndarray, points: pd.DataFrame, box: Sequence[int]) -> 
     show_image(axes[0], image, "weights of the words;\nthe best box")
     limit = np.percentile(np.abs(points["weight"]), 98)
     axes[0].scatter(
-        points["x"], points["y"], c=points["weight"], s=2, cmap="RdBu", vmin=-limit, vmax=limit, linewidths=0
+        points["x"], points["y"], c=points["weight"], s=4, cmap="RdBu", vmin=-limit, vmax=limit, linewidths=0
     )
     outline_boxes(axes[0], np.array([box]))
     shape = image.shape[:2]
@@ -106,7 +106,7 @@ def plot_strategy_graph(costs: np.ndarray) -> Figure:
             ax.text(
                 j,
                 i,
-                f"$C_{{{i + 1 if i else 0}{j + 1}}}$\n{costs[i, j]:,.0f}",
+                f"$C_{{{i + 1}{j + 1}}}$\n{costs[i, j]:,.0f}",
                 ha="center",
                 va="center",
                 fontsize=9,

@@ -9,6 +9,7 @@ from ermlab.evaluation.strategies import (
     mean_costs,
     presence_difference,
     seen_with_and_without,
+    statistics_table,
     strategy_values,
 )
 
@@ -69,3 +70,14 @@ def test_curves_in_long_form():
     assert here["all", 1, 2] == pytest.approx(9 * 4 / 3)
     assert (here["present", 2, 3], here["absent", 2, 3]) == (2, 1)
     assert set(table[table["class"] == "train"]["images"]) == {"all"}
+
+
+def test_statistics_side_by_side():
+    ours = strategy_values(splits_of_two_classes(), PRESENT)["resets"]
+    table = statistics_table(
+        [0.25, 0.75], {"published": {"min": [3, 1], "median": [4, 2], "max": [4, 3]}, "here": ours}
+    )
+    assert table["gamma"].tolist() == [0.25] * 3 + [0.75] * 3
+    assert table["over classes"].tolist() == ["min", "median", "max"] * 2
+    assert table["published"].tolist() == [3, 4, 4, 1, 2, 3]
+    assert table["here"].tolist() == [0, 0.5, 1, 0, 0, 0]

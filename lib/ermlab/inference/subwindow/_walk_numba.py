@@ -84,6 +84,8 @@ def _round(bound, boxes, scores, ends, pushed):
 
     A search ends with its box at the top of the queue: the box itself is taken in the next one.
     """
+    if bound < scores[-1]:
+        return len(scores)
     for j in range(pushed, len(scores)):
         if bound > scores[j]:
             return j
