@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import spearmanr
 
 from ermlab.datasets.voc2007_sample import CLASSES, VocSample, read_voc2007_sample
 from ermlab.evaluation.results import read_json, write_results
@@ -55,6 +56,8 @@ def main(
     labels = [CLASSES.index(name) for name in names]
     present = np.array([[c in data.labels[i] for i in images] for c in labels])
     published, tight, places = (strategy_values(splits, present) for splits in measured.splits)
+    areas = _box_areas(measured.found, [data.images[i].shape[:2] for i in images])
+    strategies = _by_search(measured.splits, lambda splits: _strategies(splits, names, areas))
     every_table = np.concatenate([measured.splits, measured.splits.sum(axis=3, keepdims=True)], axis=3)
     write_results(
         folder,
@@ -65,6 +68,7 @@ def main(
             "shortest_path_minus_brute_force_max": brute_force_gap(
                 every_table.reshape(-1, N_DETECTIONS, N_DETECTIONS)
             ),
+            "area_all_reset_correlation": _area_correlations(strategies),
             "found_share": found_share(data, images, labels, measured.found),
             "gammas": GAMMAS,
             "classes": len(names),
@@ -86,7 +90,7 @@ def main(
     first = names.index(examples["class"][0]), images.index(examples["image"][0])
     tables = {
         "costs": _by_search(measured.splits, lambda splits: mean_costs(splits, GAMMAS, names, present)),
-        "strategies": _by_search(measured.splits, lambda splits: _strategies(splits, names)),
+        "strategies": strategies,
         "examples": examples,
         "points": _weighted_points(grids[first[1]], weights[first[0]]),
     }
@@ -146,12 +150,32 @@ def _by_search(splits: np.ndarray, tabulate: Callable[[np.ndarray], pd.DataFrame
     return pd.concat(parts, names=["search", None]).reset_index("search")
 
 
-def _strategies(splits: np.ndarray, names: list[str]) -> pd.DataFrame:
+def _strategies(splits: np.ndarray, names: list[str], areas: np.ndarray) -> pd.DataFrame:
     tables = [
-        compare_strategies(part.sum(axis=1)).assign(gamma=gamma, **{"class": names})
-        for gamma, part in zip(GAMMAS, splits, strict=True)
+        compare_strategies(part.sum(axis=1)).assign(gamma=gamma, box_area=area, **{"class": names})
+        for gamma, part, area in zip(GAMMAS, splits, areas, strict=True)
     ]
     return pd.concat(tables)
+
+
+def _box_areas(found: dict, shapes: list[tuple[int, int]]) -> np.ndarray:
+    """Return the median share of an image that a detection covers, ``(gammas, classes)``."""
+    n_classes = 1 + max(c for c, _ in found)
+    shares = np.empty((len(GAMMAS), n_classes, len(shapes), N_DETECTIONS))
+    for (c, i), detections in found.items():
+        for g, boxes in enumerate([d.box for d in part] for part in detections):
+            sides = np.array(boxes)[:, 2:] - np.array(boxes)[:, :2] + 1
+            shares[g, c, i] = sides.prod(axis=1) / np.prod(shapes[i])
+    return np.median(shares, axis=(2, 3))
+
+
+def _area_correlations(strategies: pd.DataFrame) -> list[float]:
+    """Return the rank correlation, over classes, of the area of boxes and the cost of always resetting."""
+    published = strategies[strategies["search"] == "published"]
+    return [
+        float(spearmanr(part["box_area"], part["all_reset"]).statistic)
+        for _, part in published.groupby("gamma")
+    ]
 
 
 def _examples(found: dict, names: list[str], images: list[int], present: np.ndarray) -> pd.DataFrame:

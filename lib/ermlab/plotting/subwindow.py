@@ -13,7 +13,7 @@ from ermlab.inference.strategy import best_strategy
 from ermlab.inference.subwindow import linear
 from ermlab.inference.subwindow._search_numba import halves
 from ermlab.plotting.pictures import outline_boxes, show_image
-from ermlab.plotting.style import BLUE, GREY, ORANGE, YELLOW
+from ermlab.plotting.style import BLUE, COLORS, GREY, ORANGE, PUBLISHED, YELLOW
 
 #: Splits on the way to the best box after which the figure of the search shows the set of boxes.
 SHOWN_DEPTHS = (8, 14, 20)
@@ -173,4 +173,36 @@ def plot_costs(panels: pd.DataFrame, row_label: str) -> Figure:
         ax.set_ylabel("splits")
     scale = mpl.cm.ScalarMappable(mpl.colors.Normalize(1, last), mpl.colormaps["viridis"])
     fig.colorbar(scale, ax=axes, label="queue reset before detection", aspect=40, ticks=range(1, last + 1))
+    return fig
+
+
+def plot_areas(strategies: pd.DataFrame, published: dict[str, Sequence[float]]) -> Figure:
+    """Draw the cost of both simple strategies over the area of a class's boxes, and published medians.
+
+    Parameters
+    ----------
+    strategies
+        A row for each class and gamma, with ``box_area``, ``all_reset`` and ``no_reset``.
+    published
+        The medians of ``all_reset`` and of ``no_reset``, one for each gamma.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(9, 3.2))
+    titles = {"all_reset": "always reset", "no_reset": "never reset"}
+    for ax, (column, title) in zip(axes, titles.items(), strict=True):
+        for k, (gamma, part) in enumerate(strategies.groupby("gamma")):
+            ax.plot(
+                part["box_area"],
+                part[column],
+                "o",
+                color=COLORS[k],
+                markersize=4,
+                label=f"$\\gamma = {gamma:g}$",
+            )
+            ax.axhline(published[column][k], **(PUBLISHED | {"color": COLORS[k]}))
+        ax.set(xscale="log", xlabel="median share of the image that a box covers", title=title)
+    axes[0].set(ylabel="cost over that of the best strategy", yscale="log")
+    axes[0].yaxis.set_major_formatter(mpl.ticker.ScalarFormatter())
+    axes[0].yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+    axes[0].set_yticks([1, 2, 5, 10])
+    axes[0].legend()
     return fig

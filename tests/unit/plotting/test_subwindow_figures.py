@@ -6,6 +6,7 @@ import pytest
 
 from ermlab.plotting.subwindow import (
     cost_table,
+    plot_areas,
     plot_costs,
     plot_detections,
     plot_search,
@@ -68,3 +69,14 @@ def test_detections_are_drawn_for_each_gamma():
     ]
     fig = plot_detections([np.zeros((15, 20, 3))], pd.DataFrame(rows))
     assert [len(ax.patches) for ax in fig.axes] == [3, 3]
+
+
+def test_areas_are_drawn_with_published_medians():
+    table = pd.DataFrame(
+        {"gamma": [0.25, 0.25, 0.5], "box_area": [0.1, 0.2, 0.3], "all_reset": [2, 3, 4], "no_reset": 1.0}
+    )
+    fig = plot_areas(table, {"all_reset": [1.5, 1.6], "no_reset": [1.2, 1.1]})
+    always, never = fig.axes
+    assert [line.get_ydata()[0] for line in always.lines[1::2]] == [1.5, 1.6]
+    assert always.lines[0].get_ydata().tolist() == [2, 3]
+    assert never.lines[2].get_xdata().tolist() == [0.3]
