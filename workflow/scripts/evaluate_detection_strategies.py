@@ -15,6 +15,7 @@ from ermlab.evaluation.strategies import (
     brute_force_gap,
     compare_strategies,
     mean_costs,
+    reset_over_kept,
     seen_with_and_without,
     strategy_values,
 )
@@ -58,16 +59,17 @@ def main(
     published, tight, places = (strategy_values(splits, present) for splits in measured.splits)
     areas = _box_areas(measured.found, [data.images[i].shape[:2] for i in images])
     strategies = _by_search(measured.splits, lambda splits: _strategies(splits, names, areas))
-    every_table = np.concatenate([measured.splits, measured.splits.sum(axis=3, keepdims=True)], axis=3)
+    every_table = np.concatenate(
+        [measured.splits, measured.splits.sum(axis=3, keepdims=True)], axis=3
+    ).reshape(-1, N_DETECTIONS, N_DETECTIONS)
     write_results(
         folder,
         published
         | {
             "tight": tight,
             "places": places,
-            "shortest_path_minus_brute_force_max": brute_force_gap(
-                every_table.reshape(-1, N_DETECTIONS, N_DETECTIONS)
-            ),
+            "shortest_path_minus_brute_force_max": brute_force_gap(every_table),
+            "reset_over_kept_max": reset_over_kept(every_table),
             "area_all_reset_correlation": _area_correlations(strategies),
             "found_share": found_share(data, images, labels, measured.found),
             "gammas": GAMMAS,

@@ -8,6 +8,7 @@ from ermlab.evaluation.strategies import (
     compare_strategies,
     mean_costs,
     presence_difference,
+    reset_over_kept,
     seen_with_and_without,
     statistics_table,
     strategy_values,
@@ -28,11 +29,19 @@ def test_strategies_by_hand():
     assert found["reset_first"].tolist() == [True, True, False]
     np.testing.assert_allclose(found["all_reset"], [12 / 10, 15 / 7, 15 / 11])
     np.testing.assert_allclose(found["no_reset"], [23 / 10, 1, 15 / 11])
+    np.testing.assert_allclose(found["best_reset_first"], [1, 1, 15 / 11])
 
 
 def test_shortest_path_is_as_good_as_brute_force():
     costs = np.random.default_rng(0).integers(1, 50, size=(40, 7, 7)).astype(float)
     assert brute_force_gap(costs) == 0
+
+
+def test_reset_against_the_kept_queue():
+    assert reset_over_kept(np.stack([RESET_ONCE, RESET_LATE])) == 1
+    assert reset_over_kept(np.stack([RESET_ONCE, KEEP])[:, :2, :2]) == 1
+    dear_reset = np.array([[2.0, 3], [NAN, 10]])
+    assert reset_over_kept(np.stack([dear_reset, RESET_ONCE[:2, :2]])) == 2
 
 
 def splits_of_two_classes():
