@@ -1,6 +1,5 @@
 """Training and test images as visual words on dense grids (rule prepare_detection_words)."""
 
-
 from ermlab.datasets.voc2007_sample import read_voc2007_sample
 from ermlab.evaluation.results import read_json, write_json
 from ermlab.features.word_grids import learn_words, save_word_grids, word_grid
