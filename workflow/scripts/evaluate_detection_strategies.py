@@ -24,7 +24,7 @@ from ermlab.inference.boxes import best_overlap
 from ermlab.inference.strategy import count_splits
 from ermlab.inference.subwindow import Detection, best_boxes, linear
 from ermlab.risk.box_words import words_at_points
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 GAMMAS = [0.25, 0.5, 0.75]
 N_DETECTIONS = 10
@@ -202,7 +202,7 @@ def _weighted_points(grid: WordGrid, weights: np.ndarray) -> pd.DataFrame:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.input.receipt,
             snakemake.input.words,

@@ -4,7 +4,7 @@ from ermlab.datasets.voc2007_sample import read_voc2007_sample
 from ermlab.evaluation.results import read_json, write_json
 from ermlab.features.word_grids import learn_words, save_word_grids, word_grid
 from ermlab.risk.box_words import halve_images
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 #: SURF windows of 20 and 40 pixels: parts of objects from a seventh of the image's height down.
 SCALES = (1.0, 2.0)
@@ -32,7 +32,7 @@ def main(receipt: str, words: str, split: str, seed: int, images: int, n_words: 
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.input.receipt,
             snakemake.output.words,

@@ -13,7 +13,7 @@ from ermlab.risk.box_words import (
     sample_boxes,
     train_one_against_rest,
 )
-from ermlab.workflow.logs import output_to
+from ermlab.workflow.job import job
 
 #: From so small that the weights are a difference of mean histograms to so large that all margins are kept.
 PRICES = (0.01, 0.1, 1.0, 10.0)
@@ -49,7 +49,7 @@ def main(receipt: str, words: str, split: str, model: str, seed: int) -> None:
 
 
 if "snakemake" in globals():
-    with output_to(snakemake.log[0]):
+    with job(snakemake):
         main(
             snakemake.input.receipt,
             snakemake.input.words,
