@@ -2,6 +2,7 @@
 
 localisation = config["joint_kernel_support"]
 localisation_seeds = range(localisation["seeds"])
+localisation_size = {name: localisation[name] for name in ("scenes", "crops")}
 localisation_settings = {
     name: localisation[name]
     for name in (
@@ -33,6 +34,7 @@ rule prepare_car_words:
         runtime=10,
     params:
         library=library_digest("workflow/scripts/prepare_car_words.py"),
+        size=localisation_size,
         seed=config["seed"],
         features={name: localisation[name] for name in ("n_words", "sample", "step", "scales")},
     message:
@@ -60,6 +62,7 @@ rule train_car_localisers:
         runtime=60,
     params:
         library=library_digest("workflow/scripts/train_car_localisers.py"),
+        size=localisation_size,
         seed=config["seed"],
         noise=localisation["noise"],
         settings=localisation_settings,
@@ -86,6 +89,7 @@ rule train_car_controls:
         runtime=60,
     params:
         library=library_digest("workflow/scripts/train_car_controls.py"),
+        size=localisation_size,
         controls={
             "seed": config["seed"],
             "noise": localisation["noise"],
@@ -131,6 +135,7 @@ rule evaluate_joint_kernel_support:
         runtime=10,
     params:
         library=library_digest("workflow/scripts/evaluate_joint_kernel_support.py"),
+        size=localisation_size,
     message:
         "equal error rates of the localised cars"
     script:

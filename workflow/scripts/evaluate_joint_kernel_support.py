@@ -1,12 +1,12 @@
 """Precision, recall and equal error rates of the detected cars (rule evaluate_joint_kernel_support)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from ermlab.datasets.uiuc_cars import UiucCars, read_uiuc_cars
+from ermlab.datasets.uiuc_cars import UiucCars
 from ermlab.evaluation.detection import (
     DetectionCurve,
     detection_curve,
@@ -15,7 +15,7 @@ from ermlab.evaluation.detection import (
 )
 from ermlab.evaluation.results import over_seeds, read_json, write_results
 from ermlab.inference.boxes import overlap
-from ermlab.risk.localisation_protocol import METHODS
+from ermlab.risk.localisation_protocol import METHODS, read_cars
 from ermlab.workflow.job import job
 
 RECALLS = np.linspace(0, 1, 101)
@@ -27,6 +27,7 @@ SEVERAL, SINGLE = 2, 4
 def main(
     receipt: str,
     folder: Path,
+    size: Mapping[str, int],
     *,
     detections: Sequence[str],
     choices: Sequence[str],
@@ -35,9 +36,9 @@ def main(
     variants: str,
     validated: str,
 ) -> None:
-    """Evaluate what was found with each seed; all but the first two are files of the training rules."""
+    """Evaluate what was found with each seed; all but the first three are files of the training rules."""
     source = read_json(receipt)
-    data = read_uiuc_cars(source["folder"])
+    data = read_cars(source["folder"], **size)
     found = [pd.read_csv(path) for path in detections]
     chosen = [table[table["chosen"]] for table in map(pd.read_csv, choices)]
     given = [pd.read_csv(path) for path in labels]
@@ -171,4 +172,4 @@ def _examples(data: UiucCars, found: pd.DataFrame, given: pd.DataFrame) -> dict[
 if "snakemake" in globals():
     with job(snakemake):
         inputs = dict(snakemake.input.items())
-        main(inputs.pop("receipt"), Path(snakemake.output.values).parent, **inputs)
+        main(inputs.pop("receipt"), Path(snakemake.output.values).parent, snakemake.params.size, **inputs)

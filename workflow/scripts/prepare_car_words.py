@@ -1,19 +1,27 @@
 """Every image of the UIUC cars as visual words on a grid (rule prepare_car_words)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ermlab.datasets.uiuc_cars import read_uiuc_cars
 from ermlab.evaluation.results import read_json
 from ermlab.features.word_grids import learn_words, save_word_grids, word_grid
+from ermlab.risk.localisation_protocol import read_cars
 from ermlab.workflow.job import job
 
 
 def main(
-    receipt: str, words: str, *, seed: int, n_words: int, sample: int, step: int, scales: Sequence[float]
+    receipt: str,
+    words: str,
+    size: Mapping[str, int],
+    *,
+    seed: int,
+    n_words: int,
+    sample: int,
+    step: int,
+    scales: Sequence[float],
 ) -> None:
     """Learn the vocabulary from the training images, the scenes of many scales, and name the words of all."""
-    data = read_uiuc_cars(read_json(receipt)["folder"])
+    data = read_cars(read_json(receipt)["folder"], **size)
     dense = {"step": step, "scales": tuple(scales)}
     vocabulary = learn_words(data.multi_scale.images, n_words=n_words, sample=sample, seed=seed, **dense)
     images = {
@@ -32,6 +40,7 @@ if "snakemake" in globals():
         main(
             snakemake.input.receipt,
             snakemake.output.words,
+            snakemake.params.size,
             seed=snakemake.params.seed + int(snakemake.wildcards.seed),
             **snakemake.params.features,
         )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ermlab.evaluation.results import read_json
 from ermlab.risk.localisation import swap_boxes
-from ermlab.risk.localisation_protocol import METHODS, CarBench, Settings
+from ermlab.risk.localisation_protocol import METHODS, CarBench, Settings, read_cars
 from ermlab.workflow.job import job
 
 #: Changes of the settings, each with the ways to search that are tried.
@@ -30,6 +30,7 @@ def main(
     receipt: str,
     words: str,
     outputs: Mapping[str, str],
+    size: Mapping[str, int],
     *,
     seed: int,
     noise: Sequence[float],
@@ -38,7 +39,7 @@ def main(
     settings: Mapping[str, Any],
 ) -> None:
     """Try the variants on clean training pairs, and cross-validation at some levels of noise."""
-    bench = CarBench.read(read_json(receipt)["folder"], words, Settings.of(settings))
+    bench = CarBench.of(read_cars(read_json(receipt)["folder"], **size), words, Settings.of(settings))
     variants = [
         {**_described(varied.settings), "method": method, **row}
         for changes, searches in VARIANTS
@@ -115,6 +116,7 @@ if "snakemake" in globals():
             snakemake.input.receipt,
             snakemake.input.words,
             dict(snakemake.output.items()),
+            snakemake.params.size,
             **snakemake.params.controls,
             settings=snakemake.params.settings,
         )

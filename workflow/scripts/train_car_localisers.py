@@ -10,7 +10,7 @@ import pandas as pd
 from ermlab.evaluation.results import read_json, write_json
 from ermlab.inference.boxes import best_overlap
 from ermlab.risk.localisation import Pairs, swap_boxes
-from ermlab.risk.localisation_protocol import METHODS, Candidates, CarBench, Settings
+from ermlab.risk.localisation_protocol import METHODS, Candidates, CarBench, Settings, read_cars
 from ermlab.workflow.job import job
 
 
@@ -18,13 +18,14 @@ def main(
     receipt: str,
     words: str,
     outputs: Mapping[str, str],
+    size: Mapping[str, int],
     *,
     seed: int,
     noise: Sequence[float],
     settings: Mapping[str, Any],
 ) -> None:
     """Train every method on the pairs of each noise level, and detect cars with the chosen parameter."""
-    bench = CarBench.read(read_json(receipt)["folder"], words, Settings.of(settings))
+    bench = CarBench.of(read_cars(read_json(receipt)["folder"], **size), words, Settings.of(settings))
     noisy = [
         swap_boxes(bench.pairs, bench.shapes, r, np.random.default_rng([seed, i]))
         for i, r in enumerate(noise)
@@ -92,6 +93,7 @@ if "snakemake" in globals():
             snakemake.input.receipt,
             snakemake.input.words,
             dict(snakemake.output.items()),
+            snakemake.params.size,
             seed=snakemake.params.seed + int(snakemake.wildcards.seed),
             noise=snakemake.params.noise,
             settings=snakemake.params.settings,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
 
-from ermlab.datasets.uiuc_cars import read_uiuc_cars
+from ermlab.datasets.uiuc_cars import CarScenes, UiucCars, read_uiuc_cars
 from ermlab.evaluation.detection import detection_curve, equal_error_rate
 from ermlab.features.word_grids import WordGrid, load_word_grids
 from ermlab.inference.windows import PairKernel, Windows, most_of_each_word
@@ -228,6 +228,15 @@ class Trainer:
         ]
 
 
+def read_cars(folder: str, scenes: int, crops: int) -> UiucCars:
+    """Read the first ``scenes`` of either kind and the first ``crops`` of either kind, at most."""
+    data = read_uiuc_cars(folder)
+    single, multi = (
+        CarScenes(part.images[:scenes], part.boxes[:scenes]) for part in (data.single_scale, data.multi_scale)
+    )
+    return UiucCars(data.cars[:crops], data.others[:crops], single, multi)
+
+
 @dataclass(frozen=True)
 class CarBench:
     """The UIUC cars as words: what is trained on, tested on, and chosen by.
@@ -251,9 +260,9 @@ class CarBench:
     shapes: list[tuple[int, int]]
 
     @classmethod
-    def read(cls, folder: str, words: str, settings: Settings) -> "CarBench":
-        """Read the data base, and the words of its images."""
-        data, grids = read_uiuc_cars(folder), load_word_grids(words)
+    def of(cls, data: UiucCars, words: str, settings: Settings) -> "CarBench":
+        """Return the data base with the words of its images, which are read from a file."""
+        grids = load_word_grids(words)
         labels = np.arange(len(grids["cars"]) + len(grids["others"])) < len(grids["cars"])
         return cls(
             settings,
