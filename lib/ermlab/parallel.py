@@ -1,10 +1,13 @@
 """Threads for compiled loops over independent items."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
 
 import numba
+
+Item, Result = TypeVar("Item"), TypeVar("Result")
 
 RANGES_PER_THREAD = 4  # a thread that is done early takes on what is left
 
@@ -46,6 +49,19 @@ def over_ranges(
         begun = [helper for helper in helpers if not helper.cancel()]
         for helper in begun:
             helper.result()
+
+
+def map_in_threads(
+    work: Callable[[Item], Result], items: Sequence[Item], n_threads: int | None = None
+) -> list[Result]:
+    """Return ``work(item)`` for each item, in their order; see `over_ranges`."""
+    results: list = [None] * len(items)
+
+    def work_on(start: int, stop: int) -> None:
+        results[start:stop] = [work(item) for item in items[start:stop]]
+
+    over_ranges(work_on, len(items), n_threads)
+    return results
 
 
 @cache

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from ermlab.parallel import over_ranges
+from ermlab.parallel import map_in_threads, over_ranges
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
@@ -40,3 +40,8 @@ def test_an_error_in_a_thread_is_raised():
 def test_bad_number_of_threads():
     with pytest.raises(ValueError, match="n_threads is 0: expected at least 1"):
         over_ranges(print, 3, 0)
+
+
+def test_results_come_in_the_order_of_the_items():
+    assert map_in_threads(lambda k: k * k, range(100), 3) == [k * k for k in range(100)]
+    assert map_in_threads(str, [], 2) == []

@@ -1,7 +1,6 @@
 """Costs of ten detections with every strategy of resets (rule evaluate_detection_strategies)."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from ermlab.features.word_grids import WordGrid, load_word_grids
 from ermlab.inference.boxes import best_overlap
 from ermlab.inference.strategy import count_splits
 from ermlab.inference.subwindow import Detection, best_boxes, linear
+from ermlab.parallel import map_in_threads
 from ermlab.risk.box_words import words_at_points
 from ermlab.workflow.job import job
 
@@ -114,8 +114,7 @@ def measure(
         return np.stack(in_pixels + in_places), found
 
     pairs = list(np.ndindex(len(weights), len(grids)))
-    with ThreadPoolExecutor(threads) as pool:
-        splits, found = zip(*pool.map(measure_pair, pairs), strict=True)
+    splits, found = zip(*map_in_threads(measure_pair, pairs, threads), strict=True)
     table = np.stack(splits).reshape(len(weights), len(grids), *splits[0].shape)
     return Measured(np.moveaxis(table, (0, 1), (2, 3)), dict(zip(pairs, found, strict=True)))
 

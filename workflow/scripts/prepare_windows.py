@@ -1,11 +1,11 @@
 """Initial windows and their cues, for every split of the images (rule prepare_windows)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ermlab.datasets.voc2007_sample import read_voc2007_sample
 from ermlab.evaluation.results import read_json
 from ermlab.features.window_pool import WindowPool, describe_windows, split_images
+from ermlab.parallel import map_in_threads
 from ermlab.workflow.job import job
 
 
@@ -27,8 +27,7 @@ def main(
     def describe(i: int) -> list[WindowPool]:
         return describe_windows(i, data.images[i], data.boxes[i], data.difficult[i], splits, windows)
 
-    with ThreadPoolExecutor(threads) as pool:
-        described = list(pool.map(describe, numbers))
+    described = map_in_threads(describe, numbers, threads)
     for k, split in enumerate(splits):
         for path, chosen in ((train[k], split.train), (test[k], split.test)):
             WindowPool.join([described[i][k] for i in chosen]).write(Path(path))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.inference.boxes import as_boxes_inside
 from ermlab.inference.subwindow import _search_numba as kernels
 from ermlab.inference.subwindow.qualities import Quality, linear
-from ermlab.parallel import over_ranges
+from ermlab.parallel import map_in_threads
 
 NO_BOXES = np.empty((0, 4), np.int64)
 CHECKED_OVERLAPS = np.linspace(0, 1, 1025)
@@ -70,13 +70,7 @@ def best_box(quality: Quality) -> Detection:
 
 def best_box_of_each(qualities: Sequence[Quality], n_threads: int | None = None) -> list[Detection]:
     """Return the best box of each image; they are shared out to threads, each is searched by one."""
-    found: list[Detection | None] = [None] * len(qualities)
-
-    def search_range(start: int, stop: int) -> None:
-        found[start:stop] = [best_box(quality) for quality in qualities[start:stop]]
-
-    over_ranges(search_range, len(qualities), n_threads)
-    return found
+    return map_in_threads(best_box, qualities, n_threads)
 
 
 def best_boxes(
