@@ -1,0 +1,88 @@
+"""Histograms of oriented gradients with 31 numbers a cell.
+
+Felzenszwalb, Girshick, McAllester and Ramanan, "Object detection with discriminatively trained part based
+models", PAMI 2010: gradients of the strongest colour channel, in 18 signed orientations, shared among the
+four nearest cells; each cell is divided by the norms of the four blocks of 2 x 2 cells that hold it, clipped
+at .2 and summed. A cell has 18 signed sums, 9 unsigned ones and 4 sums over the orientations, one a block.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.features._hog_numba import cell_histograms, normalised_cells
+
+N_ORIENTATIONS = 9
+CLIP = 0.2
+#: Keeps blocks without any gradient finite.
+EPSILON = 1e-4
+#: Weight of the four sums over orientations: 1 / sqrt(18), as the reference program has it.
+TEXTURE = 0.2357
+
+
+def hog(
+    image: ArrayLike, cell: int = 8, *, pad: int = 0, n_orientations: int = N_ORIENTATIONS
+) -> NDArray[np.float32]:
+    """Describe an image by cells of ``cell`` x ``cell`` pixels.
+
+    Parameters
+    ----------
+    image
+        (height, width), or (height, width, channels).
+    cell
+        Side of a cell.
+    pad
+        Cells to add on every side, filled with the nearest pixel of the image. The outermost cells lack
+        neighbours and are never returned: with ``pad=1`` the result covers just the image.
+    n_orientations
+        Unsigned orientations; there are twice as many signed ones.
+
+    Returns
+    -------
+    features
+        (rows, columns, 3 n_orientations + 4) with ``rows = round(height / cell) + 2 pad - 2``; cell (i, j)
+        begins at pixel ``((i + 1 - pad) cell, (j + 1 - pad) cell)``. Orientation o stands for gradients (dx,
+        dy), y downwards, around the angle ``pi o / n_orientations``.
+    """
+    pixels = _checked_image(image)
+    cell = _whole("cell", cell, 1)
+    pad, n = _whole("pad", pad, 0), _whole("n_orientations", n_orientations, 1)
+    if pad:
+        border = (pad * cell, pad * cell)
+        pixels = np.pad(pixels, (border, border, (0, 0)), mode="edge")
+    # Half a cell at the end counts as a whole one.
+    rows, columns = ((2 * side + cell) // (2 * cell) for side in pixels.shape[:2])
+    if rows < 3 or columns < 3:
+        raise ValueError(
+            f"{pixels.shape[0]} x {pixels.shape[1]} pixels make {rows} x {columns} cells of {cell} "
+            "pixels: expected at least 3 x 3, for those at the border are left out"
+        )
+    angles = np.pi * np.arange(n) / n
+    histograms = np.zeros((rows, columns, 2 * n), dtype=np.float32)
+    cell_histograms(
+        pixels, cell, np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32), histograms
+    )
+    features = np.empty((rows - 2, columns - 2, 3 * n + 4), dtype=np.float32)
+    normalised_cells(histograms, np.float32(CLIP), np.float32(EPSILON), np.float32(TEXTURE), features)
+    return features
+
+
+def _checked_image(image: ArrayLike) -> NDArray:
+    pixels = np.asarray(image)
+    if pixels.ndim not in (2, 3) or not pixels.size:
+        raise ValueError(
+            f"image has shape {pixels.shape}: expected (height, width) or (height, width, channels)"
+        )
+    if pixels.dtype == np.uint8:
+        return np.ascontiguousarray(pixels if pixels.ndim == 3 else pixels[..., None])
+    if not (np.issubdtype(pixels.dtype, np.number) or pixels.dtype == bool) or np.iscomplexobj(pixels):
+        raise ValueError(f"image has type {pixels.dtype}: expected real numbers")
+    pixels = np.ascontiguousarray(pixels if pixels.ndim == 3 else pixels[..., None], dtype=np.float32)
+    if not np.isfinite(pixels).all():
+        raise ValueError("image holds values that are not finite")
+    return pixels
+
+
+def _whole(name: str, value: int, least: int) -> int:
+    if value != int(value) or value < least:
+        raise ValueError(f"{name} is {value}: expected a whole number of at least {least}")
+    return int(value)
