@@ -43,32 +43,68 @@ def linear_scores(words, weights, bounds, out):
 
 
 @njit(cache=True, nogil=True)
-def table_scores(words, cells, table, begins, counts, wanted, out):
+def table_scores(words, cells, bounds, table, begins, counts, wanted, out):
     """Write the sum over bins of ``table`` at their counts for the windows that are ``wanted``.
 
     The bin of a word in a cell at count k stands at ``begins[word, cell] + k``: what belongs to a
-    word lies together. ``counts``, of the same shape, holds zeros before and after.
+    word lies together. ``counts``, of the same shape, holds zeros before and after. A window that follows
+    another one to the right differs from it by a column at either end of each cell.
     """
-    n_scales = words.shape[0]
-    rows, columns, n_levels = cells.shape
     for y in range(out.shape[0]):
+        total, last = 0.0, -2
         for x in range(out.shape[1]):
             if not wanted[y, x]:
                 continue
-            total = 0.0
-            for s in range(n_scales):
-                for i in range(rows):
-                    for j in range(columns):
-                        word = words[s, y + i, x + j]
-                        if word < 0:
-                            continue
-                        for level in range(n_levels):
-                            cell = cells[i, j, level]
-                            place = begins[word, cell] + counts[word, cell]
-                            total += table[place + 1] - table[place]
-                            counts[word, cell] += 1
+            if last == x - 1:
+                total += _table_change(words, bounds, table, begins, counts, y, last)
+            else:
+                if last >= 0:
+                    _clear(words, cells, y, last, counts)
+                total = _table_sum(words, cells, table, begins, counts, y, x)
             out[y, x] = total
-            _clear(words, cells, y, x, counts)
+            last = x
+        if last >= 0:
+            _clear(words, cells, y, last, counts)
+
+
+@njit(cache=True, nogil=True)
+def _table_sum(words, cells, table, begins, counts, y, x):
+    """Count the words of a window; return the sum over its bins."""
+    total = 0.0
+    for s in range(words.shape[0]):
+        for i in range(cells.shape[0]):
+            for j in range(cells.shape[1]):
+                word = words[s, y + i, x + j]
+                if word < 0:
+                    continue
+                for level in range(cells.shape[2]):
+                    cell = cells[i, j, level]
+                    place = begins[word, cell] + counts[word, cell]
+                    total += table[place + 1] - table[place]
+                    counts[word, cell] += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _table_change(words, bounds, table, begins, counts, y, x):
+    """Count the words of the next window in place of those at (y, x); return what the sum gains."""
+    gain = 0.0
+    for cell in range(bounds.shape[0]):
+        left, right = x + bounds[cell, 1], x + bounds[cell, 3]
+        if left == right:  # a cell without places, where the pyramid is finer than the grid
+            continue
+        for row in range(y + bounds[cell, 0], y + bounds[cell, 2]):
+            for s in range(words.shape[0]):
+                leaves, enters = words[s, row, left], words[s, row, right]
+                if leaves >= 0:
+                    counts[leaves, cell] -= 1
+                    place = begins[leaves, cell] + counts[leaves, cell]
+                    gain -= table[place + 1] - table[place]
+                if enters >= 0:
+                    place = begins[enters, cell] + counts[enters, cell]
+                    gain += table[place + 1] - table[place]
+                    counts[enters, cell] += 1
+    return gain
 
 
 @njit(cache=True, nogil=True)
@@ -106,36 +142,60 @@ def chi2_scores(words, cells, references, weights, divisors, counts, wanted, out
 
 @njit(cache=True, nogil=True)
 def _add(words, cells, y, x, counts):
+    """Count the words of a window; return the sum of its bins, and the sum of their squares."""
+    in_bins, total = 0, 0
     for s in range(words.shape[0]):
         for i in range(cells.shape[0]):
             for j in range(cells.shape[1]):
                 word = words[s, y + i, x + j]
-                if word >= 0:
-                    for level in range(cells.shape[2]):
-                        counts[word, cells[i, j, level]] += 1
+                if word < 0:
+                    continue
+                for level in range(cells.shape[2]):
+                    cell = cells[i, j, level]
+                    total += 2 * counts[word, cell] + 1
+                    counts[word, cell] += 1
+                    in_bins += 1
+    return in_bins, total
 
 
 @njit(cache=True, nogil=True)
-def window_sizes(words, cells, counts, points, squares):
-    """Write for each window the number of its words, and the sum of the squares of all its bins."""
-    n_scales = words.shape[0]
-    rows, columns, n_levels = cells.shape
+def window_sizes(words, cells, bounds, counts, points, squares):
+    """Write for each window the number of its words, and the sum of the squares of all its bins.
+
+    ``counts`` holds zeros before and after; windows of a row follow one another as in `table_scores`.
+    """
+    n_levels = cells.shape[2]
     for y in range(points.shape[0]):
+        in_bins, total = _add(words, cells, y, 0, counts)
         for x in range(points.shape[1]):
-            n, total = 0, 0
-            for s in range(n_scales):
-                for i in range(rows):
-                    for j in range(columns):
-                        word = words[s, y + i, x + j]
-                        if word < 0:
-                            continue
-                        n += 1
-                        for level in range(n_levels):
-                            cell = cells[i, j, level]
-                            total += 2 * counts[word, cell] + 1
-                            counts[word, cell] += 1
-            points[y, x], squares[y, x] = n, total
-            _clear(words, cells, y, x, counts)
+            if x > 0:
+                more, more_squares = _size_change(words, bounds, counts, y, x - 1)
+                in_bins += more
+                total += more_squares
+            points[y, x], squares[y, x] = in_bins // n_levels, total
+        _clear(words, cells, y, points.shape[1] - 1, counts)
+
+
+@njit(cache=True, nogil=True)
+def _size_change(words, bounds, counts, y, x):
+    """Count the words of the next window in place of those at (y, x); return the changes of both sums."""
+    in_bins, total = 0, 0
+    for cell in range(bounds.shape[0]):
+        left, right = x + bounds[cell, 1], x + bounds[cell, 3]
+        if left == right:  # a cell without places, where the pyramid is finer than the grid
+            continue
+        for row in range(y + bounds[cell, 0], y + bounds[cell, 2]):
+            for s in range(words.shape[0]):
+                leaves, enters = words[s, row, left], words[s, row, right]
+                if leaves >= 0:
+                    counts[leaves, cell] -= 1
+                    total -= 2 * counts[leaves, cell] + 1
+                    in_bins -= 1
+                if enters >= 0:
+                    total += 2 * counts[enters, cell] + 1
+                    counts[enters, cell] += 1
+                    in_bins += 1
+    return in_bins, total
 
 
 @njit(cache=True, nogil=True)

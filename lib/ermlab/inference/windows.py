@@ -128,7 +128,7 @@ class Windows:
     def divisors(self) -> Vector:
         """What the histogram of each window is divided by."""
         points, squares = np.empty(self.shape, dtype=np.int64), np.empty(self.shape, dtype=np.int64)
-        kernels.window_sizes(self.grid.words, self._cells, self._no_counts(), points, squares)
+        kernels.window_sizes(self.grid.words, self._cells, self._bounds, self._no_counts(), points, squares)
         return self._divisors(points, squares)
 
     def linear_scores(self, w: Vector) -> Vector:
@@ -147,7 +147,7 @@ class Windows:
                 wanted = self.divisors == divisor
                 rest &= ~wanted
                 kernels.table_scores(
-                    self.grid.words, self._cells, table, expansion.begins, counts, wanted, out
+                    self.grid.words, self._cells, self._bounds, table, expansion.begins, counts, wanted, out
                 )
         kernels.chi2_scores(
             self.grid.words,
