@@ -1,0 +1,219 @@
+"""Slot kernels: several linear models, one of them active at a time (equivariant SVM, section 3.1).
+
+A function q assigns one of Q slots to a descriptor phi: the nearest of Q centres, found by k-means. The
+feature map is ``e_q (x) phi``: phi in the block of its slot and 0 in all others, which are never stored. Here
+phi is a window of cells from a grid and a 1, which gives each slot a bias. One slot is the linear kernel.
+"""
+
+from typing import Self
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from ermlab.kernels._slot_numba import add_shifted, add_windows, nearest_windows, score_slots
+from ermlab.optimize._blas import one_blas_thread
+from ermlab.parallel import over_ranges
+
+#: Cells of a window.
+WINDOW = (7, 7)
+#: Rows of windows whose products with the centres are held at a time.
+_BAND = 64
+
+
+class SlotMap(BaseEstimator):
+    """The assignment q of descriptors to slots.
+
+    Parameters
+    ----------
+    n_slots
+        Q.
+    random_state
+        Seed of k-means; the centres depend on it and the descriptors alone, not on the number of threads.
+    window
+        Rows and columns of cells that a descriptor covers.
+
+    Attributes
+    ----------
+    centres_
+        (n_slots, n_features), float32.
+    tree_
+        The KD-tree of the centres.
+    """
+
+    def __init__(self, n_slots: int = 18, random_state: int | None = None, window: tuple[int, int] = WINDOW):
+        self.n_slots = n_slots
+        self.random_state = random_state
+        self.window = window
+
+    def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
+        """Find the centres by k-means."""
+        descriptors = _finite_matrix(descriptors)
+        cells = self.window[0] * self.window[1]
+        if descriptors.shape[1] % cells:
+            raise ValueError(
+                f"descriptors of {descriptors.shape[1]} numbers: expected a multiple of the window's {cells} "
+                "cells"
+            )
+        if not 1 <= self.n_slots <= len(descriptors):
+            raise ValueError(f"{self.n_slots} slots of {len(descriptors)} descriptors: expected 1 to as many")
+        model = KMeans(self.n_slots, random_state=self.random_state, n_init=1)
+        with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
+            model.fit(descriptors)
+        self.centres_ = model.cluster_centers_.astype(np.float32)
+        self.tree_ = cKDTree(self.centres_)
+        return self
+
+    def assign(self, descriptors: ArrayLike) -> NDArray[np.int64]:
+        """Return the slot of each descriptor, by the KD-tree."""
+        check_is_fitted(self)
+        descriptors = _finite_matrix(descriptors, self.centres_.shape[1])
+        return self.tree_.query(descriptors)[1].astype(np.int64)
+
+    def assign_windows(self, grid: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
+        """Return the slot of every window of a grid, (..., rows, columns), as `assign` has it.
+
+        The nearest centre is that of the smallest ``|c|^2 - 2 <phi, c>``, so that one correlation with all
+        centres serves all windows. It is done in single precision; where that leaves a doubt, the centres in
+        question are measured again in double precision.
+
+        Parameters
+        ----------
+        grid
+            Cells (rows, columns, channels), or a stack of such grids.
+        """
+        check_is_fitted(self)
+        grid = as_stack(grid, self.window, self.centres_.shape[1])
+        stack = grid.reshape(-1, *grid.shape[-3:])
+        shape = windows_shape(stack.shape[1:3], self.window)
+        slots = np.zeros((len(stack), *shape), dtype=np.int64)
+        if self.n_slots > 1:
+            self._assign_bands(stack, slots, n_threads)
+        return slots.reshape(*grid.shape[:-3], *shape)
+
+    def _assign_bands(self, stack: NDArray, slots: NDArray, n_threads: int | None) -> None:
+        height = self.window[0]
+        rows, columns = slots.shape[1:]
+        centres = self.centres_.reshape(self.n_slots, height, -1)
+        squares = np.einsum("kij,kij->k", centres, centres)
+        # Columns (row of the window, centre): the products with all rows of a window at once.
+        filters = np.ascontiguousarray(-2 * centres.transpose(2, 1, 0).reshape(centres.shape[2], -1))
+        length = float(np.sqrt(squares.max()))
+        unit = float(np.finfo(np.float32).eps) * (centres[0].size + 8)
+        bands = [(g, r) for g in range(len(stack)) for r in range(0, rows, _BAND)]
+
+        def work(first: int, last: int) -> None:
+            for g, r in bands[first:last]:
+                some = min(_BAND, rows - r)
+                cells = stack[g, r : r + some + height - 1]
+                spans = sliding_window_view(cells, self.window[1], axis=1).swapaxes(2, 3)
+                products = np.reshape(spans, (-1, centres.shape[2])) @ filters
+                scores = np.empty((some, columns, self.n_slots), dtype=np.float32)
+                add_shifted(products.reshape(len(cells), columns, height, self.n_slots), scores)
+                scores += squares
+                energy = np.einsum("ijc,ijc->ij", cells, cells)
+                nearest_windows(scores, cells, centres, length, energy, unit, slots[g, r : r + some])
+
+        with one_blas_thread():
+            over_ranges(work, len(bands), n_threads)
+
+
+def windows_shape(cells: tuple[int, int], window: tuple[int, int] = WINDOW) -> tuple[int, int]:
+    """Return the numbers of rows and columns of windows in a grid of so many cells."""
+    return cells[0] - window[0] + 1, cells[1] - window[1] + 1
+
+
+def window_descriptors(
+    grid: ArrayLike, rows: ArrayLike, columns: ArrayLike, window: tuple[int, int] = WINDOW
+) -> NDArray[np.float32]:
+    """Return the descriptors phi of the windows whose upper left cells are given, (n, n_features)."""
+    views = sliding_window_view(np.asarray(grid, dtype=np.float32), window, axis=(0, 1))
+    picked = views[np.asarray(rows), np.asarray(columns)]
+    return np.moveaxis(picked, -3, -1).reshape(len(picked), -1)
+
+
+def score_windows(
+    weights: ArrayLike,
+    grid: ArrayLike,
+    slots: NDArray[np.int64],
+    window: tuple[int, int] = WINDOW,
+    n_threads: int | None = None,
+) -> NDArray[np.float32]:
+    """Return ``<w, e_q (x) (phi, 1)>`` for every window of a grid or a stack of grids.
+
+    Parameters
+    ----------
+    weights
+        (n_slots, n_features + 1), the bias last; flat will do.
+    slots
+        The slot of each window, as `SlotMap.assign_windows` returns them; zeros for a linear model.
+    """
+    grid = as_stack(grid, window)
+    n_features = window[0] * window[1] * grid.shape[-1]
+    weights = np.asarray(weights, dtype=np.float32).reshape(-1, n_features + 1)
+    shape = (*grid.shape[:-3], *windows_shape(grid.shape[-3:-1], window))
+    if slots.shape != shape or slots.max(initial=0) >= len(weights):
+        raise ValueError(
+            f"slots of shape {slots.shape} up to {slots.max(initial=0)}: "
+            f"expected {shape} below {len(weights)}"
+        )
+    filters = np.ascontiguousarray(weights[:, :-1]).reshape(len(weights), window[0], -1)
+    biases = np.ascontiguousarray(weights[:, -1])
+    stack = grid.reshape(-1, *grid.shape[-3:])
+    slots = slots.reshape(len(stack), *shape[-2:])
+    scores = np.empty(slots.shape, dtype=np.float32)
+    over_ranges(
+        lambda first, last: score_slots(stack, slots, filters, biases, first, last, scores),
+        len(stack),
+        n_threads,
+    )
+    return scores.reshape(shape)
+
+
+def sum_of_features(
+    stack: NDArray[np.float32],
+    places: tuple[NDArray, NDArray, NDArray],
+    slots: NDArray[np.int64],
+    factors: ArrayLike,
+    n_slots: int,
+    window: tuple[int, int] = WINDOW,
+) -> NDArray[np.float64]:
+    """Return ``sum_i factor_i e_q(i) (x) (phi_i, 1)``, a row a slot, without a feature being written out.
+
+    ``places`` are the number of the grid and the upper left cell (row, column) of each window.
+    """
+    out = np.zeros((n_slots, window[0] * window[1] * stack.shape[-1] + 1))
+    grids, rows, columns = (np.asarray(values, dtype=np.int64) for values in places)
+    add_windows(stack, grids, rows, columns, slots, np.asarray(factors, dtype=np.float64), *window, out)
+    return out
+
+
+def as_stack(grid: ArrayLike, window: tuple[int, int], n_features: int | None = None) -> NDArray[np.float32]:
+    """Return a grid, or a stack of grids, in contiguous single precision, or raise a ValueError."""
+    grid = np.ascontiguousarray(grid, dtype=np.float32)
+    if grid.ndim < 3 or min(windows_shape(grid.shape[-3:-1], window)) < 1:
+        raise ValueError(
+            f"grid has shape {grid.shape}: "
+            f"expected (..., rows, columns, channels) with at least {window} cells"
+        )
+    if n_features is not None and window[0] * window[1] * grid.shape[-1] != n_features:
+        raise ValueError(
+            f"windows of {window[0]} x {window[1]} cells with {grid.shape[-1]} numbers: "
+            f"expected {n_features} in all"
+        )
+    return grid
+
+
+def _finite_matrix(descriptors: ArrayLike, n_features: int | None = None) -> NDArray[np.float32]:
+    descriptors = np.asarray(descriptors, dtype=np.float32)
+    wanted = "n_features" if n_features is None else n_features
+    if descriptors.ndim != 2 or (n_features is not None and descriptors.shape[1] != n_features):
+        raise ValueError(f"descriptors have shape {descriptors.shape}: expected (n, {wanted})")
+    if not np.isfinite(descriptors).all():
+        raise ValueError("descriptors hold values that are not finite")
+    return descriptors
