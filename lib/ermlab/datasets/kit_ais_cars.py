@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
+from ermlab.datasets import _aerial_scenes as aerial
 from ermlab.datasets._files import (
     ImageFiles,
     broken,
@@ -15,6 +17,7 @@ from ermlab.datasets._files import (
     read_table,
     require_folder,
 )
+from ermlab.datasets.scenes.noise import Noise
 
 #: The class of cars; the few objects of other classes are trucks and buses.
 CAR = 0
@@ -78,3 +81,63 @@ def _scenes(files: list[Path]) -> np.ndarray:
             runs.append([path])
     names = [_street(run[0]) or f"{run[0].stem}-{re.sub(r'^[^0-9]*', '', run[-1].stem)}" for run in runs]
     return np.repeat(names, [len(run) for run in runs])
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A scene of the real data: how its files are named, how large its frames are and how many there are."""
+
+    prefix: str
+    first: int
+    step: int
+    frames: int
+    shape: tuple[int, int]
+
+
+_SCENES = (
+    _Scene("MOS", 155, 3, 9, (430, 1764)),
+    _Scene("MOS", 74, 2, 10, (547, 684)),
+    _Scene("MunichStreet02-MOS", 74, 2, 10, (377, 1284)),
+)
+#: Frames of a scene at most, and the width of a frame at most.
+SIZES = {"smoke": (2, 460), "demo": (4, 1764), "paper": (10, 1764)}
+
+
+def simulate_kit_ais_cars(folder: str | Path, seed: int, size: str) -> None:
+    """Write simulated frames of three places with the names and the layout of the real ones.
+
+    Parameters
+    ----------
+    folder
+        Where to write.
+    seed
+        Of all that is random.
+    size
+        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many frames as the real data, as large as there.
+    """
+    if size not in SIZES:
+        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    most, widest = SIZES[size]
+    noise = Noise(np.random.default_rng([seed, 0]))
+    for number, scene in enumerate(_SCENES, start=1):
+        shape = scene.shape[0], min(scene.shape[1], widest)
+        place = aerial.plan_place(np.random.default_rng([seed, number]), noise, shape)
+        for frame in range(min(scene.frames, most)):
+            rng = np.random.default_rng([seed, number, 1, frame])
+            image, labels, edges = aerial.draw_frame(place, frame, noise, [seed, number, 2], rng)
+            stem = folder / f"{scene.prefix}{scene.first + frame * scene.step}"
+            Image.fromarray(image).save(stem.with_suffix(".png"))
+            stem.with_suffix(".txt").write_text(_yolo(labels, edges, shape))
+
+
+def _yolo(labels: np.ndarray, edges: np.ndarray, shape: tuple[int, int]) -> str:
+    """Return lines ``class x y width height`` in shares of the image for left, top, right, bottom edges."""
+    shares = edges / (shape[::-1] * 2)
+    rows = np.hstack([(shares[:, :2] + shares[:, 2:]) / 2, shares[:, 2:] - shares[:, :2]])
+    lines = [
+        " ".join([str(label), *(f"{value:.6f}" for value in row)])
+        for label, row in zip(labels, rows, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
