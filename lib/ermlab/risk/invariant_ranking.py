@@ -1,0 +1,192 @@
+"""Ranking support vector machine that is invariant to transformations (equivariant SVM, section 3.2).
+
+A sample is a bag of virtual samples. The most violated constraint is a maximum over one virtual sample of
+each bag and over all orders. Its terms are hinges ``1 - <w, x_i> + <w, x_j>`` of pairs of a positive i and a
+negative j; each falls with the score of i and rises with that of j. So whatever the order, the maximum takes
+the lowest virtual sample of each positive and the highest of each negative. The order is then found as in
+`ermlab.risk.ranking`, by one call of its oracle.
+"""
+
+import warnings
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.optimize import L2, Evaluation, Result, minimize
+from ermlab.optimize._blas import one_blas_thread
+from ermlab.risk._hinge_bags_numba import worst_rows
+from ermlab.risk.invariant import _checked as check_bags
+from ermlab.risk.ranking import Oracle
+from ermlab.risk.ranking._features import Features
+
+# Problems over some of the virtual samples are solved to this share of the precision that is asked for.
+WORKING_PRECISION = 0.5
+
+
+class InvariantRankingRisk:
+    """Mean over pairs of a positive and a negative of ``max(0, 1 - s_i + s_j)``, each at its worst.
+
+    ``s_i`` is the lowest score of the positive's virtual samples, ``s_j`` the highest of the negative's.
+
+    Parameters
+    ----------
+    X
+        Virtual samples, one a row.
+    groups
+        The sample of each row, 0 to n - 1.
+    y
+        Label -1 or 1 of each sample.
+
+    Attributes
+    ----------
+    dimension
+        Length of ``w``.
+    edges
+        Number of pairs.
+    used
+        Marks the rows that have been the worst of their sample and part of a violated pair in any call.
+    """
+
+    def __init__(self, X: NDArray | Features, groups: NDArray[np.int64], y: NDArray):
+        self._features = X if isinstance(X, Features) else Features(X)
+        self._oracle = Oracle((1.0 - y) / 2.0, graph="bipartite", threshold=0.0)
+        if self._oracle.edges == 0:
+            raise ValueError(f"all labels are {y[0]:g}: expected both -1 and 1")
+        self._groups, self._y = groups, y
+        self._rows = np.argsort(groups, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
+        self.dimension, self.edges = self._features.dimension, self._oracle.edges
+        self.used = np.zeros(len(groups), dtype=np.bool_)
+
+    def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the risk and a subgradient at ``w``."""
+        scores = self._features.scores(w)
+        worst = np.empty(len(self._y), dtype=np.int64)
+        worst_rows(self._y[self._groups] * scores, self._rows, self._starts, worst)
+        alpha, delta = self._oracle(scores[worst])
+        self.used[worst[alpha != 0]] = True
+        with one_blas_thread():
+            total = delta - float(alpha @ scores[worst])
+        slope = self._features.take(worst).combine(alpha)
+        return max(total, 0.0) / self.edges, -slope / self.edges
+
+    def restricted(self, rows: NDArray[np.int64]) -> "InvariantRankingRisk":
+        """Return the risk of some of the virtual samples, at least one of each sample: a lower bound."""
+        return InvariantRankingRisk(self._features.take(rows), self._groups[rows], self._y)
+
+
+class InvariantRankingSVM(BaseEstimator):
+    """Learn scores that rank positives above negatives whatever their transformation.
+
+    Minimises ``1/2 |w|^2 + C risk(w)``, with the `InvariantRankingRisk`: 1 minus the area under the ROC curve
+    is bounded by the risk. With one virtual sample a sample it is the `ermlab.risk.ranking.RankingSVM` of the
+    bipartite graph.
+
+    The problem is solved over a growing set of virtual samples, first those that come first in their bags.
+    Its optimum is a lower bound; a pass over all virtual samples gives an upper bound and the ones to add.
+
+    Parameters
+    ----------
+    C
+        Price of the risk.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_calls
+        Limit on the calls of the risk, those over the growing set included.
+
+    Attributes
+    ----------
+    coef_
+        The weights ``w``.
+    objective_
+        ``1/2 |w|^2 + C risk(w)`` at ``coef_``, over all virtual samples.
+    gap_
+        Upper bound of the relative distance of the objective from its minimum.
+    n_calls_
+        Calls of the risk over the growing set.
+    n_passes_
+        Passes over all virtual samples.
+    n_virtual_
+        Number of distinct virtual samples that were ever the worst of their sample and part of a violated
+        pair: those that the optimiser used.
+    used_
+        Marks them, in the order of the rows.
+    """
+
+    def __init__(self, C: float = 1.0, tol: float = 1e-3, max_calls: int = 1000):
+        self.C = C
+        self.tol = tol
+        self.max_calls = max_calls
+
+    def fit(self, bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Learn from the virtual samples of each sample.
+
+        Parameters
+        ----------
+        bags
+            Shape (n, T, d): ``T`` virtual samples of each sample, of which the first is best the sample
+            itself. Or shape (m, d), all virtual samples, with ``groups``; without, each is a sample of its
+            own. They are never copied or converted as a whole.
+        y
+            Label -1 or 1 of each sample.
+        groups
+            Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
+        """
+        if not 0 < self.C < np.inf:
+            raise ValueError(f"C is {self.C}: expected a positive number")
+        X, groups, labels, _ = check_bags(bags, y, groups, None)
+        risk = InvariantRankingRisk(X, groups, labels)
+        self._solve(risk, np.unique(groups, return_index=True)[1])
+        if self.gap_ > self.tol:
+            warnings.warn(
+                f"stopped after {self.n_calls_} calls with a relative gap of {self.gap_:.2g}: "
+                "raise max_calls or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the scores of (n, d) features: high ones are likely positive."""
+        check_is_fitted(self)
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != len(self.coef_):
+            raise ValueError(f"features of shape {X.shape}: expected (n, {len(self.coef_)})")
+        return Features(X).scores(self.coef_)
+
+    def _solve(self, risk: InvariantRankingRisk, first: NDArray[np.int64]) -> None:
+        """Minimise over a growing set of rows that begins with the ``first`` of each sample."""
+        regularizer = L2(1.0 / self.C)
+        working = np.zeros(len(risk.used), dtype=np.bool_)
+        working[first] = True
+        precision = self.tol if working.all() else WORKING_PRECISION * self.tol
+        found: Result | None = None
+        start: Evaluation | None = None
+        self.n_calls_ = self.n_passes_ = 0
+        while True:
+            part = risk.restricted(np.flatnonzero(working))
+            # Planes below the risk of some rows are below that of more rows, too.
+            found = minimize(
+                part,
+                regularizer,
+                tol=precision,
+                max_calls=max(self.max_calls - self.n_calls_, 1),
+                planes=None if found is None else found.planes,
+                start=start,
+            )
+            self.n_calls_ += found.calls
+            risk.used[np.flatnonzero(working)[part.used]] = True
+            start = Evaluation(found.w, *risk(found.w))
+            self.n_passes_ += 1
+            value = regularizer(found.w) + start.risk
+            gap = max(value - found.lower_bound, 0.0)
+            if gap <= self.tol * value or not found.converged or not (risk.used & ~working).any():
+                break
+            working |= risk.used
+        self.coef_, self.objective_ = found.w, self.C * value
+        self.gap_ = gap / value if gap > 0 else 0.0
+        self.used_, self.n_virtual_ = risk.used, int(risk.used.sum())
