@@ -1,0 +1,202 @@
+"""Binary support vector machines that are invariant to transformations of their inputs.
+
+Equivariant structured SVM, section 3.2: labels -1 and 1 that no transformation changes. A sample is a bag of
+virtual samples, itself among them, and as bad as the worst of them.
+"""
+
+import warnings
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.optimize import L1, L2, minimize, minimize_blocks
+from ermlab.risk._hinge_bags import Bags, WorstHingeRisk
+
+PENALTIES = ("l1", "l2")
+CHOICES = ("worst", "mean")
+
+
+class InvariantSVM(ClassifierMixin, BaseEstimator):
+    """Binary SVM over bags of virtual samples: ``1/2 |w|^2 + C sum_i max_t hinge(1 - y_i <w, x_it>)``.
+
+    The source divides by the number of samples, ``C/N sum_i``: its ``C`` is ``N`` times the one here, which
+    is that of scikit-learn. With one virtual sample a sample it is the plain SVM.
+
+    Parameters
+    ----------
+    C
+        Price of the sum of the hinges.
+    penalty
+        ``"l2"``, or ``"l1"`` for ``|w|_1`` in place of ``1/2 |w|^2``.
+    tol
+        Relative gap between the objective and its lower bound.
+    fit_intercept
+        Append a constant feature, ``B`` of the source; its weight is regularised like the others.
+    max_calls
+        Limit on the passes over all virtual samples.
+    choice
+        ``"worst"``: a sample is as bad as its worst virtual sample (equivariant structured SVM, eq. 8).
+        ``"mean"``: as bad as they are on average, the vicinal risk (eq. 9).
+    intercept_scaling
+        The constant feature ``B``.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Weights of the features and the bias ``B w_bias``, 0 without a constant feature.
+    result_
+        The `ermlab.optimize.Result`: value and lower bound (divided by ``C n``), calls, history.
+    n_virtual_
+        Number of distinct virtual samples that were ever the worst of their sample, with a hinge above 0:
+        those that the optimiser used. With ``"mean"``, all that ever had a hinge above 0.
+    support_
+        Indices of the virtual samples with a dual weight above 0 at the end, a row ``(sample, which)`` each,
+        ``which`` counting those of the sample from 0. Only with ``"l2"``.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        penalty: str = "l2",
+        tol: float = 1e-3,
+        fit_intercept: bool = False,
+        max_calls: int = 1000,
+        choice: str = "worst",
+        intercept_scaling: float = 1.0,
+    ):
+        self.C = C
+        self.penalty = penalty
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.max_calls = max_calls
+        self.choice = choice
+        self.intercept_scaling = intercept_scaling
+
+    def fit(
+        self,
+        bags: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from the virtual samples of each sample.
+
+        Parameters
+        ----------
+        bags
+            Shape (n, T, d): ``T`` virtual samples of each sample, of which the first is best the sample
+            itself. Or shape (m, d), all virtual samples, with ``groups``; without, each is a sample of its
+            own. Features in single precision are not copied; all sums are in double precision.
+        y
+            Label -1 or 1 of each sample.
+        groups
+            Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
+        sample_weight
+            Factor of ``C`` for each sample.
+        """
+        self._check_options()
+        X, groups, signs, weights = _checked(bags, y, groups, sample_weight)
+        risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
+        lam = 1.0 / (self.C * len(signs))
+        if self.penalty == "l2":
+            self.result_ = minimize_blocks(risk, L2(lam), tol=self.tol, max_calls=self.max_calls)
+            self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
+        else:
+            self.result_ = minimize(risk, L1(lam), tol=self.tol, max_calls=self.max_calls)
+        if not self.result_.converged:
+            warnings.warn(
+                f"stopped after {self.max_calls} passes with a relative gap of "
+                f"{self.result_.relative_gap:.2g}: raise max_calls or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.coef_ = self.result_.w[: X.shape[1]]
+        self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
+        self.n_virtual_ = int(risk.chosen.sum())
+        self.classes_ = np.array([-1, 1])
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return ``<w, x> + b`` for features of shape (..., d)."""
+        check_is_fitted(self)
+        X = np.asarray(X)
+        if X.ndim < 1 or X.shape[-1] != len(self.coef_):
+            raise ValueError(f"features of shape {X.shape}: expected (..., {len(self.coef_)})")
+        return X @ self.coef_.astype(X.dtype if X.dtype == np.float32 else np.float64) + self.intercept_
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the label -1 or 1 for features of shape (..., d)."""
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+    def _check_options(self) -> None:
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty is {self.penalty!r}: expected one of {PENALTIES}")
+        if self.choice not in CHOICES:
+            raise ValueError(f"choice is {self.choice!r}: expected one of {CHOICES}")
+        if not 0 < self.C < np.inf:
+            raise ValueError(f"C is {self.C}: expected a positive number")
+        if not 0 < self.intercept_scaling < np.inf:
+            raise ValueError(f"intercept_scaling is {self.intercept_scaling}: expected a positive number")
+
+    def _bags(self, X: NDArray, groups: NDArray, signs: NDArray, weights: NDArray) -> Bags:
+        """Return the bags whose worst hinges add up to the risk: a bag a row for the mean."""
+        sizes, prices = np.bincount(groups), weights / len(signs)
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        if self.choice == "mean":
+            starts = np.arange(len(X) + 1)
+            return Bags(X, starts[:-1], starts, signs[groups], (prices / sizes)[groups], bias)
+        rows = np.argsort(groups, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return Bags(X, rows, starts, signs, prices, bias)
+
+
+def _places(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each row how many rows before it are of the same group."""
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups)
+    places = np.empty(len(groups), dtype=np.int64)
+    places[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
+
+
+def _checked(
+    bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None, sample_weight: ArrayLike | None
+) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows, the sample of each row, labels and weights of the samples, or raise a ValueError."""
+    X = np.asarray(bags)
+    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    if X.ndim not in (2, 3) or 0 in X.shape:
+        raise ValueError(
+            f"bags of shape {X.shape}: expected (n, T, d), or (m, d) with groups, none of them 0"
+        )
+    if X.ndim == 3:
+        if groups is not None:
+            raise ValueError(f"groups given for bags of shape {X.shape}: expected them with (m, d) only")
+        groups = np.repeat(np.arange(X.shape[0]), X.shape[1])
+        X = X.reshape(-1, X.shape[2])
+    groups = np.arange(len(X)) if groups is None else _checked_groups(groups, len(X))
+    n, labels = groups.max() + 1, np.asarray(y)
+    if labels.shape != (n,) or not np.isin(labels, (-1, 1)).all():
+        raise ValueError(f"labels of shape {labels.shape}: expected {n}, one a sample, each -1 or 1")
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"sample_weight of shape {weights.shape}: expected {n} finite numbers of at least 0")
+    return X, groups, labels.astype(np.float64), weights
+
+
+def _checked_groups(groups: ArrayLike, m: int) -> NDArray[np.int64]:
+    groups = np.asarray(groups)
+    if groups.shape != (m,) or not np.issubdtype(groups.dtype, np.integer):
+        raise ValueError(f"groups of type {groups.dtype}, shape {groups.shape}: expected {m} integers")
+    if groups.min() < 0:
+        raise ValueError(f"groups has {groups.min()}: expected 0 to n - 1")
+    missing = np.flatnonzero(np.bincount(groups) == 0)
+    if missing.size:
+        raise ValueError(
+            f"no row belongs to sample {missing[0]}: expected groups 0 to n - 1, each at least once"
+        )
+    return groups.astype(np.int64)
