@@ -53,6 +53,8 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
     n_virtual_
         Number of distinct virtual samples that were ever the worst of their sample, with a hinge above 0:
         those that the optimiser used. With ``"mean"``, all that ever had a hinge above 0.
+    used_
+        Marks them, in the order of the rows.
     support_
         Indices of the virtual samples with a dual weight above 0 at the end, a row ``(sample, which)`` each,
         ``which`` counting those of the sample from 0. Only with ``"l2"``.
@@ -116,7 +118,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
             )
         self.coef_ = self.result_.w[: X.shape[1]]
         self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
-        self.n_virtual_ = int(risk.chosen.sum())
+        self.used_, self.n_virtual_ = risk.chosen, int(risk.chosen.sum())
         self.classes_ = np.array([-1, 1])
         return self
 
