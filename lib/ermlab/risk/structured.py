@@ -68,11 +68,21 @@ class BlockTask(BatchTask, Protocol):
         """Return the dual point 0 for a prepared training set and the regulariser ``lam/2 |w|^2``."""
 
 
+@runtime_checkable
+class VirtualTask(Task, Protocol):
+    """A task with constraints for transformed versions of a sample, too: its virtual samples."""
+
+    def virtual_plane(self, w: Vector, x: Any, y: Any, rescaling: str) -> tuple[int | float, Vector, float]:
+        """Return the name of the worst version of a sample, and slope and offset of its violation."""
+
+
 class StructuredRisk:
     """The mean over samples of the largest violation, ``(1/n) sum_i xi_i`` (thesis, eq. 2.13 to 2.16).
 
     Margin rescaling: ``xi = max_z loss(y, z) + <w, phi(x, z) - phi(x, y)>``; slack rescaling:
-    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0.
+    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0. Where the task is a
+    `VirtualTask`, ``virtual_samples`` are the pairs of a sample and the name of a version of it that were
+    ever the worst, and violated.
     """
 
     def __init__(self, task: Task, X: Sequence, Y: Sequence, rescaling: str = "margin"):
@@ -82,7 +92,8 @@ class StructuredRisk:
             raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected as many of both, at least 1")
         self.task, self.rescaling = task, rescaling
         self.dimension = task.dimension
-        self._in_batches = isinstance(task, BatchTask)
+        self.virtual_samples: set[tuple[int, int | float]] = set()
+        self._in_batches, self._virtual = isinstance(task, BatchTask), isinstance(task, VirtualTask)
         self._X, self._Y = task.prepare_batch(X, Y) if self._in_batches else (X, Y)
 
     def __call__(self, w: Vector) -> tuple[float, Vector]:
@@ -102,17 +113,30 @@ class StructuredRisk:
     def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
         """Return slope and offset of the largest violation of sample ``i`` at ``w``, 0 if it is negative."""
         x, y = self._X[i], self._Y[i]
-        z = self.task.most_violated(w, x, y, self.rescaling)
-        loss, a = self.task.loss(y, z), self.task.joint_feature(x, z) - self.task.joint_feature(x, y)
-        if self.rescaling == "slack":
-            a = loss * a
-        return (a, loss) if loss + np.sum(a * w) > 0 else (np.zeros(self.dimension), 0.0)
+        if self._virtual:
+            version, a, b = self.task.virtual_plane(w, x, y, self.rescaling)
+        else:
+            version, z = None, self.task.most_violated(w, x, y, self.rescaling)
+            a, b = violation_plane(self.task, x, y, z, self.rescaling)
+        if not b + np.sum(a * w) > 0:
+            return np.zeros(self.dimension), 0.0
+        if version is not None:
+            self.virtual_samples.add((i, version))
+        return a, b
 
     def block_dual(self, lam: float) -> BlockDual:
         """Return the dual for `ermlab.optimize.minimize_blocks`: the task's own if it has one."""
         if isinstance(self.task, BlockTask):
             return self.task.block_dual(self._X, self._Y, self.rescaling, lam)
         return PlaneBlocks(self, lam)
+
+
+def violation_plane(
+    task: Task, x: Any, y: Any, z: Any, rescaling: str, weight: float = 1.0
+) -> tuple[Vector, float]:
+    """Return slope and offset of the violation by output ``z``, with ``weight`` times the task's loss."""
+    loss, a = weight * task.loss(y, z), task.joint_feature(x, z) - task.joint_feature(x, y)
+    return (loss * a if rescaling == "slack" else a), loss
 
 
 class MultiClassTask:
@@ -226,6 +250,9 @@ class StructuredSVM(BaseEstimator):
         The weights ``w``.
     result_
         The `ermlab.optimize.Result`: objective (divided by ``C n``), bound, planes, history.
+    virtual_samples_
+        Pairs of a sample and the name of a version of it that the optimiser used, in order; empty unless the
+        task has transformations (`ermlab.risk.equivariant.EquivariantTask`).
     """
 
     def __init__(
@@ -261,6 +288,7 @@ class StructuredSVM(BaseEstimator):
                 stacklevel=2,
             )
         self.coef_ = self.result_.w
+        self.virtual_samples_ = sorted(risk.virtual_samples)
         return self
 
     def _check_options(self) -> None:
