@@ -36,7 +36,9 @@ def main(
         windows = bench.test_windows(trainer)
         for r, pairs in zip(noise, noisy, strict=True):
             candidates = trainer.train(pairs)
-            boxes, scores = trainer.detections(candidates.scorers[candidates.chosen], windows)
+            boxes, scores = zip(
+                *trainer.detections(candidates.scorers[candidates.chosen], windows), strict=True
+            )
             found.append(_detection_rows(method, r, boxes, scores))
             choices.append(_choice_rows(method, r, candidates))
             timings.append(
@@ -57,7 +59,9 @@ def main(
     write_json(outputs["timings"], timings)
 
 
-def _detection_rows(method: str, r: float, boxes: list[np.ndarray], scores: list[np.ndarray]) -> pd.DataFrame:
+def _detection_rows(
+    method: str, r: float, boxes: Sequence[np.ndarray], scores: Sequence[np.ndarray]
+) -> pd.DataFrame:
     images = np.repeat(np.arange(len(boxes)), [len(some) for some in boxes])
     sides = dict(zip(("left", "top", "right", "bottom"), np.concatenate(boxes).T, strict=True))
     return pd.DataFrame(

@@ -108,8 +108,8 @@ def _table_change(words, bounds, table, begins, counts, y, x):
 
 
 @njit(cache=True, nogil=True)
-def chi2_scores(words, cells, references, weights, divisors, counts, wanted, out):
-    """Write ``sum_m weights[m] sum 2 q_m h / (q_m + h)`` for the windows that are ``wanted``, bin by bin.
+def chi2_similarities(words, cells, references, divisors, counts, wanted, out):
+    """Add ``sum 2 q_m h / (q_m + h)`` to ``out[window, m]`` for the windows that are ``wanted``, in order.
 
     The filled bins q of the ``references`` are sorted by bin: where each begins, whose they are, and values.
     """
@@ -117,12 +117,12 @@ def chi2_scores(words, cells, references, weights, divisors, counts, wanted, out
     n_scales = words.shape[0]
     rows, columns, n_levels = cells.shape
     n_words = counts.shape[0]
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
+    window = 0
+    for y in range(wanted.shape[0]):
+        for x in range(wanted.shape[1]):
             if not wanted[y, x]:
                 continue
             _add(words, cells, y, x, counts)
-            total = 0.0
             for s in range(n_scales):
                 for i in range(rows):
                     for j in range(columns):
@@ -135,9 +135,9 @@ def chi2_scores(words, cells, references, weights, divisors, counts, wanted, out
                                 h = counts[word, cell] / divisors[y, x]
                                 place = cell * n_words + word
                                 for k in range(starts[place], starts[place + 1]):
-                                    total += weights[owners[k]] * 2.0 * (values[k] / (values[k] + h)) * h
+                                    out[window, owners[k]] += 2.0 * (values[k] / (values[k] + h)) * h
                                 counts[word, cell] = 0
-            out[y, x] = total
+            window += 1
 
 
 @njit(cache=True, nogil=True)
@@ -213,7 +213,7 @@ def _clear(words, cells, y, x, counts):
 def fill_chi2_table(references, weights, divisor, begins, limits, table):
     """Add ``sum_m weights[m] 2 q_m h / (q_m + h)``, h = k / divisor, for all bins and k up to their limits.
 
-    ``references`` are as for `chi2_scores`.
+    ``references`` are as for `chi2_similarities`.
     """
     starts, owners, values = references
     n_words, n_cells = begins.shape

@@ -6,7 +6,6 @@ kernel with any number of references one look-up a word and level: it is a sum o
 their counts, which are tabulated where that pays.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -19,12 +18,15 @@ from ermlab.features.word_grids import WordGrid
 from ermlab.features.words import n_cells
 from ermlab.inference import _windows_numba as kernels
 from ermlab.inference.boxes import as_boxes
+from ermlab.optimize._blas import one_blas_thread
 
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
 NORMALISATIONS = ("counts", "area", "unit")
-#: A table takes as long as some thousand windows without one; many tables would fill the memory.
-_WORTH_A_TABLE, _MOST_TABLES = 3000, 4
+#: Filled bins of some histograms, sorted by bin: where each begins, whose they are, and their values.
+ByBin = tuple[NDArray, NDArray, NDArray]
+#: A table takes as long as some hundred windows without one; many tables would fill the memory.
+_WORTH_A_TABLE, _MOST_TABLES = 200, 4
 
 
 class PairKernel(NamedTuple):
@@ -149,17 +151,23 @@ class Windows:
                 kernels.table_scores(
                     self.grid.words, self._cells, self._bounds, table, expansion.begins, counts, wanted, out
                 )
-        kernels.chi2_scores(
-            self.grid.words,
-            self._cells,
-            expansion.references,
-            expansion.weights,
-            self.divisors,
-            counts,
-            rest,
-            out,
-        )
+        with one_blas_thread():
+            out[rest] = (
+                self._similarities(expansion.references, rest, expansion.weights.size) @ expansion.weights
+            )
         return out
+
+    def chi2_similarities(self, references: csr_array) -> Vector:
+        """Return the kernel of each window, row by row, with each of some normalised histograms."""
+        everything = np.ones(self.shape, dtype=np.bool_)
+        return self._similarities(_by_bin(references), everything, references.shape[0])
+
+    def _similarities(self, references: "ByBin", wanted: NDArray[np.bool_], n_references: int) -> Vector:
+        K = np.zeros((int(wanted.sum()), n_references))
+        kernels.chi2_similarities(
+            self.grid.words, self._cells, references, self.divisors, self._no_counts(), wanted, K
+        )
+        return K
 
     def _divisors(self, points: ArrayLike, squares: ArrayLike) -> Vector:
         n_levels = len(self.kernel.levels)
@@ -195,24 +203,28 @@ class Chi2Expansion:
     def __init__(self, kernel: PairKernel, references: csr_array, weights: ArrayLike, most: ArrayLike):
         weights = np.asarray(weights, dtype=np.float64)
         self.weights = weights[weights != 0]
-        by_bin = csc_array(references[np.flatnonzero(weights)])
-        #: Where the references begin in each bin, whose they are, and their values.
-        self.references = by_bin.indptr, by_bin.indices, by_bin.data
+        self.references = _by_bin(references[np.flatnonzero(weights)])
         self._limits = np.repeat(np.asarray(most, dtype=np.int64)[:, None], kernel.n_cells, axis=1)
         ends = np.cumsum(self._limits.ravel() + 1)
         #: Where the table of each bin (word, cell) begins.
         self.begins = (ends - self._limits.ravel() - 1).reshape(self._limits.shape)
-        self._length, self._tables, self._met = int(ends[-1]), {}, Counter()
+        self._length = int(ends[-1])
+        self._tables: dict[float, Vector] = {}
 
     def table(self, divisor: float, n_windows: int) -> Vector | None:
-        """Return the table of a divisor that ``n_windows`` more windows have, None if it is not worth one."""
-        self._met[divisor] += n_windows
-        worth = self._met[divisor] > _WORTH_A_TABLE and len(self._tables) < _MOST_TABLES
-        if divisor not in self._tables and worth:
+        """Return the table of a divisor, None if there is none and ``n_windows`` are too few to make one."""
+        if divisor not in self._tables and n_windows >= _WORTH_A_TABLE:
+            if len(self._tables) == _MOST_TABLES:
+                del self._tables[next(iter(self._tables))]  # the oldest
             table = np.zeros(self._length)
             kernels.fill_chi2_table(self.references, self.weights, divisor, self.begins, self._limits, table)
             self._tables[divisor] = table
         return self._tables.get(divisor)
+
+
+def _by_bin(references: csr_array) -> ByBin:
+    columns = csc_array(references)
+    return columns.indptr, columns.indices, columns.data
 
 
 def most_of_each_word(grids: Sequence[WordGrid], n_words: int) -> NDArray[np.int64]:

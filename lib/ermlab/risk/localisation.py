@@ -19,6 +19,7 @@ from ermlab.inference.boxes import as_boxes, best_overlap, suppress
 from ermlab.inference.windows import Chi2Expansion, PairKernel, Windows
 from ermlab.kernels.histogram import chi2_kernel
 from ermlab.optimize import L2, minimize_blocks
+from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize._plane_blocks import PlaneBlocks
 from ermlab.optimize.sparse_planes import SparsePlanes
 
@@ -120,11 +121,32 @@ class Chi2Scorer:
     """``sum_m weights[m] k(references[m], histogram)`` (thesis, eq. 3.4); see `Chi2Expansion`."""
 
     def __init__(self, kernel: PairKernel, references: csr_array, weights: Vector, most: ArrayLike):
+        self.references, self.weights = references, weights
         self._expansion = Chi2Expansion(kernel, references, weights, most)
 
     def scores(self, windows: Windows) -> Vector:
         """Return the score of each window."""
         return windows.chi2_scores(self._expansion)
+
+
+def scores_of_each(scorers: Sequence[Scorer], windows: Windows) -> Vector:
+    """Return the scores (n_scorers, n_windows); chi2 kernels with the same references are evaluated once."""
+    first = scorers[0]
+    if isinstance(first, Chi2Scorer) and all(scorer.references is first.references for scorer in scorers):
+        K = windows.chi2_similarities(first.references)
+        with one_blas_thread():
+            return np.stack([scorer.weights for scorer in scorers]) @ K.T
+    return np.stack([scorer.scores(windows).ravel() for scorer in scorers])
+
+
+def detect_with_each(
+    scorers: Sequence[Scorer], windows: Sequence[Windows], max_boxes: int, max_overlap: float
+) -> list[tuple[Boxes, Vector]]:
+    """Return for each scorer the best boxes of an image and their scores, as `detect` does."""
+    boxes = np.concatenate([some.boxes() for some in windows])
+    all_scores = np.concatenate([scores_of_each(scorers, some) for some in windows], axis=1)
+    kept = [suppress(boxes, scores, max_boxes, max_overlap) for scores in all_scores]
+    return [(boxes[some], scores[some]) for some, scores in zip(kept, all_scores, strict=True)]
 
 
 def detect(

@@ -29,6 +29,7 @@ from ermlab.risk.localisation import (
     Scorer,
     WindowRisk,
     detect,
+    detect_with_each,
     kernel_matrix,
     pair_features,
     train_ssvm,
@@ -185,20 +186,16 @@ class Trainer:
         """Return the windows of all sizes that fit on a grid."""
         return [Windows(grid, size, self.kernel) for size in sizes if grid.fits(size)]
 
-    def detections(
-        self, scorer: Scorer, windows: Sequence[Sequence[Windows]]
-    ) -> tuple[list[Boxes], list[Vector]]:
+    def detections(self, scorer: Scorer, windows: Sequence[Sequence[Windows]]) -> list[tuple[Boxes, Vector]]:
         """Return the best boxes of each image, and their scores."""
         settings = self.settings
-        found = [detect(scorer, some, settings.max_boxes, settings.max_overlap) for some in windows]
-        return [boxes for boxes, _ in found], [scores for _, scores in found]
+        return [detect(scorer, some, settings.max_boxes, settings.max_overlap) for some in windows]
 
     def error(
         self, scorer: Scorer, windows: Sequence[Sequence[Windows]], truth: Sequence[ArrayLike]
     ) -> float:
         """Return the equal error rate of the detections in some images."""
-        curve = detection_curve(*self.detections(scorer, windows), truth)
-        return equal_error_rate(curve.precision, curve.recall)
+        return _error(self.detections(scorer, windows), truth)
 
     def cross_validate(self, pairs: Pairs, n_folds: int) -> list[float]:
         """Return for each parameter the mean equal error rate on training images that were left out.
@@ -218,7 +215,12 @@ class Trainer:
         candidates = self.train(pairs[~held_out[pairs.images]])
         truth = [pairs.of_image(image) for image in np.flatnonzero(held_out)]
         windows = self.known_size_windows(np.flatnonzero(held_out), truth)
-        return [self.error(scorer, windows, truth) for scorer in candidates.scorers]
+        settings = self.settings
+        found = [
+            detect_with_each(candidates.scorers, some, settings.max_boxes, settings.max_overlap)
+            for some in windows
+        ]
+        return [_error(of_scorer, truth) for of_scorer in zip(*found, strict=True)]
 
     def known_size_windows(self, images: Sequence[int], boxes: Sequence[Boxes]) -> list[list[Windows]]:
         """Return for training images the windows of the sizes of given boxes."""
@@ -226,6 +228,11 @@ class Trainer:
             self.windows(self.grids[image], sorted({self.grids[image].size_of(box) for box in some}))
             for image, some in zip(images, boxes, strict=True)
         ]
+
+
+def _error(found: Sequence[tuple[Boxes, Vector]], truth: Sequence[ArrayLike]) -> float:
+    curve = detection_curve([boxes for boxes, _ in found], [scores for _, scores in found], truth)
+    return equal_error_rate(curve.precision, curve.recall)
 
 
 def read_cars(folder: str, scenes: int, crops: int) -> UiucCars:

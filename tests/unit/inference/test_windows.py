@@ -69,11 +69,14 @@ def test_scores_are_those_of_each_window(seed, size, levels, name, normalisation
         expansion = Chi2Expansion(kernel, csr_array(references), weights, most_of_each_word([grid], N_WORDS))
         scan = chi2_kernel(histograms, references) @ weights
         np.testing.assert_allclose(windows.chi2_scores(expansion).ravel(), scan, atol=1e-12)
-        # Of the divisors that have been met often enough, some are tabulated from here on.
-        tabulated = sum(
-            expansion.table(divisor, 10**6) is not None for divisor in np.unique(windows.divisors)
+        np.testing.assert_allclose(
+            windows.chi2_similarities(csr_array(references)), chi2_kernel(histograms, references), atol=1e-12
         )
-        assert tabulated == min(len(np.unique(windows.divisors)), 4)
+        # Of the divisors that many windows are said to have, the last few are tabulated from here on.
+        for divisor in np.unique(windows.divisors):
+            assert expansion.table(divisor, 10**6) is not None
+        tabulated = [expansion.table(divisor, 1) is not None for divisor in np.unique(windows.divisors)]
+        assert sum(tabulated) == min(len(tabulated), 4)
         np.testing.assert_allclose(windows.chi2_scores(expansion).ravel(), scan, atol=1e-12)
 
 

@@ -15,6 +15,7 @@ from ermlab.risk.localisation import (
     Pairs,
     WindowRisk,
     detect,
+    detect_with_each,
     kernel_matrix,
     nearest_inside,
     pair_features,
@@ -185,6 +186,18 @@ def test_every_method_finds_planted_objects(method):
     errors = trainer.cross_validate(Pairs.of(boxes), 3)
     assert len(errors) == len(candidates.parameters)
     assert all(0 <= error <= 0.5 for error in errors)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_many_scorers_find_together_what_each_finds(method):
+    grids, boxes = scenes(8)
+    trainer = Trainer(method, SETTINGS, grids, crops(), [])
+    scorers = trainer.train(Pairs.of(boxes)).scorers
+    windows = trainer.windows(grids[0], [(3, 2), (4, 3)])
+    for scorer, (found, scores) in zip(scorers, detect_with_each(scorers, windows, 4, 0.1), strict=True):
+        alone, its_scores = detect(scorer, windows, 4, 0.1)
+        np.testing.assert_array_equal(found, alone)
+        np.testing.assert_allclose(scores, its_scores)
 
 
 def test_detections_do_not_overlap_and_fall_in_score():
