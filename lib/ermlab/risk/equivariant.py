@@ -69,7 +69,7 @@ class Transformations(Protocol):
         """Whether there is nothing to choose."""
 
     def worst(self, try_out: Callable[[Transformation], tuple[float, Found]]) -> tuple[Name, Found]:
-        """Return the name of the transformation with the largest number of ``try_out``, and the rest of it."""
+        """Return the name of the one with the largest number of ``try_out``, and the rest of its answer."""
 
 
 class FiniteSet:

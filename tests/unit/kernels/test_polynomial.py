@@ -1,0 +1,53 @@
+"""Polynomial features: their inner products are the kernel, whatever the degree and the dimension."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import polynomial_kernel as sklearn_kernel
+
+from ermlab.kernels.polynomial import n_features, polynomial_features, polynomial_kernel
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    degree=st.integers(1, 6),
+    dimension=st.integers(1, 5),
+    constant=st.sampled_from([0.0, 0.3, 1.0, 2.5]),
+)
+def test_inner_products_are_the_kernel(seed, degree, dimension, constant):
+    rng = np.random.default_rng(seed)
+    X, Z = rng.normal(size=(4, dimension)), rng.normal(size=(3, dimension))
+    K = polynomial_kernel(X, Z, degree, constant)
+    features = [polynomial_features(points, degree, constant) for points in (X, Z)]
+    np.testing.assert_allclose(features[0] @ features[1].T, K, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(K, sklearn_kernel(X, Z, degree=degree, gamma=1, coef0=constant), rtol=1e-9)
+    assert features[0].shape == (4, n_features(dimension, degree, constant))
+
+
+def test_features_of_the_plane_by_hand():
+    x, z = 2.0, 3.0
+    root = np.sqrt(2)
+    expected = [x * x, root * x * z, root * x, z * z, root * z, 1]
+    np.testing.assert_allclose(polynomial_features([x, z], 2), expected)
+    np.testing.assert_allclose(polynomial_features([x, z], 2, constant=0), [x * x, root * x * z, z * z])
+
+
+def test_any_shape_of_points():
+    grid = np.random.default_rng(0).normal(size=(4, 5, 2))
+    features = polynomial_features(grid, 3)
+    assert features.shape == (4, 5, 10)
+    np.testing.assert_array_equal(features[1, 2], polynomial_features(grid[1, 2], 3))
+
+
+@pytest.mark.parametrize("degree", [0, -1, 1.5])
+def test_bad_degree(degree):
+    with pytest.raises(ValueError, match=f"degree is {degree}"):
+        polynomial_features([[1.0, 2.0]], degree)
+
+
+def test_bad_constant_and_points():
+    with pytest.raises(ValueError, match="constant is -1"):
+        polynomial_kernel([[1.0]], [[1.0]], 2, constant=-1)
+    with pytest.raises(ValueError, match=r"points of shape \(2, 0\)"):
+        polynomial_features(np.zeros((2, 0)), 2)
