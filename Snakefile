@@ -30,6 +30,7 @@ include: "workflow/rules/joint_kernel_support.smk"
 include: "workflow/rules/ranking.smk"
 include: "workflow/rules/subwindow_search.smk"
 include: "workflow/rules/equivariant.smk"
+include: "workflow/rules/pedestrians.smk"
 include: "workflow/rules/cheap_data.smk"
 include: "workflow/rules/report.smk"
 

@@ -47,14 +47,15 @@ class DaimlerPedestrians:
 
 def read_daimler_pedestrians(folder: str | Path) -> DaimlerPedestrians:
     """Read all five sets, 32 MB of pixels."""
-    folder = require_folder(folder)
     return DaimlerPedestrians(
-        train=tuple(_read_set(folder / name) for name in TRAIN),
-        test=tuple(_read_set(folder / name) for name in TEST),
+        train=tuple(read_crop_set(folder, name) for name in TRAIN),
+        test=tuple(read_crop_set(folder, name) for name in TEST),
     )
 
 
-def _read_set(folder: Path) -> CropSet:
+def read_crop_set(folder: str | Path, name: str) -> CropSet:
+    """Read one set, ``"1"``, ``"2"``, ``"3"``, ``"T1"`` or ``"T2"``."""
+    folder = require_folder(folder) / name
     pedestrians, others = (
         read_pgm_stack(list_series(folder / kind, "img_*.pgm"), CROP_SHAPE)
         for kind in ("ped_examples", "non-ped_examples")

@@ -6,7 +6,6 @@ places, so that no group of near-identical pedestrians is on both sides.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,44 +46,28 @@ CROPPED = ("none", "flip", "all", "all_mean")
 GROUPED = {"binary": "all", "ranking": "ranking"}
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What is decided once for all methods; see ``pedestrians`` of the configuration schema."""
-
-    levels: tuple[tuple[int, int], ...]
-    blocks: tuple[int, int]
-    orientations: int
-    root: bool
-    tol: float
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Settings":
-        """Return the settings of a configuration, whose lists are tuples here."""
-        levels = tuple(tuple(level) for level in values["levels"])
-        return cls(levels, tuple(values["blocks"]), values["orientations"], values["root"], values["tol"])
-
-    @property
-    def layout(self) -> HogLayout:
-        """The descriptor."""
-        return HogLayout(self.levels, self.blocks, self.orientations, self.root)
+def layout_of(values: Mapping[str, Any]) -> HogLayout:
+    """Return the descriptor of a configuration, whose lists are tuples here."""
+    levels = tuple(tuple(level) for level in values["levels"])
+    return HogLayout(levels, tuple(values["blocks"]), values["orientations"], values["root"])
 
 
 class PreparedSet:
     """One of the five sets in a folder: its base images and its other crops, with their descriptors."""
 
-    def __init__(self, folder: str | Path, settings: Settings):
-        self._folder, self._layout = Path(folder), settings.layout
+    def __init__(self, folder: str | Path, layout: HogLayout):
+        self._folder, self._layout = Path(folder), layout
 
     @classmethod
     def prepare(
-        cls, folder: str | Path, crops: CropSet, settings: Settings, pedestrians: int, others: int
+        cls, folder: str | Path, crops: CropSet, layout: HogLayout, *, pedestrians: int, others: int
     ) -> "PreparedSet":
         """Write the crops of a set, at most so many of each kind, into a folder."""
         Path(folder).mkdir(parents=True, exist_ok=True)
         np.savez(
             Path(folder) / "crops.npz", pedestrians=crops.base[:pedestrians], others=crops.others[:others]
         )
-        return cls(folder, settings)
+        return cls(folder, layout)
 
     @cached_property
     def _crops(self) -> dict[str, NDArray[np.uint8]]:
@@ -101,10 +84,14 @@ class PreparedSet:
         """1 for the pedestrians, which come first, and -1 for the others."""
         return np.repeat([1, -1], [len(self._crops[name]) for name in ("pedestrians", "others")])
 
+    @property
+    def crops(self) -> NDArray[np.uint8]:
+        """All crops, in the order of the labels."""
+        return np.concatenate([self._crops["pedestrians"], self._crops["others"]])
+
     def store(self, border: str = "replicate") -> VersionStore:
         """Return the descriptors of all crops."""
-        crops = np.concatenate([self._crops["pedestrians"], self._crops["others"]])
-        return VersionStore(self._folder / border, crops, self._layout, border)
+        return VersionStore(self._folder / border, self.crops, self._layout, border)
 
 
 def train(

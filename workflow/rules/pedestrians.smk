@@ -1,0 +1,208 @@
+# Section 3.2 of the equivariant structured SVM: pedestrians, with transformations given and natural ones.
+
+pedestrian_settings = config["pedestrians"]
+pedestrian_descriptor = {
+    name: pedestrian_settings[name] for name in ("levels", "blocks", "orientations", "root")
+}
+pedestrian_prices = {"binary": pedestrian_settings["C"], "ranking": pedestrian_settings["ranking_C"]}
+training_sets = ["1", "2", "3"]
+pedestrian_sets = {
+    f"set_{part}": f"data/processed/pedestrians/set_{part}" for part in [*training_sets, "T1", "T2"]
+}
+
+
+rule prepare_pedestrian_features:
+    input:
+        receipt="data/receipts/daimler_pedestrians.json",
+    output:
+        # What is in a folder is kept: versions that are described already are not described again.
+        **{name: update(directory(folder)) for name, folder in pedestrian_sets.items()},
+    log:
+        "logs/prepare_pedestrian_features.log",
+    benchmark:
+        "logs/benchmarks/prepare_pedestrian_features.tsv"
+    threads: 2
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/prepare_pedestrian_features.py"),
+        size={name: pedestrian_settings[name] for name in ("pedestrians", "others")},
+        descriptor=pedestrian_descriptor,
+    message:
+        "descriptors of pedestrians, mirrored and shifted"
+    script:
+        "../scripts/prepare_pedestrian_features.py"
+
+
+rule compare_pedestrian_descriptors:
+    input:
+        **{name: pedestrian_sets[name] for name in map("set_{}".format, training_sets)},
+    output:
+        "data/processed/pedestrians/descriptors.csv",
+    log:
+        "logs/compare_pedestrian_descriptors.log",
+    benchmark:
+        "logs/benchmarks/compare_pedestrian_descriptors.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=20,
+    params:
+        library=library_digest("workflow/scripts/compare_pedestrian_descriptors.py"),
+        descriptor=pedestrian_descriptor,
+        changes=pedestrian_settings["other_descriptors"],
+        prices=pedestrian_prices["binary"],
+        tol=pedestrian_settings["tol"],
+    message:
+        "descriptors of pedestrians, compared on training sets"
+    script:
+        "../scripts/compare_pedestrian_descriptors.py"
+
+
+rule train_pedestrian_classifiers:
+    input:
+        **pedestrian_sets,
+    output:
+        scores="data/processed/pedestrians/scores_{part}.npz",
+        timings="data/processed/pedestrians/timings_{part}.json",
+    log:
+        "logs/train_pedestrian_classifiers/{part}.log",
+    benchmark:
+        "logs/benchmarks/train_pedestrian_classifiers/{part}.tsv"
+    wildcard_constraints:
+        part="1|2|3",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        library=library_digest("workflow/scripts/train_pedestrian_classifiers.py"),
+        descriptor=pedestrian_descriptor,
+        prices=pedestrian_prices,
+        tol=pedestrian_settings["tol"],
+    message:
+        "pedestrian classifiers trained on set {wildcards.part}, with every price"
+    script:
+        "../scripts/train_pedestrian_classifiers.py"
+
+
+rule choose_pedestrian_prices:
+    input:
+        scores=expand("data/processed/pedestrians/scores_{part}.npz", part=training_sets),
+        crops=expand("data/processed/pedestrians/set_{part}", part=training_sets),
+    output:
+        prices="data/processed/pedestrians/prices.json",
+        validated="data/processed/pedestrians/validated.csv",
+    log:
+        "logs/choose_pedestrian_prices.log",
+    benchmark:
+        "logs/benchmarks/choose_pedestrian_prices.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/choose_pedestrian_prices.py"),
+        prices=pedestrian_prices,
+    message:
+        "price of each pedestrian classifier, chosen on training sets"
+    script:
+        "../scripts/choose_pedestrian_prices.py"
+
+
+rule train_pedestrian_controls:
+    input:
+        **pedestrian_sets,
+        prices="data/processed/pedestrians/prices.json",
+    output:
+        *expand("data/processed/pedestrians/controls_{part}.npz", part=training_sets),
+    log:
+        "logs/train_pedestrian_controls.log",
+    benchmark:
+        "logs/benchmarks/train_pedestrian_controls.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        library=library_digest("workflow/scripts/train_pedestrian_controls.py"),
+        descriptor=pedestrian_descriptor,
+        prices=pedestrian_prices,
+        tol=pedestrian_settings["tol"],
+    message:
+        "pedestrian classifiers trained on cut versions"
+    script:
+        "../scripts/train_pedestrian_controls.py"
+
+
+rule train_pedestrian_groups:
+    input:
+        **pedestrian_sets,
+        prices="data/processed/pedestrians/prices.json",
+    output:
+        scores="data/processed/pedestrians/groups_{kind}_{part}.npz",
+        timings="data/processed/pedestrians/groups_{kind}_{part}.json",
+    log:
+        "logs/train_pedestrian_groups/{kind}_{part}.log",
+    benchmark:
+        "logs/benchmarks/train_pedestrian_groups/{kind}_{part}.tsv"
+    wildcard_constraints:
+        part="1|2|3",
+        kind="binary|ranking",
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=60,
+    params:
+        library=library_digest("workflow/scripts/train_pedestrian_groups.py"),
+        descriptor=pedestrian_descriptor,
+        prices=pedestrian_prices,
+        shares=pedestrian_settings["groupings"],
+        tol=pedestrian_settings["tol"],
+    message:
+        "groups of pedestrians of set {wildcards.part} as samples, {wildcards.kind}"
+    script:
+        "../scripts/train_pedestrian_groups.py"
+
+
+rule evaluate_pedestrians:
+    input:
+        **pedestrian_sets,
+        receipt="data/receipts/daimler_pedestrians.json",
+        scores=expand("data/processed/pedestrians/scores_{part}.npz", part=training_sets),
+        training_seconds=expand("data/processed/pedestrians/timings_{part}.json", part=training_sets),
+        controls=expand("data/processed/pedestrians/controls_{part}.npz", part=training_sets),
+        binary=expand("data/processed/pedestrians/groups_binary_{part}.npz", part=training_sets),
+        binary_groups_seconds=expand(
+            "data/processed/pedestrians/groups_binary_{part}.json", part=training_sets
+        ),
+        ranking=expand("data/processed/pedestrians/groups_ranking_{part}.npz", part=training_sets),
+        ranking_groups_seconds=expand(
+            "data/processed/pedestrians/groups_ranking_{part}.json", part=training_sets
+        ),
+        prices="data/processed/pedestrians/prices.json",
+        validated="data/processed/pedestrians/validated.csv",
+        descriptors="data/processed/pedestrians/descriptors.csv",
+    output:
+        values="data/results/pedestrians/values.json",
+        roc="data/results/pedestrians/roc.csv",
+        validated="data/results/pedestrians/validated.csv",
+        descriptors="data/results/pedestrians/descriptors.csv",
+        examples="data/results/pedestrians/examples.npz",
+    log:
+        "logs/evaluate_pedestrians.log",
+    benchmark:
+        "logs/benchmarks/evaluate_pedestrians.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/evaluate_pedestrians.py"),
+        descriptor=pedestrian_descriptor,
+        prices=pedestrian_prices,
+    message:
+        "equal error rates of the pedestrian classifiers"
+    script:
+        "../scripts/evaluate_pedestrians.py"
