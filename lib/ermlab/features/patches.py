@@ -1,0 +1,101 @@
+"""Square patches of images, turned by any angle, and their cells, computed once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.features._patches_numba import sample_turned
+from ermlab.features.hog import hog
+from ermlab.parallel import map_in_threads
+
+#: Digits of a cosine: with fewer than all, quarter turns are exact.
+_DIGITS = 12
+
+
+def turned(points: ArrayLike, angle: float) -> NDArray[np.float64]:
+    """Turn points (..., 2) around the origin by ``angle`` radians, from the x to the y axis."""
+    c, s = np.round(np.cos(angle), _DIGITS), np.round(np.sin(angle), _DIGITS)
+    return np.asarray(points, dtype=np.float64) @ np.array([[c, s], [-s, c]])
+
+
+def turned_patch(
+    image: NDArray, centre: tuple[float, float], side: int, angle: float = 0.0
+) -> NDArray[np.float32]:
+    """Return the square patch around ``centre`` (x, y) after the image was turned around it by ``angle``.
+
+    What was at ``centre + p`` comes to lie at ``turned(p, angle)`` from the middle of the patch. Samples are
+    bilinear; outside the image the nearest pixel of its border is taken. An odd side and a whole centre make
+    quarter turns exact.
+    """
+    if side != int(side) or side < 1:
+        raise ValueError(f"side is {side}: expected a whole number of at least 1")
+    if image.ndim not in (2, 3) or not image.size:
+        raise ValueError(
+            f"image has shape {image.shape}: expected (height, width) or (height, width, channels)"
+        )
+    channels = image if image.ndim == 3 else image[..., None]
+    patch = np.empty((int(side), int(side), channels.shape[2]), dtype=np.float32)
+    c, s = (float(np.round(f(angle), _DIGITS)) for f in (np.cos, np.sin))
+    sample_turned(channels, float(centre[0]), float(centre[1]), c, s, patch)
+    return patch if image.ndim == 3 else patch[..., 0]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A square part of an image: the image's number, its middle (x, y), and how far it is turned."""
+
+    image: int
+    x: int
+    y: int
+    angle: float = 0.0
+
+
+class RegionGrids:
+    """HOG cells of regions of some images, each computed when first asked for and kept.
+
+    Parameters
+    ----------
+    images
+        In the order of `Region.image`.
+    cells
+        Cells along a side of a region, odd; the region itself has two more, which a grid leaves out.
+    cell
+        Side of a cell in pixels, odd, so that a region has a middle pixel.
+
+    Attributes
+    ----------
+    computed
+        How many grids have been computed so far.
+    """
+
+    def __init__(self, images: Sequence[NDArray], cells: int, cell: int = 5):
+        if cells % 2 == 0 or cell % 2 == 0:
+            raise ValueError(
+                f"{cells} cells of {cell} pixels: expected odd numbers, for the sake of a middle"
+            )
+        self.images, self.cells, self.cell = images, cells, cell
+        self.computed = 0
+        self._grids: dict[Region, NDArray[np.float32]] = {}
+
+    @property
+    def side(self) -> int:
+        """Side of a region in pixels."""
+        return (self.cells + 2) * self.cell
+
+    def grid(self, region: Region) -> NDArray[np.float32]:
+        """Return the cells of a region, (cells, cells, 31)."""
+        return self.stack([region])[0]
+
+    def stack(self, regions: Sequence[Region]) -> NDArray[np.float32]:
+        """Return the cells of several regions, (regions, cells, cells, 31)."""
+        missing = list(dict.fromkeys(region for region in regions if region not in self._grids))
+        if missing:
+            self._grids.update(zip(missing, map_in_threads(self._compute, missing), strict=True))
+            self.computed += len(missing)
+        return np.stack([self._grids[region] for region in regions])
+
+    def _compute(self, region: Region) -> NDArray[np.float32]:
+        patch = turned_patch(self.images[region.image], (region.x, region.y), self.side, region.angle)
+        return hog(patch, self.cell)
