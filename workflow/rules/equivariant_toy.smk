@@ -1,0 +1,26 @@
+# Rings in the plane, learned from one point each.
+
+
+rule evaluate_equivariant_toy:
+    output:
+        values="data/results/equivariant_toy/values.json",
+        triples="data/results/equivariant_toy/triples.csv",
+        degrees="data/results/equivariant_toy/degrees.csv",
+        points="data/results/equivariant_toy/points.csv",
+        regions="data/results/equivariant_toy/regions.npz",
+    log:
+        "logs/evaluate_equivariant_toy.log",
+    benchmark:
+        "logs/benchmarks/evaluate_equivariant_toy.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=20,
+    params:
+        library=library_digest("workflow/scripts/evaluate_equivariant_toy.py"),
+        seed=config["seed"],
+        **config["equivariant_toy"],
+    message:
+        "three classes from one point each, with growing ranges of rotation"
+    script:
+        "../scripts/evaluate_equivariant_toy.py"
