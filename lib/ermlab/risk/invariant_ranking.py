@@ -23,8 +23,9 @@ from ermlab.risk.invariant import _checked as check_bags
 from ermlab.risk.ranking import Oracle
 from ermlab.risk.ranking._features import Features
 
-# Problems over some of the virtual samples are solved to this share of the precision that is asked for.
-WORKING_PRECISION = 0.5
+# Problems over some of the virtual samples are solved to this share of the gap over all of them, in the end
+# to this share of the gap that is asked for.
+WORKING_SHARE, LAST_SHARE = 0.1, 0.5
 
 
 class InvariantRankingRisk:
@@ -71,7 +72,7 @@ class InvariantRankingRisk:
         self.used[worst[alpha != 0]] = True
         with one_blas_thread():
             total = delta - float(alpha @ scores[worst])
-        slope = self._features.take(worst).combine(alpha)
+        slope = self._features.combine(alpha, worst)
         return max(total, 0.0) / self.edges, -slope / self.edges
 
     def restricted(self, rows: NDArray[np.int64]) -> "InvariantRankingRisk":
@@ -163,9 +164,12 @@ class InvariantRankingSVM(BaseEstimator):
         regularizer = L2(1.0 / self.C)
         working = np.zeros(len(risk.used), dtype=np.bool_)
         working[first] = True
-        precision = self.tol if working.all() else WORKING_PRECISION * self.tol
+        # With one virtual sample a sample the first problem is the whole one.
+        finest = self.tol if working.all() else LAST_SHARE * self.tol
+        precision = self.tol if working.all() else max(WORKING_SHARE, finest)
         found: Result | None = None
         start: Evaluation | None = None
+        lower_bound = 0.0
         self.n_calls_ = self.n_passes_ = 0
         while True:
             part = risk.restricted(np.flatnonzero(working))
@@ -183,10 +187,13 @@ class InvariantRankingSVM(BaseEstimator):
             start = Evaluation(found.w, *risk(found.w))
             self.n_passes_ += 1
             value = regularizer(found.w) + start.risk
-            gap = max(value - found.lower_bound, 0.0)
-            if gap <= self.tol * value or not found.converged or not (risk.used & ~working).any():
+            lower_bound = max(lower_bound, found.lower_bound)
+            gap = max(value - lower_bound, 0.0)
+            exhausted = precision <= finest and not (risk.used & ~working).any()
+            if gap <= self.tol * value or not found.converged or exhausted:
                 break
             working |= risk.used
+            precision = max(WORKING_SHARE * gap / value, finest)
         self.coef_, self.objective_ = found.w, self.C * value
         self.gap_ = gap / value if gap > 0 else 0.0
         self.used_, self.n_virtual_ = risk.used, int(risk.used.sum())

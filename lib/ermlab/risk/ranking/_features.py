@@ -50,25 +50,28 @@ class Features:
                 scores[rows] = chunk @ w
         return scores
 
-    def combine(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``X' alpha``."""
+    def combine(
+        self, alpha: NDArray[np.float64], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return ``X' alpha``, or ``X[rows]' alpha``, the same bits for all rows in order."""
         if sparse.issparse(self._X):
-            return self._X.T @ alpha
+            return (self._X if rows is None else self._X[rows]).T @ alpha
         total = np.zeros(self.dimension)
         with one_blas_thread():
-            for rows, chunk in self._chunks():
-                total += alpha[rows] @ chunk
+            for some, chunk in self._chunks(rows):
+                total += alpha[some] @ chunk
         return total
 
     def take(self, rows: NDArray[np.int64]) -> "Features":
         """Return some rows, copied."""
         return Features(self._X[rows])
 
-    def _chunks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield chunks of all rows, or of the given ones, and where they are among them."""
         step = max(CHUNK_ENTRIES // self.dimension, 1)
-        for start in range(0, len(self), step):
-            rows = slice(start, start + step)
-            yield rows, np.asarray(self._X[rows], dtype=np.float64)
+        for start in range(0, len(self) if rows is None else len(rows), step):
+            some = slice(start, start + step)
+            yield some, np.asarray(self._X[some if rows is None else rows[some]], dtype=np.float64)
 
     def _check_finite(self) -> None:
         if sparse.issparse(self._X):
