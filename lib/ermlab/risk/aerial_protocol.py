@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ermlab.datasets.kit_ais_cars import CAR, read_kit_ais_cars
@@ -106,6 +107,12 @@ def frame_grid(image: NDArray, cell: int) -> NDArray[np.float32]:
     return hog(image, cell, pad=PAD)
 
 
+def read_grids(path: str | Path) -> list[NDArray[np.float32]]:
+    """Read the cells of all frames, in their order."""
+    with np.load(path, allow_pickle=False) as content:
+        return [content[name] for name in sorted(content.files)]
+
+
 def window_centres(shape: tuple[int, int], cell: int) -> NDArray[np.int64]:
     """Return the middle pixels (x, y) of the windows of a frame's grid, (rows, columns, 2)."""
     rows, columns = np.indices(shape)
@@ -165,6 +172,7 @@ class Detector:
     w: NDArray[np.float64]
     slots: SlotMap
     calls: int
+    samples: int
     virtual_samples: int  #: transformed samples used; without transformations all are themselves
     gap: float
 
@@ -211,10 +219,10 @@ class Trainer:
                 risk, L2(1 / (C * len(X))), tol=self.settings.tol, max_calls=_LIMIT, planes=planes
             )
             planes = result.planes
-            found = Detector(
-                result.w, task.task.slots, result.calls, len(task.virtual_samples), result.relative_gap
+            used = len(task.virtual_samples)
+            detectors.append(
+                Detector(result.w, task.task.slots, result.calls, len(X), used, result.relative_gap)
             )
-            detectors.append(found)
         return detectors
 
     def _linear(self) -> SlotMap:
@@ -270,6 +278,17 @@ def choose_prices(
                     ap = _average_precision(frames, numbers, scores, trainer.settings)
                     rows.append({"method": method, "price": C, "train": train, "test": test, "ap": ap})
     return rows
+
+
+def chosen_price(table: pd.DataFrame, method: str, scenes: Sequence[str]) -> float:
+    """Return the price with the best mean over the pairs among ``scenes``, the lowest of several.
+
+    ``table`` holds the rows of `choose_prices`; rows that concern other scenes are not looked at.
+    """
+    rows = table[(table["method"] == method) & table["train"].isin(scenes) & table["test"].isin(scenes)]
+    if rows.empty:
+        raise ValueError(f"no pair of {list(scenes)} for {method!r}: expected rows of choose_prices")
+    return float(rows.groupby("price")["ap"].mean().idxmax())
 
 
 def _average_precision(

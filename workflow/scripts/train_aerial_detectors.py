@@ -1,0 +1,79 @@
+"""The four detectors, learned on two scenes and run on the third (rule train_aerial_detectors)."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ermlab.evaluation.results import read_json, write_json
+from ermlab.risk.aerial_protocol import (
+    METHODS,
+    Settings,
+    Trainer,
+    chosen_price,
+    detect,
+    read_frames,
+    read_grids,
+)
+from ermlab.workflow.job import job
+
+
+def main(
+    receipt: str,
+    grids: str,
+    prices: str,
+    outputs: Mapping[str, str],
+    *,
+    fold: int,
+    frames: int,
+    seed: int,
+    settings: Mapping[str, Any],
+) -> None:
+    """Leave the scene with number ``fold`` out of training, and write what is found in its frames."""
+    data = read_frames(read_json(receipt)["folder"], frames)
+    test = data.scene_names[fold]
+    others = [scene for scene in data.scene_names if scene != test]
+    table, cells = pd.read_csv(prices), read_grids(grids)
+    trainer = Trainer(data, Settings.of(settings), seed)
+    found, training, seconds = [], [], {}
+    for method in METHODS:
+        price = chosen_price(table, method, others)
+        begin = time.perf_counter()
+        (detector,) = trainer.train(method, others, [price])
+        seconds[method] = time.perf_counter() - begin
+        training.append(
+            {
+                "method": method,
+                "test": test,
+                "price": price,
+                "calls": detector.calls,
+                "gap": detector.gap,
+                "samples": detector.samples,
+                "virtual_samples": detector.virtual_samples,
+            }
+        )
+        for frame in data.of_scene(test):
+            grid = cells[frame]
+            centres, scores = detect(
+                detector.scores(grid, detector.slots.assign_windows(grid)), trainer.settings
+            )
+            rows = {"method": method, "frame": frame, "x": centres[:, 0], "y": centres[:, 1], "score": scores}
+            found.append(pd.DataFrame(rows))
+    pd.concat(found).to_csv(outputs["detections"], index=False, lineterminator="\n")
+    pd.DataFrame(training).to_csv(outputs["training"], index=False, lineterminator="\n")
+    write_json(outputs["timings"], seconds)
+
+
+if "snakemake" in globals():
+    with job(snakemake):
+        main(
+            snakemake.input.receipt,
+            snakemake.input.grids,
+            snakemake.input.prices,
+            dict(snakemake.output.items()),
+            fold=int(snakemake.wildcards.fold),
+            frames=snakemake.params.frames,
+            seed=snakemake.params.seed + int(snakemake.wildcards.seed),
+            settings=snakemake.params.settings,
+        )
