@@ -1,0 +1,215 @@
+"""Kernel matrices centred on the paired samples, and functions expanded in a centred kernel."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import pairwise_kernels
+
+Kernel = str | Callable[[NDArray, NDArray], NDArray]
+
+COLUMNS_AT_A_TIME = 1024  # a centred copy of so many columns stays in the cache
+LARGEST_MEAN = (
+    1e3  # squared length of the samples, relative to the centred ones, that costs few enough digits
+)
+ROUNDING = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The samples of one view: the paired ones, then the unpaired ones.
+
+    Attributes
+    ----------
+    name
+        ``"X"`` or ``"Y"``, for messages.
+    unpaired
+        None if there are none.
+    """
+
+    name: str
+    kernel: Kernel
+    paired: NDArray
+    unpaired: NDArray | None = None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the kernel is the inner product of two rows."""
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    @property
+    def parts(self) -> list[NDArray]:
+        """The paired rows and, if there are any, the unpaired ones: not stacked, for they may be large."""
+        return [self.paired] if self.unpaired is None else [self.paired, self.unpaired]
+
+    @property
+    def size(self) -> int:
+        """Number of samples, paired and unpaired: m of the thesis."""
+        return sum(len(part) for part in self.parts)
+
+    def against(self, A: NDArray) -> NDArray[np.float64]:
+        """Return the kernel of the rows of ``A`` with all samples, not centred."""
+        if self.kernel == "precomputed":
+            return np.asarray(A, dtype=np.float64)
+        B = np.vstack(self.parts)
+        K = self.kernel(A, B) if callable(self.kernel) else pairwise_kernels(A, B, metric=self.kernel)
+        K = np.asarray(K, dtype=np.float64)
+        if K.shape != (len(A), len(B)):
+            raise ValueError(
+                f"the kernel of {self.name} returned shape {K.shape}: expected {(len(A), len(B))}"
+            )
+        if not np.isfinite(K).all():
+            raise ValueError(f"the kernel of {self.name} returned values that are not finite")
+        return K
+
+
+@dataclass(frozen=True)
+class CentredGram:
+    """Inner products of the samples of one view in feature space, the mean of the paired ones as origin.
+
+    Attributes
+    ----------
+    K
+        Kernel matrix (m, m), paired samples first.
+    n
+        Number of paired samples.
+    noise
+        Rounding error of the eigenvalues of ``K``.
+    """
+
+    name: str
+    K: NDArray[np.float64]
+    n: int
+    noise: float
+
+    @classmethod
+    def of(cls, rows: Rows) -> "CentredGram":
+        """Return the centred kernel matrix of all samples."""
+        n = len(rows.paired)
+        if rows.is_linear:
+            K, magnitude = _linear_gram(rows)
+        else:
+            K = rows.against(np.vstack(rows.parts))
+            magnitude = np.abs(np.diag(K)).sum()
+            _require_symmetry(K, rows.name)
+            K = _centre(K, K, n)
+        return cls(rows.name, K, n, rows.size * ROUNDING * magnitude)
+
+    @property
+    def mean_eigenvalue(self) -> float:
+        """Mean eigenvalue of the kernel matrix of the paired samples: the unit of eps."""
+        return float(np.trace(self.K[: self.n, : self.n])) / self.n
+
+    @property
+    def squared_distances(self) -> NDArray[np.float64]:
+        """Squared distances in feature space between all samples."""
+        squares = np.diag(self.K)
+        return np.maximum(squares[:, None] + squares - 2 * self.K, 0.0)
+
+    def require_variation(self) -> None:
+        """Raise ValueError if the paired samples are all the same."""
+        if not self.mean_eigenvalue > self.noise:
+            raise ValueError(
+                f"{self.name} is constant over the {self.n} paired samples: expected samples that differ"
+            )
+
+    def split(self, held_out: NDArray[np.bool_]) -> tuple["CentredGram", NDArray[np.float64]]:
+        """Return what is left without some paired samples, and the kernel of those with the ones left.
+
+        Both are centred on the mean of the paired samples that are left.
+        """
+        test = np.flatnonzero(held_out)
+        left = np.concatenate([np.flatnonzero(~held_out), np.arange(self.n, len(self.K))])
+        n_left = self.n - len(test)
+        K, K_test = self.K[np.ix_(left, left)], self.K[np.ix_(test, left)]
+        return replace(self, K=_centre(K, K, n_left), n=n_left), _centre(K_test, K, n_left)
+
+
+class Expansion:
+    """Functions ``f(x) = sum_j alpha_j <phi(x) - mu, phi(x_j) - mu>``, ``mu`` the mean of the paired samples.
+
+    Written as ``f(x) = sum_j beta_j k(x, x_j) - offset``, so that new samples need no centring.
+
+    Parameters
+    ----------
+    alpha
+        Coefficients (m, n_components).
+    """
+
+    def __init__(self, rows: Rows, alpha: NDArray[np.float64]):
+        n = len(rows.paired)
+        self.rows = rows
+        self.beta = alpha.copy()
+        self.beta[:n] -= alpha.sum(axis=0) / n
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each column in each function, for a linear kernel (d, n_components)."""
+        if not self.rows.is_linear:
+            raise AttributeError(f"weights of {self.rows.name} exist for a linear kernel only")
+        bounds = np.cumsum([len(part) for part in self.rows.parts])[:-1]
+        betas = np.split(self.beta, bounds)
+        return sum((part.T @ beta for part, beta in zip(self.rows.parts, betas, strict=True)), start=0.0)
+
+    def __call__(self, A: NDArray) -> NDArray[np.float64]:
+        """Return the values at the rows of ``A``."""
+        return self._uncentred(A) - self._offset
+
+    @cached_property
+    def _offset(self) -> NDArray[np.float64]:
+        return self._uncentred(self.rows.paired).mean(axis=0)
+
+    def _uncentred(self, A: NDArray) -> NDArray[np.float64]:
+        if self.rows.is_linear:
+            return A @ self.weights
+        return self.rows.against(A) @ self.beta
+
+
+def _linear_gram(rows: Rows) -> tuple[NDArray[np.float64], float]:
+    """Return the centred Gram matrix, and the magnitude that its rounding errors are relative to."""
+    n = len(rows.paired)
+    if all(part.dtype == np.float64 for part in rows.parts):
+        K = np.block([[a @ b.T for b in rows.parts] for a in rows.parts])
+        centred = _centre(K, K, n)
+        if np.trace(K) <= LARGEST_MEAN * np.trace(centred):
+            return centred, np.trace(K)
+    return _gram_of_centred_columns(rows)
+
+
+def _gram_of_centred_columns(rows: Rows) -> tuple[NDArray[np.float64], float]:
+    """Centre before the product, which keeps the digits that a large mean takes, some columns at a time."""
+    n, m = len(rows.paired), rows.size
+    K, square_of_mean = np.zeros((m, m)), 0.0
+    for start in range(0, rows.paired.shape[1], COLUMNS_AT_A_TIME):
+        columns = slice(start, start + COLUMNS_AT_A_TIME)
+        B = np.concatenate([part[:, columns] for part in rows.parts], dtype=np.float64)
+        mean = B[:n].mean(axis=0)
+        B -= mean
+        K += B @ B.T
+        square_of_mean += mean @ mean
+    return K, np.trace(K) + ROUNDING * m * square_of_mean
+
+
+def _centre(K_rows: NDArray[np.float64], K: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Take the mean of the first ``n`` samples as the origin.
+
+    Parameters
+    ----------
+    K_rows
+        Kernel of any samples (rows) with all samples (columns).
+    K
+        Kernel of all samples.
+    """
+    to_mean = K[:n].mean(axis=0)
+    return K_rows - K_rows[:, :n].mean(axis=1, keepdims=True) - to_mean + to_mean[:n].mean()
+
+
+def _require_symmetry(K: NDArray[np.float64], name: str) -> None:
+    gap = np.abs(K - K.T).max()
+    if gap > 1e-8 * np.abs(K).max():
+        raise ValueError(
+            f"the kernel matrix of {name} differs from its transpose by {gap:.2g}: "
+            "expected it to be symmetric"
+        )

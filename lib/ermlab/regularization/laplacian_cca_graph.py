@@ -1,0 +1,52 @@
+"""Graph Laplacians of a sample from the distances between its members (thesis, section 4.1)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+COINCIDENT = 1e-12  # squared distances below this share of the largest are rounding errors
+
+
+def median_distance(squared_distances: NDArray[np.float64]) -> float:
+    """Return the median distance over all pairs of samples.
+
+    If most pairs coincide, such as with labels of few values, the median over the pairs that do not.
+    """
+    squares = squared_distances[np.triu_indices(len(squared_distances), k=1)]
+    if not squares.size or not squares.max() > 0:
+        raise ValueError("all samples coincide: expected samples that differ, for a bandwidth")
+    apart = squares > COINCIDENT * squares.max()
+    if 2 * np.count_nonzero(apart) <= squares.size:
+        squares = squares[apart]
+    return float(np.median(np.sqrt(squares)))
+
+
+def normalized_laplacian(
+    squared_distances: NDArray[np.float64], bandwidth: float | None = None
+) -> NDArray[np.float64]:
+    """Return ``D^(-1/2) (D - W) D^(-1/2)``, the symmetric normalised Laplacian of Gaussian similarities.
+
+    ``W_ij = exp(-|x_i - x_j|^2 / (2 bandwidth^2))``, and ``D`` holds the row sums of ``W``. The thesis prints
+    the second exponent as 1/2, which would make the matrix neither symmetric nor normalised.
+
+    Parameters
+    ----------
+    bandwidth
+        The median distance by default.
+    """
+    bandwidth = median_distance(squared_distances) if bandwidth is None else bandwidth
+    if not bandwidth > 0:
+        raise ValueError(f"bandwidth is {bandwidth}: expected a positive number")
+    W = np.exp(squared_distances / (-2 * bandwidth**2))
+    scale = 1 / np.sqrt(W.sum(axis=1))
+    L = -W * scale[:, None] * scale
+    L[np.diag_indices_from(L)] += 1
+    return L
+
+
+def centring_laplacian(squared_distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``I - 1/m``, the Laplacian of a graph that knows no distances: a control.
+
+    What a Laplacian of similarities gains beyond this one, it owes to the shape of the sample.
+    """
+    m = len(squared_distances)
+    return np.eye(m) - 1 / m
