@@ -1,0 +1,213 @@
+"""Losses of a linear model as functions of its predictions, the intercept chosen best for each.
+
+Minimising over the intercept here leaves a smooth function of the predictions whose gradient sums to 0, as
+the dual problem asks; the solver of the weights need not know of an intercept at all.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, xlogy
+
+Vector = NDArray[np.float64]
+# Newton's method for the intercept of the logistic loss: it stops where rounding stops it, long before this.
+MAX_NEWTON_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """The mean over samples of a smooth convex loss of prediction and ``y``."""
+
+    y: Vector
+    fit_intercept: bool
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """Bound of the second derivative of the loss of a sample."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """A size that losses are measured by: what is smaller by many orders is rounding."""
+
+    @abstractmethod
+    def intercept(self, z: Vector) -> float:
+        """Return the intercept that is best for the predictions ``z``, if there is to be one."""
+
+    @abstractmethod
+    def risk(self, z: Vector) -> float:
+        """Return the mean loss of the predictions ``z``."""
+
+    @abstractmethod
+    def slopes(self, z: Vector) -> Vector:
+        """Return the gradient of `risk`."""
+
+    @abstractmethod
+    def second_slopes(self, z: Vector) -> Vector:
+        """Return the second derivative of `risk` in each prediction."""
+
+    @abstractmethod
+    def conjugate(self, alpha: Vector) -> float:
+        """Return the convex conjugate of `risk`, for gradients of it."""
+
+    def best(self, z: Vector) -> tuple[float, Vector]:
+        """Return the risk of ``z`` with the best intercept added, and the gradient."""
+        z = self.complete(z)
+        return self.risk(z), self.slopes(z)
+
+    def curvatures(self, z: Vector) -> Vector:
+        """Return the second derivatives with the best intercept added."""
+        return self.second_slopes(self.complete(z))
+
+    def complete(self, z: Vector) -> Vector:
+        """Return ``z`` with the best intercept added, if there is to be one."""
+        return z + self.intercept(z) if self.fit_intercept else z
+
+
+class SquaredLoss(Loss):
+    """``1/2 (z - y)^2``."""
+
+    @property
+    def curvature(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def scale(self) -> float:
+        """Loss of predicting 0."""
+        return 0.5 * float(np.mean(self.y**2))
+
+    def intercept(self, z: Vector) -> float:
+        """Return the mean residual."""
+        return float(np.mean(self.y - z))
+
+    def risk(self, z: Vector) -> float:
+        """Return half the mean squared residual."""
+        return 0.5 * float(np.mean((z - self.y) ** 2))
+
+    def slopes(self, z: Vector) -> Vector:
+        """Return the residuals over their number."""
+        return (z - self.y) / len(z)
+
+    def second_slopes(self, z: Vector) -> Vector:
+        """Return 1 over their number."""
+        return np.full(len(z), 1.0 / len(z))
+
+    def conjugate(self, alpha: Vector) -> float:
+        """Return ``n/2 |alpha|^2 + <alpha, y>``."""
+        return float(0.5 * len(alpha) * np.sum(alpha**2) + np.sum(alpha * self.y))
+
+
+class LogisticLoss(Loss):
+    """``log(1 + exp(-y z))`` for ``y`` of -1 and 1."""
+
+    @property
+    def curvature(self) -> float:
+        """A quarter."""
+        return 0.25
+
+    @property
+    def scale(self) -> float:
+        """1."""
+        return 1.0
+
+    def intercept(self, z: Vector) -> float:
+        """Return where the mean probability is the share of the positive, by Newton's method in a bracket."""
+        positive = np.mean(self.y > 0)
+        odds = np.log(positive / (1.0 - positive))
+        low, high = odds - z.max(), odds - z.min()
+        b = odds - float(np.mean(z))
+        for _ in range(MAX_NEWTON_STEPS):
+            p = expit(z + b)
+            excess, slope = np.mean(p) - positive, np.mean(p * (1.0 - p))
+            low, high = (low, b) if excess > 0 else (b, high)
+            new = b - excess / slope if slope > 0 else low
+            if not low < new < high:
+                new = 0.5 * (low + high)
+            if abs(new - b) <= 1e-15 * max(1.0, abs(b)):
+                break
+            b = new
+        return float(b)
+
+    def risk(self, z: Vector) -> float:
+        """Return the mean negative log-likelihood."""
+        return float(np.mean(np.logaddexp(0.0, -self.y * z)))
+
+    def slopes(self, z: Vector) -> Vector:
+        """Return minus the label times the probability of the other one, over their number."""
+        return -self.y * expit(-self.y * z) / len(z)
+
+    def second_slopes(self, z: Vector) -> Vector:
+        """Return the variances of the labels, over their number."""
+        return expit(z) * expit(-z) / len(z)
+
+    def conjugate(self, alpha: Vector) -> float:
+        """Return minus the mean entropy of the probabilities ``-n y alpha``."""
+        p = np.clip(-self.y * alpha * len(alpha), 0.0, 1.0)
+        return float(np.mean(xlogy(p, p) + xlogy(1.0 - p, 1.0 - p)))
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(Loss):
+    """``max_{0 <= s <= 1} s (1 - y z) - width/2 s^2``, at most ``width / 2`` below the hinge."""
+
+    width: float
+
+    @property
+    def curvature(self) -> float:
+        """The inverse width."""
+        return 1.0 / self.width
+
+    @property
+    def scale(self) -> float:
+        """1."""
+        return 1.0
+
+    def intercept(self, z: Vector) -> float:
+        """Return the root of the derivative, which is linear between the corners of the losses; exact."""
+        # With s_i the slope of sample i, the derivative is the sum of clip((b - c_i) / width, 0, 1) less the
+        # number of the positive.
+        corners = np.where(self.y > 0, 1.0 - z - self.width, -1.0 - z)
+        places = np.concatenate([corners, corners + self.width])
+        turns = np.repeat([1.0, -1.0], len(z))
+        order = np.argsort(places, kind="stable")
+        places, slopes = places[order], np.cumsum(turns[order])[:-1]
+        # Slopes are at least 0: rounding must not make the heights fall.
+        heights = np.maximum.accumulate(
+            np.concatenate([[0.0], np.cumsum(slopes * np.diff(places) / self.width)])
+        )
+        # A flat piece may lie at the height: its middle is as good as any of it.
+        wanted, rounding = np.sum(self.y > 0), 1e-12 * len(z)
+        return 0.5 * float(
+            np.interp(wanted - rounding, heights, places) + np.interp(wanted + rounding, heights, places)
+        )
+
+    def risk(self, z: Vector) -> float:
+        """Return the mean smoothed hinge."""
+        missing = 1.0 - self.y * z
+        s = np.clip(missing / self.width, 0.0, 1.0)
+        return float(np.mean(s * missing - 0.5 * self.width * s**2))
+
+    def slopes(self, z: Vector) -> Vector:
+        """Return the gradient; its entries lie in the box of the hinge's dual, too."""
+        return -self.y * np.clip((1.0 - self.y * z) / self.width, 0.0, 1.0) / len(z)
+
+    def second_slopes(self, z: Vector) -> Vector:
+        """Return the inverse width, over their number, between the corners and 0 elsewhere."""
+        missing = 1.0 - self.y * z
+        return np.where((missing > 0) & (missing < self.width), 1.0 / self.width, 0.0) / len(z)
+
+    def conjugate(self, alpha: Vector) -> float:
+        """Return the conjugate of the smoothed hinge."""
+        return self.hinge_conjugate(alpha) + 0.5 * self.width * len(alpha) * float(np.sum(alpha**2))
+
+    def hinge_risk(self, z: Vector) -> float:
+        """Return the mean hinge with the intercept of the smoothed one."""
+        return float(np.mean(np.maximum(1.0 - self.y * self.complete(z), 0.0)))
+
+    def hinge_conjugate(self, alpha: Vector) -> float:
+        """Return the conjugate of the hinge, in the box of its dual."""
+        return float(np.sum(self.y * alpha))
