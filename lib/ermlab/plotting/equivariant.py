@@ -100,6 +100,6 @@ def summarise_rings(measured: pd.DataFrame) -> pd.DataFrame:
         "ring_error": "ring error (%)",
         "n_virtual": "virtual samples",
     }
-    table = measured.pivot_table(index="degree", columns="range", values=list(names))[list(names)]
-    table[["symmetry_error", "ring_error"]] *= 100
+    in_percent = measured.assign(**{name: 100 * measured[name] for name in ("symmetry_error", "ring_error")})
+    table = in_percent.pivot_table(index="degree", columns="range", values=list(names))[list(names)]
     return table.round(1).rename(columns=names, level=0).rename(columns=range_label, level=1)
