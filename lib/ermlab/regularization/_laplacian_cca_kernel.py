@@ -115,16 +115,17 @@ class CentredGram:
                 f"{self.name} is constant over the {self.n} paired samples: expected samples that differ"
             )
 
-    def split(self, held_out: NDArray[np.bool_]) -> tuple["CentredGram", NDArray[np.float64]]:
-        """Return what is left without some paired samples, and the kernel of those with the ones left.
+    def without(self, fold: object, folds: NDArray) -> tuple["CentredGram", NDArray[np.float64]]:
+        """Return what is left without a fold of the pairs, and the kernel of that fold with what is left.
 
         Both are centred on the mean of the paired samples that are left.
         """
-        test = np.flatnonzero(held_out)
-        left = np.concatenate([np.flatnonzero(~held_out), np.arange(self.n, len(self.K))])
+        test = np.flatnonzero(folds == fold)
+        left = np.concatenate([np.flatnonzero(folds != fold), np.arange(self.n, len(self.K))])
         n_left = self.n - len(test)
         K, K_test = self.K[np.ix_(left, left)], self.K[np.ix_(test, left)]
-        return replace(self, K=_centre(K, K, n_left), n=n_left), _centre(K_test, K, n_left)
+        name = f"{self.name} without fold {fold}"
+        return replace(self, name=name, K=_centre(K, K, n_left), n=n_left), _centre(K_test, K, n_left)
 
 
 class Expansion:

@@ -255,7 +255,7 @@ def _standardised(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _two_dimensional(A: ArrayLike, name: str) -> NDArray:
-    A = check_array(A, dtype=FLOATS, ensure_2d=False, input_name=name)
+    A = check_array(A, dtype=FLOATS, ensure_2d=False, allow_nd=True, input_name=name)
     if A.ndim > 2:
         raise ValueError(f"{name} has {A.ndim} dimensions: expected 1 or 2")
     return A.reshape(len(A), -1)

@@ -38,7 +38,7 @@ def normalized_laplacian(
         raise ValueError(f"bandwidth is {bandwidth}: expected a positive number")
     W = np.exp(squared_distances / (-2 * bandwidth**2))
     scale = 1 / np.sqrt(W.sum(axis=1))
-    L = -W * scale[:, None] * scale
+    L = -W * np.outer(scale, scale)
     L[np.diag_indices_from(L)] += 1
     return L
 

@@ -293,8 +293,8 @@ def _holdout_scores(
 ) -> NDArray[np.float64]:
     """Return the mean correlation on each fold (fold, eps, gamma)."""
     scores = np.empty((len(np.unique(folds)), *grid.shape))
-    for fold, label in enumerate(np.unique(folds)):
-        (train_x, test_x), (train_y, test_y) = (gram.split(folds == label) for gram in (gram_x, gram_y))
+    for number, fold in enumerate(np.unique(folds)):
+        (train_x, test_x), (train_y, test_y) = (gram.without(fold, folds) for gram in (gram_x, gram_y))
         x, y = View(train_x, laplacian), View(train_y, laplacian)
         Z_x, Z_y = test_x @ x.to_dual, test_y @ y.to_dual
         for j, px, py in grid.penalised(x, y):
@@ -302,7 +302,7 @@ def _holdout_scores(
             for i, dx, dy in grid.whitenings(px, py):
                 _, left, right = leading_pairs(dx[:, None] * cross * dy, n_components)
                 held_out = column_correlations(T_x @ (dx[:, None] * left), T_y @ (dy[:, None] * right))
-                scores[fold, i, j] = held_out.mean()
+                scores[number, i, j] = held_out.mean()
     return scores
 
 
