@@ -156,6 +156,15 @@ def test_centring_laplacian_on_pairs_is_another_eps():
     np.testing.assert_allclose(plain.transform(X), 2 * model.transform(X), rtol=1e-7, atol=1e-9)
 
 
+def test_laplacian_on_pairs_of_many_columns_is_nearly_another_eps():
+    X, Y = two_views(60, d_x=2000, d_y=1)
+    train, test = slice(0, 40), slice(40, None)
+    model = LaplacianKCCA(eps_x=1.0, gamma_x=10.0).fit(X[train], Y[train])
+    assert model.equivalent_eps_x_ < 0.2
+    plain = LaplacianKCCA(eps_x=model.equivalent_eps_x_, gamma_x=0.0).fit(X[train], Y[train])
+    assert column_correlations(model.transform(X[test]), plain.transform(X[test]))[0] > 0.99
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_unpaired_samples_without_laplacian_change_nothing(kernel):
     X, Y = two_views(30)
