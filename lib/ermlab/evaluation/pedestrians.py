@@ -72,9 +72,11 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
                 "eer": _plus_minus(errors),
                 "difference": _plus_minus(errors - cropped) if name != "none" else "",
                 "lower in": f"{np.sum(errors < cropped)} of {len(cropped)}" if name != "none" else "",
+                "area under ROC": "",
+                "virtual samples used": "",
             }
         )
-    return pd.DataFrame(rows).fillna("")
+    return pd.DataFrame(rows)
 
 
 def group_table(values: Mapping[str, Any]) -> pd.DataFrame:
