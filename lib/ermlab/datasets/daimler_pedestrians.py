@@ -31,8 +31,8 @@ class CropSet:
 
         In T2 the files are out of step with the blocks for a while (from block 709 to 752), so there the
         first image of 36 blocks is a shifted version of its pedestrian and not the base image. The real
-        sets hold exact duplicates: a block of six pedestrians of T2, and 63 other crops of set 2. They are kept:
-        the benchmark counts them.
+        sets hold exact duplicates: a block of six pedestrians of T2, and 63 other crops of set 2. They are
+        kept, for the benchmark counts them.
         """
         return self.pedestrians[::BLOCK]
 
