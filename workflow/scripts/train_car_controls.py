@@ -19,7 +19,7 @@ VARIANTS = (
     ({"normalisation": "area"}, BOTH),
     ({"normalisation": "counts"}, BOTH),
     ({"levels": (1, 2, 4, 8)}, ("known",)),
-    ({"max_overlap": 0.1}, ("known",)),
+    ({"max_overlap": 0.2}, ("known",)),
     ({"max_overlap": 0.5}, ("known",)),
 )
 #: One of so many training images is held out to compare the variants.
