@@ -93,6 +93,7 @@ rule train_aerial_detectors:
         frames=aerial["frames"],
         seed=config["seed"],
         settings=aerial_settings,
+        control=aerial["control"],
     message:
         "linear and slot detectors, with and without rotations, seed {wildcards.seed}, test scene {wildcards.fold}"
     script:

@@ -17,7 +17,7 @@ from ermlab.evaluation.detection import (
     recall_at_false_positives,
 )
 from ermlab.evaluation.results import over_seeds, read_json, write_results
-from ermlab.risk.aerial_protocol import METHODS, Frames, Settings, chosen_price, read_frames
+from ermlab.risk.aerial_protocol import CONTROLS, METHODS, Frames, Settings, chosen_price, read_frames
 from ermlab.workflow.job import job
 
 RECALLS = np.linspace(0, 1, 101)
@@ -62,6 +62,7 @@ def main(
             "told_rates": TOLD_RATES,
             "recall_at_rates": _recalls(curves, data.scene_names),
             "price": _prices(pd.read_csv(prices), data.scene_names),
+            "samples": {method: int(rows["samples"].max()) for method, rows in trained.groupby("method")},
             "virtual_share": {
                 method: float((rows["virtual_samples"] / rows["samples"]).mean())
                 for method, rows in trained.groupby("method")
@@ -95,7 +96,7 @@ def _curves(data: Frames, found: list[pd.DataFrame], settings: Settings) -> Curv
     for kind, measure in criteria(settings.tolerance).items():
         for scene in data.scene_names:
             numbers = data.of_scene(scene)
-            for method in METHODS:
+            for method in (*METHODS, *CONTROLS):
                 curves[kind, scene, method] = [
                     _curve(data, numbers, table[table["method"] == method], settings.side, measure)
                     for table in found
@@ -120,21 +121,21 @@ def _by_scene(curves: Curves, scenes: list[str], kind: str) -> dict[str, dict[st
     return {
         scene: {
             method: [100 * average_precision(c.precision, c.recall) for c in curves[kind, scene, method]]
-            for method in METHODS
+            for method in (*METHODS, *CONTROLS)
         }
         for scene in scenes
     }
 
 
 def _mean_over_scenes(by_scene: dict[str, dict[str, list[float]]]) -> dict[str, np.ndarray]:
-    return {method: np.mean([some[method] for some in by_scene.values()], axis=0) for method in METHODS}
+    """Return the mean for each method and seed."""
+    methods = (*METHODS, *CONTROLS)
+    return {method: np.mean([some[method] for some in by_scene.values()], axis=0) for method in methods}
 
 
 def _gains(mean: dict[str, np.ndarray]) -> dict[str, dict]:
     """Return by how many points each method is better than the linear one, seed by seed."""
-    return {
-        method: over_seeds(values - mean["linear"]) for method, values in mean.items() if method != "linear"
-    }
+    return {method: over_seeds(mean[method] - mean["linear"]) for method in METHODS if method != "linear"}
 
 
 def _marked(by_scene: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, dict]]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ermlab.evaluation.results import read_json, write_json
 from ermlab.risk.aerial_protocol import (
+    CONTROLS,
     METHODS,
     Settings,
     Trainer,
@@ -29,22 +30,28 @@ def main(
     frames: int,
     seed: int,
     settings: Mapping[str, Any],
+    control: Mapping[str, int],
 ) -> None:
-    """Leave the scene with number ``fold`` out of training, and write what is found in its frames."""
+    """Leave the scene with number ``fold`` out of training, and write what is found in its frames.
+
+    ``control`` are the larger numbers of regions for the methods of `CONTROLS`.
+    """
     data = read_frames(read_json(receipt)["folder"], frames)
     test = data.scene_names[fold]
     others = [scene for scene in data.scene_names if scene != test]
     table, cells = pd.read_csv(prices), read_grids(grids)
-    trainer = Trainer(data, Settings.of(settings), seed)
+    usual = Trainer(data, Settings.of(settings), seed)
+    larger = Trainer(data, Settings.of({**settings, **control}), seed)
     found, training, seconds = [], [], {}
-    for method in METHODS:
+    for name in (*METHODS, *CONTROLS):
+        method, trainer = (CONTROLS[name], larger) if name in CONTROLS else (name, usual)
         price = chosen_price(table, method, others)
         begin = time.perf_counter()
         (detector,) = trainer.train(method, others, [price])
-        seconds[method] = time.perf_counter() - begin
+        seconds[name] = time.perf_counter() - begin
         training.append(
             {
-                "method": method,
+                "method": name,
                 "test": test,
                 "price": price,
                 "calls": detector.calls,
@@ -58,7 +65,7 @@ def main(
             centres, scores = detect(
                 detector.scores(grid, detector.slots.assign_windows(grid)), trainer.settings
             )
-            rows = {"method": method, "frame": frame, "x": centres[:, 0], "y": centres[:, 1], "score": scores}
+            rows = {"method": name, "frame": frame, "x": centres[:, 0], "y": centres[:, 1], "score": scores}
             found.append(pd.DataFrame(rows))
     pd.concat(found).to_csv(outputs["detections"], index=False, lineterminator="\n")
     pd.DataFrame(training).to_csv(outputs["training"], index=False, lineterminator="\n")
@@ -76,4 +83,5 @@ if "snakemake" in globals():
             frames=snakemake.params.frames,
             seed=snakemake.params.seed + int(snakemake.wildcards.seed),
             settings=snakemake.params.settings,
+            control=snakemake.params.control,
         )

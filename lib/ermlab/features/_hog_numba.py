@@ -8,6 +8,8 @@ from numba import njit
 def cell_histograms(image, cell, cosines, sines, histograms):
     """Add the gradient of each pixel to the four cells around it; ``histograms`` is (rows, columns, 2 n).
 
+    ``cosines`` and ``sines`` are those of the n borders between bins, from 0 to pi.
+
     Where the last cell goes beyond the image, the last gradient is repeated.
     """
     rows, columns, _ = histograms.shape
@@ -29,12 +31,15 @@ def cell_histograms(image, cell, cosines, sines, histograms):
                     dx, dy, strongest = u, v, square
             if strongest == 0.0:
                 continue
-            orientation, best = 0, np.float32(-1.0)
+            # Turned into the upper half, a gradient has the bin of as many borders as it lies beyond.
+            opposite = dy < 0 or (dy == 0 and dx < 0)
+            u, v = (-dx, -dy) if opposite else (dx, dy)
+            beyond = 0
             for o in range(n):
-                along = cosines[o] * dx + sines[o] * dy
-                if abs(along) > best:
-                    best = abs(along)
-                    orientation = o if along >= 0 else o + n
+                beyond += cosines[o] * v > sines[o] * u
+            if beyond == n:  # nearest to the opposite of bin 0
+                beyond, opposite = 0, not opposite
+            orientation = beyond + n if opposite else beyond
             magnitude = np.sqrt(strongest)
             column = (x + 0.5) / cell - 0.5
             left = int(np.floor(column))

@@ -56,11 +56,11 @@ def hog(
             f"{pixels.shape[0]} x {pixels.shape[1]} pixels make {rows} x {columns} cells of {cell} "
             "pixels: expected at least 3 x 3, for those at the border are left out"
         )
-    angles = np.pi * np.arange(n) / n
+    # Rounded, so that an upright gradient on the border of two bins is just there, and falls to the first.
+    borders = np.pi * (np.arange(n) + 0.5) / n
+    cosines, sines = (np.round(f(borders), 12).astype(np.float32) for f in (np.cos, np.sin))
     histograms = np.zeros((rows, columns, 2 * n), dtype=np.float32)
-    cell_histograms(
-        pixels, cell, np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32), histograms
-    )
+    cell_histograms(pixels, cell, cosines, sines, histograms)
     features = np.empty((rows - 2, columns - 2, 3 * n + 4), dtype=np.float32)
     normalised_cells(histograms, np.float32(CLIP), np.float32(EPSILON), np.float32(TEXTURE), features)
     return features

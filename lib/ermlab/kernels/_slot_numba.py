@@ -78,11 +78,15 @@ def score_slots(stack, slots, weights, biases, first, last, scores):
                     cells, filters = rows[r + d, start : start + span], w[d]
                     for s in range(span):
                         sums[s] += cells[s] * filters[s]
-                for c in range(n_channels, span, n_channels):
-                    for s in range(n_channels):
-                        sums[s] += sums[c + s]
+                n = span
+                while n > 8:
+                    half = (n + 1) // 2
+                    lower, upper = sums[: n - half], sums[half:n]
+                    for s in range(n - half):
+                        lower[s] += upper[s]
+                    n = half
                 total = biases[slots[g, r, j]]
-                for s in range(n_channels):
+                for s in range(n):
                     total += sums[s]
                 scores[g, r, j] = total
 

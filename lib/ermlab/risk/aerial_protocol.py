@@ -36,6 +36,8 @@ METHODS = {
     "slot": (True, False),
     "slot_equivariant": (True, True),
 }
+#: Methods without rotations that are also trained on more regions, to see whether mere numbers would do.
+CONTROLS = {"linear_more": "linear", "slot_more": "slot"}
 #: Cells around a frame that its grid adds, so that a window can be centred on a car at the border.
 PAD = 4
 _LIMIT = 500
