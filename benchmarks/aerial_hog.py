@@ -1,10 +1,10 @@
 """Sliding windows with slots: all windows of a frame scored, against computing its HOG cells, on one thread.
 
 A simulated aerial frame of 1000 x 1000 pixels, cells of 5 x 5, windows of 7 x 7 cells, 18 slots. Scoring is
-the assignment of every window to its nearest centre and one scalar product with the weights of its slot. Beside
-it the assignment by a KD-tree of the centres, window after window, and as a peer the grey HOG of scikit-image,
-which has no signed orientations and no four normalisations. Each in turn, best of several runs. Prints
-milliseconds and ratios to the HOG of ermlab.
+the assignment of every window to its nearest centre and one scalar product with the weights of its slot. Also
+timed: the assignment by a KD-tree of the centres, window after window, and as a peer the grey HOG of
+scikit-image, which has no signed orientations and no four normalisations. Each in turn, best of several
+runs. Prints milliseconds and ratios to the HOG of ermlab.
 """
 
 import argparse

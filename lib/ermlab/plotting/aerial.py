@@ -119,7 +119,7 @@ def curve_table(precision: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def scene_table(values: Mapping) -> pd.DataFrame:
-    """Return average precision in percent, a row a method or control, a column a scene, as mean and spread."""
+    """Return average precision in percent: a row a method or control, a column a scene; mean and spread."""
     rows = {}
     for method, title in (TITLES | CONTROL_TITLES).items():
         by_scene = {scene: _told(values["ap_by_scene"][scene][method]) for scene in values["scenes"]}
