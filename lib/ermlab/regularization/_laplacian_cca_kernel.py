@@ -172,7 +172,10 @@ def _linear_gram(rows: Rows) -> tuple[NDArray[np.float64], float]:
     """Return the centred Gram matrix, and the magnitude that its rounding errors are relative to."""
     n = len(rows.paired)
     if all(part.dtype == np.float64 for part in rows.parts):
-        K = np.block([[a @ b.T for b in rows.parts] for a in rows.parts])
+        K = rows.paired @ rows.paired.T
+        if rows.unpaired is not None:
+            cross = rows.paired @ rows.unpaired.T
+            K = np.block([[K, cross], [cross.T, rows.unpaired @ rows.unpaired.T]])
         centred = _centre(K, K, n)
         if np.trace(K) <= LARGEST_MEAN * np.trace(centred):
             return centred, np.trace(K)
