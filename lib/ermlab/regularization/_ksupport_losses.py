@@ -5,7 +5,7 @@ the dual problem asks; the solver of the weights need not know of an intercept a
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,9 +152,15 @@ class LogisticLoss(Loss):
 
 @dataclass(frozen=True)
 class SmoothedHinge(Loss):
-    """``max_{0 <= s <= 1} s (1 - y z) - width/2 s^2``, at most ``width / 2`` below the hinge."""
+    """``max_{0 <= s <= 1} s (1 - y z) - width/2 (s - centre)^2``: the hinge, but for the second term.
+
+    It touches the hinge where ``s``, the dual variable of a sample, is its ``centre``. So the minimiser of
+    the risk is that of the hinge if the centres are its dual variables, however large the width is: the
+    method of multipliers finds such centres.
+    """
 
     width: float
+    centre: Vector
 
     @property
     def curvature(self) -> float:
@@ -168,9 +174,11 @@ class SmoothedHinge(Loss):
 
     def intercept(self, z: Vector) -> float:
         """Return the root of the derivative, which is linear between the corners of the losses; exact."""
-        # With s_i the slope of sample i, the derivative is the sum of clip((b - c_i) / width, 0, 1) less the
-        # number of the positive.
-        corners = np.where(self.y > 0, 1.0 - z - self.width, -1.0 - z)
+        # The derivative in b is the sum of clip((b - corner) / width, 0, 1) less the number of the positive.
+        positive = self.y > 0
+        corners = np.where(
+            positive, 1.0 - z - self.width * (1.0 - self.centre), -1.0 - z - self.width * self.centre
+        )
         places = np.concatenate([corners, corners + self.width])
         turns = np.repeat([1.0, -1.0], len(z))
         order = np.argsort(places, kind="stable")
@@ -180,29 +188,29 @@ class SmoothedHinge(Loss):
             np.concatenate([[0.0], np.cumsum(slopes * np.diff(places) / self.width)])
         )
         # A flat piece may lie at the height: its middle is as good as any of it.
-        wanted, rounding = np.sum(self.y > 0), 1e-12 * len(z)
+        wanted, rounding = np.count_nonzero(positive), 1e-12 * len(z)
         return 0.5 * float(
             np.interp(wanted - rounding, heights, places) + np.interp(wanted + rounding, heights, places)
         )
 
     def risk(self, z: Vector) -> float:
         """Return the mean smoothed hinge."""
-        missing = 1.0 - self.y * z
-        s = np.clip(missing / self.width, 0.0, 1.0)
-        return float(np.mean(s * missing - 0.5 * self.width * s**2))
+        s = self._dual_variables(z)
+        return float(np.mean(s * (1.0 - self.y * z) - 0.5 * self.width * (s - self.centre) ** 2))
 
     def slopes(self, z: Vector) -> Vector:
-        """Return the gradient; its entries lie in the box of the hinge's dual, too."""
-        return -self.y * np.clip((1.0 - self.y * z) / self.width, 0.0, 1.0) / len(z)
+        """Return the gradient; it lies in the box of the hinge's dual, too."""
+        return -self.y * self._dual_variables(z) / len(z)
 
     def second_slopes(self, z: Vector) -> Vector:
         """Return the inverse width, over their number, between the corners and 0 elsewhere."""
-        missing = 1.0 - self.y * z
-        return np.where((missing > 0) & (missing < self.width), 1.0 / self.width, 0.0) / len(z)
+        s = self._dual_variables(z)
+        return np.where((s > 0) & (s < 1), 1.0 / self.width, 0.0) / len(z)
 
     def conjugate(self, alpha: Vector) -> float:
         """Return the conjugate of the smoothed hinge."""
-        return self.hinge_conjugate(alpha) + 0.5 * self.width * len(alpha) * float(np.sum(alpha**2))
+        s = -self.y * alpha * len(alpha)
+        return self.hinge_conjugate(alpha) + 0.5 * self.width * float(np.mean((s - self.centre) ** 2))
 
     def hinge_risk(self, z: Vector) -> float:
         """Return the mean hinge with the intercept of the smoothed one."""
@@ -211,3 +219,10 @@ class SmoothedHinge(Loss):
     def hinge_conjugate(self, alpha: Vector) -> float:
         """Return the conjugate of the hinge, in the box of its dual."""
         return float(np.sum(self.y * alpha))
+
+    def recentred(self, z: Vector, width: float) -> "SmoothedHinge":
+        """Return the hinge smoothed about the dual variables of ``z``."""
+        return replace(self, width=width, centre=self._dual_variables(self.complete(z)))
+
+    def _dual_variables(self, z: Vector) -> Vector:
+        return np.clip(self.centre + (1.0 - self.y * z) / self.width, 0.0, 1.0)

@@ -37,7 +37,7 @@ def newton_direction(
     if loss.fit_intercept and total > 0:
         u = np.sqrt(curvatures / total)
         Y -= np.outer(u, u @ Y)
-    q = np.where(largest, lam, 0.0) + damping * max(np.einsum("ij,ij->", Y, Y) / v.size, lam)
+    q = np.where(largest, lam, 0.0) + damping * max(np.einsum("ij,ij->", Y, Y) / max(v.size, 1), lam)
     Y = np.vstack([Y, np.sqrt(lam) * shared])
     inner = (Y / q) @ Y.T
     inner[np.diag_indices_from(inner)] += 1.0

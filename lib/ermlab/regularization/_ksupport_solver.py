@@ -7,7 +7,7 @@ optimum from below.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,18 @@ from ermlab.regularization.ksupport import dual_norm, norm, prox
 Vector = NDArray[np.float64]
 # Gaps below this share of the loss's own scale are rounding.
 ROUNDING = 1e-14
+# The gap that a stage leaves, as a share of the one that it began with.
+STAGE = 0.1
 # The line search accepts differences of the risk that rounding makes.
 LINE_SEARCH_ROUNDING = 1e-12
 STEP_CUT = 1.5
 POWER_STEPS = 12
 # Proximal steps between two of Newton's; doubled as long as these fail.
-NEWTON_PAUSE = 5
-MAX_NEWTON_PAUSE = 80
+NEWTON_PAUSE, MAX_NEWTON_PAUSE = 5, 80
 NEWTON_LENGTHS = (1.0, 0.5, 0.25, 0.125)
 MIN_DAMPING, FIRST_DAMPING, MAX_DAMPING, DAMPING_FACTOR = 1e-6, 0.1, 1.0, 10.0
-# What is left of the gap, or of the width of a smoothed hinge, when it is time for a better problem.
-STAGE = 0.1
+# The smoothing of the hinge gets narrower after a stage that leaves more than this share of the gap.
+SLOW, WIDTH_CUT, MIN_WIDTH = 0.5, 0.3, 1e-3
 
 
 @dataclass(frozen=True)
@@ -75,24 +76,27 @@ class Solver:
         return max(self.tol * value, ROUNDING * scale)
 
     def _minimise_hinge(self, loss: SmoothedHinge, lam: float, w: Vector) -> Solution:
-        """Narrow the smoothing until the gap of the hinge itself, not of the smoothed one, is small."""
-        lower, gap, iterations = -math.inf, math.inf, 0
+        """Move the centres of the smoothing until the gap of the hinge itself is small enough."""
+        lower, gap, rough, iterations = -math.inf, math.inf, loss.width, 0
         while True:
-            rough = STAGE * min(gap, loss.width)
+            # Errors of the stages must have a finite sum, or the centres wander for ever; and as the hinge
+            # has corners, its gap is of the order of the root of the gap of the smoothed one.
+            rough = max(min(STAGE * gap, 0.5 * rough), ROUNDING * loss.scale)
             found = self._minimise_smooth(loss, lam, w, rough, self.max_iter - iterations)
-            w, iterations = found.w, iterations + found.iterations
+            w, iterations = found.w, iterations + max(found.iterations, 1)
             alpha = loss.best(found.z)[1]
             lower = max(lower, self._dual(loss.hinge_conjugate(alpha), alpha @ self.X, lam))
             value = loss.hinge_risk(found.z) + self._penalty(w, lam)
-            gap, goal = value - lower, self._goal(value, loss.scale)
+            last, gap, goal = gap, value - lower, self._goal(value, loss.scale)
             if gap <= goal or iterations >= self.max_iter:
                 return Solution(w, found.z, found.intercept, value, lower, gap <= goal, iterations)
-            loss = replace(loss, width=max(STAGE * loss.width, 0.5 * goal))
+            slow = gap > SLOW * last
+            loss = loss.recentred(found.z, max(WIDTH_CUT * loss.width, MIN_WIDTH) if slow else loss.width)
 
     def _minimise_smooth(
         self, loss: Loss, lam: float, start: Vector, rough: float, max_iter: int
     ) -> Solution:
-        """Minimise over ever larger working sets, to a gap of ``rough`` or half the goal if that is more."""
+        """Minimise over ever larger working sets, to a gap of ``rough``; if that is 0, of what ``tol`` asks."""
         self._damping = max(self._damping, FIRST_DAMPING)
         w = start.copy()
         z = _predictions(self.X, w)
@@ -103,7 +107,7 @@ class Solver:
             g = alpha @ self.X
             lower = max(lower, self._dual(loss.conjugate(alpha), g, lam))
             value = risk + self._penalty(w, lam)
-            goal = max(rough, self._goal(value, loss.scale) * (0.5 if rough else 1.0))
+            goal = rough or self._goal(value, loss.scale)
             converged = value - lower <= goal
             if converged or iterations >= max_iter:
                 intercept = loss.intercept(z) if loss.fit_intercept else 0.0
@@ -133,7 +137,7 @@ class Solver:
         self, X: NDArray, loss: Loss, lam: float, w: Vector, z: Vector, goal: float, max_iter: int
     ) -> tuple[Vector, Vector, int]:
         """Take steps until the gap on the features ``X`` is ``goal``; return weights, predictions, steps."""
-        self._curvature = self._curvature or self._estimate(X, loss.best(z)[1])
+        self._curvature = self._curvature or self._estimate(X, loss, z)
         y, zy, momentum, lower = w, z, 1.0, -math.inf
         pause = next_newton = NEWTON_PAUSE
         for step in range(1, max_iter + 1):
@@ -195,14 +199,16 @@ class Solver:
                 return new, z, new_risk
             self._curvature = min(STEP_CUT * self._curvature, self._squares)
 
-    def _estimate(self, X: NDArray, direction: Vector) -> float:
-        """Return the largest eigenvalue of ``X X'`` by the power method, the intercept's part left out."""
-        size = 0.0
+    def _estimate(self, X: NDArray, loss: Loss, z: Vector) -> float:
+        """Return about the largest eigenvalue of ``X X'``, of centred features if there is an intercept."""
+        direction, size = loss.best(z)[1], 0.0
         for _ in range(POWER_STEPS):
             length = np.linalg.norm(direction)
             if length == 0:
                 break
             direction = X @ ((direction / length) @ X)
+            if loss.fit_intercept:
+                direction -= direction.mean()
             size = float(np.linalg.norm(direction))
         return size or self._squares or 1.0
 

@@ -38,6 +38,7 @@ def prox(w: ArrayLike, k: int, lam: float) -> NDArray[np.float64]:
     w, k = _vector(w), checked_k(k, np.size(w))
     if not 0 <= lam < math.inf:
         raise ValueError(f"lam is {lam}: expected a finite number of at least 0")
+    lam = float(lam)
     return shrink(w, threshold(w, k, lam), lam) if lam > 0 else w.copy()
 
 

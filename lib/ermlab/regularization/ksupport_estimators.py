@@ -28,6 +28,8 @@ from ermlab.regularization._ksupport_solver import Solution, Solver
 from ermlab.regularization.ksupport import checked_k
 
 LOSSES = ("squared", "hinge", "logistic")
+# Smoothing of the hinge to begin with, in units of the margin.
+FIRST_WIDTH = 10.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _loss(name: str, y: NDArray, fit_intercept: bool) -> Loss:
     if name == "logistic":
         return LogisticLoss(y, fit_intercept)
     if name == "hinge":
-        return SmoothedHinge(y, fit_intercept, width=1.0)
+        return SmoothedHinge(y, fit_intercept, width=FIRST_WIDTH, centre=np.zeros_like(y))
     raise ValueError(f"loss is {name!r}: expected one of {LOSSES}")
 
 
@@ -203,7 +205,7 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
 class KSupportClassifier(ClassifierMixin, _KSupportModel):
     """Two classes, a linear score, the k-support norm: ``lam/2 norm(w, k)^2 + 1/n sum_i loss(y_i f(x_i))``.
 
-    The hinge has corners: it is smoothed, ever less, until the gap of the hinge itself is ``tol``.
+    The hinge has corners: it is minimised by the method of multipliers, until its own gap is ``tol``.
 
     Parameters
     ----------
@@ -271,7 +273,8 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the label of each row."""
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
