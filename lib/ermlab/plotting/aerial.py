@@ -24,7 +24,8 @@ METHOD_STYLES = {
     "slot": {"color": PINK, "linestyle": "--"},
     "slot_equivariant": {"color": GREEN, "linestyle": "-"},
 }
-RIGHT, WRONG, MISSED = SKY, ORANGE, YELLOW
+RIGHT, WRONG = SKY, ORANGE
+_MISSED = {"linestyle": "", "marker": "o", "markersize": 3.5, "color": YELLOW, "markeredgecolor": "black"}
 #: Half the side of a window in pixels.
 _HALF = 17
 
@@ -68,8 +69,11 @@ def plot_methods(examples: Mapping[str, np.ndarray], scenes: Sequence[str]) -> F
         for ax, method in zip(row, methods, strict=True):
             show_detections(ax, examples, number, method)
             ax.set_title(f"{scene}: {TITLES[method]}", fontsize=9)
-    colours = {"right": RIGHT, "wrong": WRONG, "missed car": MISSED}
-    handles = [plt.Line2D([], [], color=color, label=name) for name, color in colours.items()]
+    handles = [
+        plt.Line2D([], [], color=RIGHT, label="right"),
+        plt.Line2D([], [], color=WRONG, linestyle="--", label="wrong"),
+        plt.Line2D([], [], label="missed car", **_MISSED),
+    ]
     fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
     return fig
 
@@ -86,7 +90,7 @@ def show_detections(ax: Axes, examples: Mapping[str, np.ndarray], number: int, m
     outline_boxes(ax, boxes, styles=styles, colors=colors, linewidth=1.3)
     near = np.linalg.norm(cars[:, None] - places[None, right], axis=-1).min(axis=1, initial=np.inf)
     missed = cars[near > _HALF]
-    ax.plot(*missed.T, linestyle="", marker="o", markersize=3.5, color=MISSED, markeredgecolor="black")
+    ax.plot(*missed.T, **_MISSED)
     ax.set(xlim=(-0.5, image.shape[1] - 0.5), ylim=(image.shape[0] - 0.5, -0.5))
 
 
