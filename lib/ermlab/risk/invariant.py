@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
+from ermlab.optimize._blas import one_blas_thread
 from ermlab.risk._hinge_bags import Bags, WorstHingeRisk
 
 PENALTIES = ("l1", "l2")
@@ -128,7 +129,8 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         X = np.asarray(X)
         if X.ndim < 1 or X.shape[-1] != len(self.coef_):
             raise ValueError(f"features of shape {X.shape}: expected (..., {len(self.coef_)})")
-        return X @ self.coef_.astype(X.dtype if X.dtype == np.float32 else np.float64) + self.intercept_
+        with one_blas_thread():
+            return X @ self.coef_.astype(X.dtype if X.dtype == np.float32 else np.float64) + self.intercept_
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the label -1 or 1 for features of shape (..., d)."""
