@@ -225,7 +225,8 @@ class EquivariantLocationTask(EquivariantTask):
     Attributes
     ----------
     virtual_samples
-        Pairs of a sample and the number of a transformation that were ever the worst, and violated.
+        Pairs of a sample and the number of a transformation that were ever the worst, and violated, since the
+        last `prepare_batch`.
     """
 
     def __init__(self, task: LocationTask, transformations: Sequence[RegionRotation]):
@@ -237,6 +238,7 @@ class EquivariantLocationTask(EquivariantTask):
         self, X: Sequence[Region], Y: Sequence[ArrayLike]
     ) -> tuple[LocationBatch, Sequence[ArrayLike]]:
         """Gather a training set with all transformations of each sample."""
+        self.virtual_samples = set()
         inputs = [[t.input(x) for t in self._members] for x in X]
         return self.task.batch(inputs, [[t.output(y) for t in self._members] for y in Y]), Y
 
