@@ -96,7 +96,7 @@ class Solver:
     def _minimise_smooth(
         self, loss: Loss, lam: float, start: Vector, rough: float, max_iter: int
     ) -> Solution:
-        """Minimise over ever larger working sets, to a gap of ``rough``; if that is 0, of what ``tol`` asks."""
+        """Minimise over ever larger working sets, to a gap of ``rough``; if 0, of what ``tol`` asks."""
         self._damping = max(self._damping, FIRST_DAMPING)
         w = start.copy()
         z = _predictions(self.X, w)

@@ -53,7 +53,11 @@ def _vector(w: ArrayLike) -> NDArray[np.float64]:
     w = np.ascontiguousarray(w, dtype=np.float64)
     if w.ndim != 1 or w.size == 0:
         raise ValueError(f"w has shape {w.shape}: expected a vector of at least one entry")
-    if not np.isfinite(w).all():
-        place = int(np.flatnonzero(~np.isfinite(w))[0])
-        raise ValueError(f"w[{place}] is {w[place]}: expected finite numbers")
+    with np.errstate(over="ignore"):
+        total = np.abs(w).sum()
+    if not math.isfinite(total):
+        wrong = np.flatnonzero(~np.isfinite(w))
+        if wrong.size:
+            raise ValueError(f"w[{wrong[0]}] is {w[wrong[0]]}: expected finite numbers")
+        raise ValueError(f"w has entries up to {np.abs(w).max():.3g}: their sum is infinite, scale them down")
     return w

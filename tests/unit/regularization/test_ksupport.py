@@ -107,6 +107,7 @@ def test_other_types_and_strides():
     [
         ([1.0, np.nan], 1, r"w\[1\] is nan"),
         ([-np.inf, 1.0], 1, r"w\[0\] is -inf"),
+        ([1e308, -1e308], 1, r"entries up to 1e\+308: their sum is infinite"),
         ([[1.0]], 1, r"shape \(1, 1\)"),
         ([], 1, r"shape \(0,\)"),
         ([1.0, 2.0], 0, "k is 0"),
