@@ -63,8 +63,8 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
                 "virtual samples used": round(np.mean(values["virtual_used_of_all"][name]["per_seed"])),
             }
         )
-    for name, repeats in values["eer_cropped"].items():
-        errors = np.array(repeats["per_seed"])
+    for name in (name for name in TITLES if name in values["eer_cropped"]):
+        errors = np.array(values["eer_cropped"][name]["per_seed"])
         rows.append(
             {
                 "method": f"{TITLES[name]}; cut crops",

@@ -91,7 +91,11 @@ def _plot_groups(fig: Figure, examples: Mapping[str, np.ndarray]) -> None:
         blank = np.full((_SHOWN - len(chosen), *members.shape[1:]), 255, dtype=members.dtype)
         _show_sheet(ax, np.concatenate([members[chosen], blank]), _SHOWN)
         some = f", {len(chosen)} of them" if len(chosen) < len(members) else ""
-        ax.set_title(f"grouping {name[-1]}: {len(members)} images{some}", fontsize=9, loc="left")
+        ax.set_title(
+            f"grouping {name[-1]}: {len(members)} {'image' if len(members) == 1 else 'images'}{some}",
+            fontsize=9,
+            loc="left",
+        )
 
 
 def _plot_roc(ax: Axes, roc: pd.DataFrame, values: Mapping[str, Any], published: Mapping[str, float]) -> None:

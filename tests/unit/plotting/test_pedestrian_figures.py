@@ -48,7 +48,7 @@ def values():
 def test_curves_groups_and_published_rates_are_drawn(examples, roc, values):
     fig = plot_pedestrians(examples, roc, values, {"none": 14, "flip": 13, "all": 11})
     titles = {ax.get_title(loc): ax for ax in fig.get_axes() for loc in ("left", "center")}
-    assert {"grouping 1: 1 images", "grouping 4: 40 images, 12 of them"} <= set(titles)
+    assert {"grouping 1: 1 image", "grouping 4: 40 images, 12 of them"} <= set(titles)
     marked = [line for line in titles["(a) ROC"].lines if line.get_marker() == "o" and len(line.get_xdata())]
     dots = [line.get_xydata()[0].tolist() for line in marked]
     assert dots == [[14, 86], [13, 87], [11, 89]]
