@@ -22,7 +22,7 @@ def rules():
 
 @pytest.mark.parametrize(("name", "text"), list(rules()), ids=[name for name, _ in rules()])
 def test_every_rule_names_its_log_benchmark_threads_memory_and_time(name, text):
-    verbs = "acquire|prepare|train|evaluate|narrate|check|collect|build"
+    verbs = "acquire|prepare|choose|compare|train|evaluate|narrate|check|collect|build"
     assert re.match(rf"({verbs})_\w*", name), f"{name} is not named verb_noun"
     for directive in ("log:", "benchmark:", "threads:", "mem_mb=", "runtime=", "message:", "library="):
         assert directive in text, f"rule {name} has no {directive}"

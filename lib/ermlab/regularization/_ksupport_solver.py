@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ermlab.regularization._ksupport_losses import Loss, SmoothedHinge
 from ermlab.regularization._ksupport_newton import newton_direction
-from ermlab.regularization.ksupport import dual_norm, norm, prox
+from ermlab.regularization.ksupport_norm import dual_norm, norm, prox
 
 Vector = NDArray[np.float64]
 # Gaps below this share of the loss's own scale are rounding.

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.regularization._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from ermlab.regularization._ksupport_solver import Solution, Solver
-from ermlab.regularization.ksupport import checked_k
+from ermlab.regularization.ksupport_norm import checked_k
 
 LOSSES = ("squared", "hinge", "logistic")
 # Smoothing of the hinge to begin with, in units of the margin.
