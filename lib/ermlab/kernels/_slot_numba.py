@@ -5,59 +5,71 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def add_shifted(products, out):
-    """Sum over the rows of a window: ``out[r] = sum_d products[r + d, :, d]``."""
-    n_rows, n_columns, n_filters = out.shape
-    for r in range(n_rows):
-        for j in range(n_columns):
-            for k in range(n_filters):
-                out[r, j, k] = products[r, j, 0, k]
-            for d in range(1, products.shape[2]):
-                for k in range(n_filters):
-                    out[r, j, k] += products[r + d, j, d, k]
+def nearest_windows(products, grid, centres, squares, unit, slots):
+    """Choose the nearest centre of each window, that of the smallest ``|c|^2 - 2 <window, c>``.
 
-
-@njit(cache=True, nogil=True)
-def nearest_windows(scores, grid, centres, length, squares, unit, slots):
-    """Choose the nearest centre of each window from ``scores`` = ``|c|^2 - 2 <window, c>`` up to rounding.
-
-    Centres that rounding cannot tell from the nearest are measured again in double precision. ``centres`` is
-    (centres, height, width of the window in numbers), ``length`` the largest norm of a centre, ``unit`` the
-    relative error of a scalar product, ``squares`` the sum of squares of each cell of the grid.
+    ``products`` are the scalar products of -2 times each row of a centre with the cells of each row, (rows of
+    cells, columns of windows, rows of a window, centres), ``squares`` the ``|c|^2``, ``unit`` the relative
+    error of a scalar product. Centres that rounding cannot tell from the nearest are measured again in
+    double precision; ``centres`` is (centres, height, width of the window in numbers).
     """
-    n_rows, n_columns, n_centres = scores.shape
-    height, span = centres.shape[1], centres.shape[2]
+    n_rows, n_columns = slots.shape
+    n_centres, height, span = centres.shape
     n_channels = grid.shape[2]
     cells = span // n_channels
     rows = grid.reshape(grid.shape[0], -1)
+    energy = _energies(grid)
+    length = np.sqrt(np.float64(squares.max()))
+    scores = np.empty(n_centres, dtype=np.float32)
     for r in range(n_rows):
         for j in range(n_columns):
-            best = scores[r, j, 0]
-            slot = 0
-            for k in range(1, n_centres):
-                if scores[r, j, k] < best:
-                    best, slot = scores[r, j, k], k
+            scores[:] = squares
             norm = 0.0
             for d in range(height):
+                some = products[r + d, j, d]
+                for k in range(n_centres):
+                    scores[k] += some[k]
                 for c in range(cells):
-                    norm += squares[r + d, j + c]
-            limit = best + 4.0 * unit * length * (np.sqrt(norm) + length)
+                    norm += energy[r + d, j + c]
+            slot = 0
+            for k in range(1, n_centres):
+                if scores[k] < scores[slot]:
+                    slot = k
+            limit = scores[slot] + 4.0 * unit * length * (np.sqrt(norm) + length)
             n_close = 0
             for k in range(n_centres):
-                n_close += scores[r, j, k] <= limit
+                n_close += scores[k] <= limit
             if n_close > 1:
-                smallest = np.inf
-                for k in range(n_centres):
-                    if scores[r, j, k] > limit:
-                        continue
-                    distance = 0.0
-                    for d in range(height):
-                        for s in range(span):
-                            difference = np.float64(rows[r + d, j * n_channels + s]) - centres[k, d, s]
-                            distance += difference * difference
-                    if distance < smallest:
-                        smallest, slot = distance, k
+                slot = _nearest_of_close(rows[r : r + height, j * n_channels :], centres, scores, limit)
             slots[r, j] = slot
+
+
+@njit(cache=True, nogil=True)
+def _energies(grid):
+    """Return the sum of squares of each cell."""
+    energy = np.zeros(grid.shape[:2])
+    for i in range(grid.shape[0]):
+        for j in range(grid.shape[1]):
+            for c in range(grid.shape[2]):
+                energy[i, j] += grid[i, j, c] * grid[i, j, c]
+    return energy
+
+
+@njit(cache=True, nogil=True)
+def _nearest_of_close(window, centres, scores, limit):
+    """Return the nearest, in double precision, of the centres whose score is at most ``limit``."""
+    nearest, smallest = 0, np.inf
+    for k in range(centres.shape[0]):
+        if scores[k] > limit:
+            continue
+        distance = 0.0
+        for d in range(centres.shape[1]):
+            for s in range(centres.shape[2]):
+                difference = np.float64(window[d, s]) - centres[k, d, s]
+                distance += difference * difference
+        if distance < smallest:
+            nearest, smallest = k, distance
+    return nearest
 
 
 @njit(cache=True, nogil=True)

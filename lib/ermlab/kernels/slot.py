@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from ermlab.kernels._slot_numba import add_shifted, add_windows, nearest_windows, score_slots
+from ermlab.kernels._slot_numba import add_windows, nearest_windows, score_slots
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
@@ -103,8 +103,8 @@ class SlotMap(BaseEstimator):
         squares = np.einsum("kij,kij->k", centres, centres)
         # Columns (row of the window, centre): the products with all rows of a window at once.
         filters = np.ascontiguousarray(-2 * centres.transpose(2, 1, 0).reshape(centres.shape[2], -1))
-        length = float(np.sqrt(squares.max()))
-        unit = float(np.finfo(np.float32).eps) * (centres[0].size + 8)
+        # A sum of so many products for each row of a window, and then a sum over its rows.
+        unit = float(np.finfo(np.float32).eps) * (centres.shape[2] + height + 8)
         bands = [(g, r) for g in range(len(stack)) for r in range(0, rows, _BAND)]
 
         def work(first: int, last: int) -> None:
@@ -113,11 +113,8 @@ class SlotMap(BaseEstimator):
                 cells = stack[g, r : r + some + height - 1]
                 spans = sliding_window_view(cells, self.window[1], axis=1).swapaxes(2, 3)
                 products = np.reshape(spans, (-1, centres.shape[2])) @ filters
-                scores = np.empty((some, columns, self.n_slots), dtype=np.float32)
-                add_shifted(products.reshape(len(cells), columns, height, self.n_slots), scores)
-                scores += squares
-                energy = np.einsum("ijc,ijc->ij", cells, cells)
-                nearest_windows(scores, cells, centres, length, energy, unit, slots[g, r : r + some])
+                products = products.reshape(len(cells), columns, height, self.n_slots)
+                nearest_windows(products, cells, centres, squares, unit, slots[g, r : r + some])
 
         with one_blas_thread():
             over_ranges(work, len(bands), n_threads)
