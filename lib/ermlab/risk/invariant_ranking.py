@@ -16,16 +16,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab.optimize import L2, Evaluation, Result, minimize
+from ermlab.optimize import L2, minimize
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.risk._hinge_bags_numba import worst_rows
 from ermlab.risk.invariant import _checked as check_bags
 from ermlab.risk.ranking import Oracle
 from ermlab.risk.ranking._features import Features
-
-# Problems over some of the virtual samples are solved to this share of the gap over all of them, in the end
-# to this share of the gap that is asked for.
-WORKING_SHARE, LAST_SHARE = 0.1, 0.5
 
 
 class InvariantRankingRisk:
@@ -52,8 +48,8 @@ class InvariantRankingRisk:
         Marks the rows that have been the worst of their sample and part of a violated pair in any call.
     """
 
-    def __init__(self, X: NDArray | Features, groups: NDArray[np.int64], y: NDArray):
-        self._features = X if isinstance(X, Features) else Features(X)
+    def __init__(self, X: ArrayLike, groups: NDArray[np.int64], y: NDArray):
+        self._features = Features(X)
         self._oracle = Oracle((1.0 - y) / 2.0, graph="bipartite", threshold=0.0)
         if self._oracle.edges == 0:
             raise ValueError(f"all labels are {y[0]:g}: expected both -1 and 1")
@@ -75,10 +71,6 @@ class InvariantRankingRisk:
         slope = self._features.combine(alpha, worst)
         return max(total, 0.0) / self.edges, -slope / self.edges
 
-    def restricted(self, rows: NDArray[np.int64]) -> "InvariantRankingRisk":
-        """Return the risk of some of the virtual samples, at least one of each sample: a lower bound."""
-        return InvariantRankingRisk(self._features.take(rows), self._groups[rows], self._y)
-
 
 class InvariantRankingSVM(BaseEstimator):
     """Learn scores that rank positives above negatives whatever their transformation.
@@ -87,9 +79,6 @@ class InvariantRankingSVM(BaseEstimator):
     is bounded by the risk. With one virtual sample a sample it is the `ermlab.risk.ranking.RankingSVM` of the
     bipartite graph.
 
-    The problem is solved over a growing set of virtual samples, first those that come first in their bags.
-    Its optimum is a lower bound; a pass over all virtual samples gives an upper bound and the ones to add.
-
     Parameters
     ----------
     C
@@ -97,20 +86,20 @@ class InvariantRankingSVM(BaseEstimator):
     tol
         Relative gap between the objective and its lower bound.
     max_calls
-        Limit on the calls of the risk, those over the growing set included.
+        Limit on the passes over all virtual samples.
 
     Attributes
     ----------
     coef_
         The weights ``w``.
     objective_
-        ``1/2 |w|^2 + C risk(w)`` at ``coef_``, over all virtual samples.
+        ``1/2 |w|^2 + C risk(w)`` at ``coef_``.
     gap_
         Upper bound of the relative distance of the objective from its minimum.
     n_calls_
-        Calls of the risk over the growing set.
-    n_passes_
         Passes over all virtual samples.
+    result_
+        The `ermlab.optimize.Result`: its values are those of the objective divided by ``C``.
     n_virtual_
         Number of distinct virtual samples that were ever the worst of their sample and part of a violated
         pair: those that the optimiser used.
@@ -141,14 +130,18 @@ class InvariantRankingSVM(BaseEstimator):
             raise ValueError(f"C is {self.C}: expected a positive number")
         X, groups, labels, _ = check_bags(bags, y, groups, None)
         risk = InvariantRankingRisk(X, groups, labels)
-        self._solve(risk, np.unique(groups, return_index=True)[1])
-        if self.gap_ > self.tol:
+        result = minimize(risk, L2(1.0 / self.C), tol=self.tol, max_calls=self.max_calls)
+        if not result.converged:
             warnings.warn(
-                f"stopped after {self.n_calls_} calls with a relative gap of {self.gap_:.2g}: "
+                f"stopped after {self.max_calls} passes with a relative gap of {result.relative_gap:.2g}: "
                 "raise max_calls or tol",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        self.result_, self.coef_ = result, result.w
+        self.objective_, self.gap_ = self.C * result.value, result.relative_gap
+        self.n_calls_ = result.calls
+        self.used_, self.n_virtual_ = risk.used, int(risk.used.sum())
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -158,42 +151,3 @@ class InvariantRankingSVM(BaseEstimator):
         if X.ndim != 2 or X.shape[1] != len(self.coef_):
             raise ValueError(f"features of shape {X.shape}: expected (n, {len(self.coef_)})")
         return Features(X).scores(self.coef_)
-
-    def _solve(self, risk: InvariantRankingRisk, first: NDArray[np.int64]) -> None:
-        """Minimise over a growing set of rows that begins with the ``first`` of each sample."""
-        regularizer = L2(1.0 / self.C)
-        working = np.zeros(len(risk.used), dtype=np.bool_)
-        working[first] = True
-        # With one virtual sample a sample the first problem is the whole one.
-        finest = self.tol if working.all() else LAST_SHARE * self.tol
-        precision = self.tol if working.all() else max(WORKING_SHARE, finest)
-        found: Result | None = None
-        start: Evaluation | None = None
-        lower_bound = 0.0
-        self.n_calls_ = self.n_passes_ = 0
-        while True:
-            part = risk.restricted(np.flatnonzero(working))
-            # Planes below the risk of some rows are below that of more rows, too.
-            found = minimize(
-                part,
-                regularizer,
-                tol=precision,
-                max_calls=max(self.max_calls - self.n_calls_, 1),
-                planes=None if found is None else found.planes,
-                start=start,
-            )
-            self.n_calls_ += found.calls
-            risk.used[np.flatnonzero(working)[part.used]] = True
-            start = Evaluation(found.w, *risk(found.w))
-            self.n_passes_ += 1
-            value = regularizer(found.w) + start.risk
-            lower_bound = max(lower_bound, found.lower_bound)
-            gap = max(value - lower_bound, 0.0)
-            exhausted = precision <= finest and not (risk.used & ~working).any()
-            if gap <= self.tol * value or not found.converged or exhausted:
-                break
-            working |= risk.used
-            precision = max(WORKING_SHARE * gap / value, finest)
-        self.coef_, self.objective_ = found.w, self.C * value
-        self.gap_ = gap / value if gap > 0 else 0.0
-        self.used_, self.n_virtual_ = risk.used, int(risk.used.sum())
