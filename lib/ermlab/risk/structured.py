@@ -80,9 +80,7 @@ class StructuredRisk:
     """The mean over samples of the largest violation, ``(1/n) sum_i xi_i`` (thesis, eq. 2.13 to 2.16).
 
     Margin rescaling: ``xi = max_z loss(y, z) + <w, phi(x, z) - phi(x, y)>``; slack rescaling:
-    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0. Where the task is a
-    `VirtualTask`, ``virtual_samples`` are the pairs of a sample and the name of a version of it that were
-    ever the worst, and violated.
+    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0.
     """
 
     def __init__(self, task: Task, X: Sequence, Y: Sequence, rescaling: str = "margin"):
@@ -92,7 +90,7 @@ class StructuredRisk:
             raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected as many of both, at least 1")
         self.task, self.rescaling = task, rescaling
         self.dimension = task.dimension
-        self.virtual_samples: set[tuple[int, int | float]] = set()
+        self._virtual_samples: set[tuple[int, int | float]] = set()
         self._in_batches, self._virtual = isinstance(task, BatchTask), isinstance(task, VirtualTask)
         self._X, self._Y = task.prepare_batch(X, Y) if self._in_batches else (X, Y)
 
@@ -110,6 +108,14 @@ class StructuredRisk:
     def __len__(self) -> int:
         return len(self._X)
 
+    @property
+    def virtual_samples(self) -> set[tuple[int, int | float]]:
+        """Pairs of a sample and the name of a version of it that were ever the worst, and violated.
+
+        A task that answers in batches keeps them itself, under the same name.
+        """
+        return getattr(self.task, "virtual_samples", self._virtual_samples)
+
     def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
         """Return slope and offset of the largest violation of sample ``i`` at ``w``, 0 if it is negative."""
         x, y = self._X[i], self._Y[i]
@@ -121,7 +127,7 @@ class StructuredRisk:
         if not b + np.sum(a * w) > 0:
             return np.zeros(self.dimension), 0.0
         if version is not None:
-            self.virtual_samples.add((i, version))
+            self._virtual_samples.add((i, version))
         return a, b
 
     def block_dual(self, lam: float) -> BlockDual:

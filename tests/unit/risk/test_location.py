@@ -113,7 +113,7 @@ def test_batches_equal_the_generic_risk(grids, n_slots, rescaling):
         (value, slope), (expected, expected_slope) = fast(w), slow(w)
         assert value == pytest.approx(expected, abs=1e-5)
         np.testing.assert_allclose(slope, expected_slope, atol=1e-6)
-    assert batched.virtual_samples == slow.virtual_samples
+    assert fast.virtual_samples == slow.virtual_samples != set()
 
 
 def test_the_identity_alone_is_the_plain_task_to_the_last_bit(grids):
