@@ -102,7 +102,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
             Factor of ``C`` for each sample.
         """
         self._check_options()
-        X, groups, signs, weights = _checked(bags, y, groups, sample_weight)
+        X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
         lam = 1.0 / (self.C * len(signs))
         if self.penalty == "l2":
@@ -167,7 +167,7 @@ def _places(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return places
 
 
-def _checked(
+def check_bags(
     bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return rows, the sample of each row, labels and weights of the samples, or raise a ValueError."""

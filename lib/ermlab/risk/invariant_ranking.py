@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ermlab.optimize import L2, minimize
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.risk._hinge_bags_numba import worst_rows
-from ermlab.risk.invariant import _checked as check_bags
+from ermlab.risk.invariant import check_bags
 from ermlab.risk.ranking import Oracle
 from ermlab.risk.ranking._features import Features
 
