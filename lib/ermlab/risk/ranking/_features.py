@@ -7,16 +7,20 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ermlab.optimize._blas import one_blas_thread
+from ermlab.optimize._row_products_numba import row_scores
+from ermlab.parallel import over_ranges
 
 # Entries of a chunk: a few megabytes where it has to be converted to float64.
 CHUNK_ENTRIES = 1 << 19
+# Rows that are worth a thread of their own.
+_GRAIN = 4096
 
 
 class Features:
     """A matrix with one sample a row: dense of any type and order, memory-mapped, or sparse.
 
     It is never copied or converted as a whole. Sums run over chunks of fixed size in fixed order with one
-    BLAS thread, so that they do not depend on the number of threads.
+    BLAS thread, or row by row, so that they do not depend on the number of threads.
     """
 
     def __init__(self, X: ArrayLike | sparse.sparray | sparse.spmatrix):
@@ -45,6 +49,11 @@ class Features:
         if sparse.issparse(self._X):
             return self._X @ w
         scores = np.empty(len(self))
+        if self._X.dtype == np.float32 and self._X.flags.c_contiguous:
+            over_ranges(
+                lambda start, stop: row_scores(self._X, w, scores, start, stop), len(self), grain=_GRAIN
+            )
+            return scores
         with one_blas_thread():
             for rows, chunk in self._chunks():
                 scores[rows] = chunk @ w
