@@ -77,30 +77,25 @@ def score_slots(stack, slots, weights, biases, first, last, scores):
     """Score each window of grids ``first`` to ``last - 1`` by the weights of its slot: one product each."""
     n_channels = stack.shape[3]
     height, span = weights.shape[1], weights.shape[2]
-    sums = np.empty(span, dtype=np.float32)
     for g in range(first, last):
         rows = stack[g].reshape(stack.shape[1], -1)
         for r in range(slots.shape[1]):
             for j in range(slots.shape[2]):
                 w = weights[slots[g, r, j]]
                 start = j * n_channels
-                sums[:] = 0
-                # Sums side by side, not one after the other: so they run in vectors and in a fixed order.
-                for d in range(height):
-                    cells, filters = rows[r + d, start : start + span], w[d]
-                    for s in range(span):
-                        sums[s] += cells[s] * filters[s]
-                n = span
-                while n > 8:
-                    half = (n + 1) // 2
-                    lower, upper = sums[: n - half], sums[half:n]
-                    for s in range(n - half):
-                        lower[s] += upper[s]
-                    n = half
                 total = biases[slots[g, r, j]]
-                for s in range(n):
-                    total += sums[s]
+                for d in range(height):
+                    total += _product(rows[r + d, start : start + span], w[d])
                 scores[g, r, j] = total
+
+
+# The terms may be added in any order, which is fixed when this is compiled: so they are added in vectors.
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _product(cells, weights):
+    total = np.float32(0.0)
+    for s in range(len(cells)):
+        total += cells[s] * weights[s]
+    return total
 
 
 @njit(cache=True, nogil=True)
