@@ -3,8 +3,8 @@
 from numba import njit
 
 
-# The terms may be added in any order, so that the processor adds several at once. The order is fixed when this
-# is compiled: equal rows have equal sums wherever they stand, and in any number of threads.
+# The terms may be added in any order, so that the processor adds several at once. The order is fixed when
+# this is compiled: equal rows have equal sums wherever they stand, and in any number of threads.
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
 def dot(x, w):
     """Return ``<x, w>``."""
