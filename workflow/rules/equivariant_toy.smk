@@ -17,9 +17,9 @@ rule evaluate_equivariant_toy:
         mem_mb=1000,
         runtime=20,
     params:
+        **config["equivariant_toy"],
         library=library_digest("workflow/scripts/evaluate_equivariant_toy.py"),
         seed=config["seed"],
-        **config["equivariant_toy"],
     message:
         "three classes from one point each, with growing ranges of rotation"
     script:
