@@ -31,10 +31,18 @@ _HALF = 17
 
 
 def plot_aerial_cars(
-    examples: Mapping[str, np.ndarray], precision: pd.DataFrame, rates: pd.DataFrame, scenes: Sequence[str]
+    examples: Mapping[str, np.ndarray],
+    precision: pd.DataFrame,
+    rates: pd.DataFrame,
+    values: Mapping,
+    published: Mapping[str, float],
 ) -> Figure:
-    """Draw the exhibit: detections of the slot detector with equivariance, and two kinds of curves."""
-    fig = plt.figure(figsize=(10, 7))
+    """Draw the exhibit: detections of the slot detector with equivariance, and two kinds of curves.
+
+    The legend tells average precisions, and the gains over the linear detector beside the ``published`` ones.
+    """
+    scenes = values["scenes"]
+    fig = plt.figure(figsize=(10, 7.3))
     top, bottom = fig.subfigures(2, 1, height_ratios=[1, 1.25])
     axes = top.subplots(1, len(scenes))
     for number, (ax, scene) in enumerate(zip(axes, scenes, strict=True)):
@@ -45,8 +53,25 @@ def plot_aerial_cars(
     left.set_title("mean over the scenes")
     plot_rates(right, mean_over_scenes(rates, "rate", "recall"))
     right.set_title("mean over the scenes")
-    left.legend(fontsize=9, loc="upper right")
+    bottom.legend(
+        left.lines,
+        [_with_precision(method, values, published) for method in TITLES],
+        title="average precision in percent (points over the linear detector)",
+        title_fontsize=9,
+        loc="outside lower center",
+        ncols=2,
+        fontsize=9,
+    )
     return fig
+
+
+def _with_precision(method: str, values: Mapping, published: Mapping[str, float]) -> str:
+    """Return the title of a method with its average precision and gain."""
+    title = f"{TITLES[method]}: {np.mean(values['ap'][method]['per_seed']):.0f}"
+    if method not in published:
+        return title
+    gain = np.mean(values["ap_gain"][method]["per_seed"])
+    return f"{title} ({gain:+.0f}, published {published[method]:+g})"
 
 
 def plot_scenes(precision: pd.DataFrame, scenes: Sequence[str]) -> Figure:

@@ -95,14 +95,21 @@ def test_right_and_wrong_detections_and_missed_cars(examples):
     assert missed.get_xydata().tolist() == [[70, 40]]
 
 
-def test_the_exhibit_has_pictures_and_a_line_for_each_method(examples, precision, rates):
-    fig = plot_aerial_cars(examples, precision, rates, SCENES)
+def test_the_exhibit_has_pictures_and_a_line_for_each_method(examples, precision, rates, values):
+    fig = plot_aerial_cars(examples, precision, rates, values, {"slot": 25})
     images = [ax for sub in fig.subfigs for ax in sub.axes if ax.images]
     curves = [ax for sub in fig.subfigs for ax in sub.axes if not ax.images]
     assert len(images) == len(SCENES)
     assert [len(ax.lines) for ax in curves] == [4, 4]
     assert curves[0].lines[0].get_ydata().tolist() == [1, 0.25]
     assert curves[1].lines[0].get_ydata().tolist() == [0.1, 0.5]
+    (legend,) = fig.subfigs[1].legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "linear: 21",
+        "linear, equivariant: 31",
+        "slot: 41 (+20, published +25)",
+        "slot, equivariant: 51",
+    ]
 
 
 def test_scenes_and_methods_side_by_side(examples, precision):
