@@ -11,10 +11,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def pytest_collection_modifyitems(items):
-    # The runs of the workflow share one finished run, so all these tests go to one worker.
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("workflow"))
+    # The runs of the workflow share one finished run, so all these tests go to one worker. They come first: the
+    # other worker does all the rest meanwhile.
+    def runs_workflow(item):
+        return Path(__file__).parent in item.path.parents
+
+    for item in filter(runs_workflow, items):
+        item.add_marker(pytest.mark.xdist_group("workflow"))
+    items.sort(key=runs_workflow, reverse=True)
 
 
 def copy_project(target: Path) -> Path:
