@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def pytest_collection_modifyitems(items):
-    # The runs of the workflow share one finished run, so all these tests go to one worker. They come first: the
-    # other worker does all the rest meanwhile.
+    # The runs of the workflow share one finished run, so all these tests go to one worker. They come first:
+    # the other worker does all the rest meanwhile.
     def runs_workflow(item):
         return Path(__file__).parent in item.path.parents
 
