@@ -68,7 +68,8 @@ def slurm() -> Iterator[SlurmCluster]:
 
 def run_on_slurm(folder: Path, environment: dict[str, str], *arguments: str) -> set[int]:
     """Run the workflow of a folder to its end and return the ids of the SLURM jobs that it submitted."""
-    command = [sys.executable, "-m", "snakemake", "--workflow-profile", "profiles/slurm", *QUICKLY, *arguments]
+    profile = ("--workflow-profile", "profiles/slurm")
+    command = [sys.executable, "-m", "snakemake", *profile, *QUICKLY, *arguments]
     run = subprocess.run(
         command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
