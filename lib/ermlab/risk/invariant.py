@@ -4,17 +4,16 @@ Equivariant structured SVM, section 3.2: labels -1 and 1 that no transformation 
 virtual samples, itself among them, and as bad as the worst of them.
 """
 
-import warnings
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
+from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk._hinge_bags import Bags, WorstHingeRisk
 
 PENALTIES = ("l1", "l2")
@@ -110,13 +109,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
             self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
         else:
             self.result_ = minimize(risk, L1(lam), tol=self.tol, max_calls=self.max_calls)
-        if not self.result_.converged:
-            warnings.warn(
-                f"stopped after {self.max_calls} passes with a relative gap of "
-                f"{self.result_.relative_gap:.2g}: raise max_calls or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unless_converged(self.result_, self.max_calls)
         self.coef_ = self.result_.w[: X.shape[1]]
         self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
         self.used_, self.n_virtual_ = risk.chosen, int(risk.chosen.sum())

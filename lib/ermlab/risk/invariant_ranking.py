@@ -7,17 +7,16 @@ the lowest virtual sample of each positive and the highest of each negative. The
 `ermlab.risk.ranking`, by one call of its oracle.
 """
 
-import warnings
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.optimize import L2, minimize
 from ermlab.optimize._blas import one_blas_thread
+from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk._hinge_bags_numba import worst_rows
 from ermlab.risk.invariant import check_bags
 from ermlab.risk.ranking import Oracle
@@ -131,13 +130,7 @@ class InvariantRankingSVM(BaseEstimator):
         X, groups, labels, _ = check_bags(bags, y, groups, None)
         risk = InvariantRankingRisk(X, groups, labels)
         result = minimize(risk, L2(1.0 / self.C), tol=self.tol, max_calls=self.max_calls)
-        if not result.converged:
-            warnings.warn(
-                f"stopped after {self.max_calls} passes with a relative gap of {result.relative_gap:.2g}: "
-                "raise max_calls or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unless_converged(result, self.max_calls)
         self.result_, self.coef_ = result, result.w
         self.objective_, self.gap_ = self.C * result.value, result.relative_gap
         self.n_calls_ = result.calls

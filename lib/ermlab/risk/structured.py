@@ -4,18 +4,17 @@ A `Task` says what the outputs are; `StructuredRisk` turns it and a training set
 hinge losses; `StructuredSVM` minimises that with a regulariser. `MultiClassTask` is the simplest task.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
+from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk._multiclass_dual import MultiClassDual
 from ermlab.risk._multiclass_numba import most_violated, risk_and_subgradient
 
@@ -286,13 +285,7 @@ class StructuredSVM(BaseEstimator):
         regularizer = PENALTIES[self.penalty](1.0 / (self.C * len(X)))
         solve = minimize_blocks if self._in_blocks(risk) else minimize
         self.result_ = solve(risk, regularizer, tol=self.tol, max_calls=self.max_calls)
-        if not self.result_.converged:
-            warnings.warn(
-                f"stopped after {self.max_calls} passes with a relative gap of "
-                f"{self.result_.relative_gap:.2g}: raise max_calls or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unless_converged(self.result_, self.max_calls)
         self.coef_ = self.result_.w
         self.virtual_samples_ = sorted(risk.virtual_samples)
         return self

@@ -1,6 +1,5 @@
 """The figures of the aerial cars draw the numbers they are given."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,18 +21,8 @@ from ermlab.plotting.aerial import (
     scene_table,
     show_detections,
 )
-from ermlab.plotting.style import use_style
 
 SCENES = ["a", "b"]
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    with mpl.rc_context():
-        mpl.use("agg")
-        use_style()
-        yield
-        plt.close("all")
 
 
 @pytest.fixture

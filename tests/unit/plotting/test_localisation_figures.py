@@ -1,10 +1,8 @@
 """The figures of section 3.1 draw the numbers they are given."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
 from ermlab.evaluation.results import over_seeds
 from ermlab.plotting.localisation import (
@@ -17,18 +15,8 @@ from ermlab.plotting.localisation import (
     plot_examples,
     plot_precision_recall,
 )
-from ermlab.plotting.style import use_style
 
 NOISE = [0.0, 0.5]
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    with mpl.rc_context():
-        mpl.use("agg")
-        use_style()
-        yield
-        plt.close("all")
 
 
 @pytest.fixture

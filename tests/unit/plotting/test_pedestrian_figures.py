@@ -1,24 +1,12 @@
 """The figures of the pedestrian experiment draw the numbers they are given."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
 from ermlab.evaluation.pedestrians import TITLES
 from ermlab.evaluation.results import over_seeds
 from ermlab.plotting.pedestrians import KINDS, ROC_COLORS, curve_table, plot_pedestrians, plot_versions
-from ermlab.plotting.style import use_style
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    with mpl.rc_context():
-        mpl.use("agg")
-        use_style()
-        yield
-        plt.close("all")
 
 
 @pytest.fixture

@@ -1,25 +1,13 @@
 """The figures of ranking draw the numbers they are given."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
 from ermlab.evaluation.cascade import COUNTS, SIDES
 from ermlab.plotting.cascade import plot_cascade
 from ermlab.plotting.ranking import plot_bipartite_time, plot_oracle_time, plot_recursion
-from ermlab.plotting.style import use_style
 from ermlab.risk.cascade import VARIANTS
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    with mpl.rc_context():
-        mpl.use("agg")
-        use_style()
-        yield
-        plt.close("all")
 
 
 def drawn(ax, label):

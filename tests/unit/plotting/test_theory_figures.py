@@ -1,25 +1,14 @@
 """The figures of the theory exhibits draw the numbers they are given."""
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
 from ermlab.plotting.bounds import plot_partial_bound, plot_ranking_bounds
 from ermlab.plotting.cccp import plot_cccp_precision
 from ermlab.plotting.losses import plot_rescaled_hinges
-from ermlab.plotting.style import save_figure, use_style
+from ermlab.plotting.style import save_figure
 from ermlab.plotting.vicinal import plot_vicinal_bound
-
-
-@pytest.fixture(autouse=True)
-def _style():
-    with mpl.rc_context():
-        mpl.use("agg")
-        use_style()
-        yield
-        plt.close("all")
 
 
 def drawn(ax, label):

@@ -1,17 +1,16 @@
 """Ranking support vector machine for structured losses (thesis, section 3.2)."""
 
-import warnings
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab.optimize import L2, Surrogate, minimize
+from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk.ranking._features import Features
 from ermlab.risk.ranking._subsample import draw_subsample
 from ermlab.risk.ranking.oracle import pairwise_risk
@@ -123,13 +122,7 @@ class RankingSVM(BaseEstimator):
             w0=None if surrogate is None else surrogate.minimiser,
             propose=surrogate,
         )
-        if not result.converged:
-            warnings.warn(
-                f"stopped after {self.max_calls} passes with a relative gap of {result.relative_gap:.2g}: "
-                "raise max_calls or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        warn_unless_converged(result, self.max_calls)
         self.result_ = result
         self.coef_ = result.w
         self.objective_ = self.C * result.value
