@@ -115,17 +115,17 @@ class CentredGram:
                 f"{self.name} is constant over the {self.n} paired samples: expected samples that differ"
             )
 
-    def without(self, fold: object, folds: NDArray) -> tuple["CentredGram", NDArray[np.float64]]:
-        """Return what is left without a fold of the pairs, and the kernel of that fold with what is left.
+    def split(
+        self, train: NDArray[np.int64], test: NDArray[np.int64], name: str
+    ) -> tuple["CentredGram", NDArray[np.float64]]:
+        """Return what is left with some of the pairs, and the kernel of others with what is left.
 
-        Both are centred on the mean of the paired samples that are left.
+        Both are centred on the mean of the pairs to train on; unpaired samples stay.
         """
-        test = np.flatnonzero(folds == fold)
-        left = np.concatenate([np.flatnonzero(folds != fold), np.arange(self.n, len(self.K))])
-        n_left = self.n - len(test)
+        left = np.concatenate([train, np.arange(self.n, len(self.K))])
         K, K_test = self.K[np.ix_(left, left)], self.K[np.ix_(test, left)]
-        name = f"{self.name} without fold {fold}"
-        return replace(self, name=name, K=_centre(K, K, n_left), n=n_left), _centre(K_test, K, n_left)
+        part = replace(self, name=name, K=_centre(K, K, len(train)), n=len(train))
+        return part, _centre(K_test, K, len(train))
 
 
 class Expansion:

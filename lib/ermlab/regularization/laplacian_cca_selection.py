@@ -3,9 +3,9 @@
 For each ``gamma`` one eigendecomposition serves every ``eps``, and all folds share one kernel matrix a view.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,8 @@ from ermlab.regularization.laplacian_cca import TwoViewProjection, column_correl
 EPS_GRID = tuple(10.0**power for power in range(-5, 5))
 GAMMA_GRID = (0.0, *(10.0**power for power in range(-4, 5)))
 CRITERIA = ("folds", "spectrum")
+#: Numbers of the pairs to train on, and of those held out.
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 EQUAL_SCORES = 1e-9
 
 
@@ -58,11 +60,13 @@ class Grid:
             (gamma, gamma if self.gamma_y is None else self.gamma_y),
         )
 
-    def penalised(self, x: View, y: View) -> Iterator[tuple[int, PenalisedView, PenalisedView]]:
-        """Yield both views at each ``gamma``."""
-        fixed = None if self.gamma_y is None else y.penalised(self.gamma_y)
+    def penalised(
+        self, x: View, ys: Sequence[View]
+    ) -> Iterator[tuple[int, PenalisedView, list[PenalisedView]]]:
+        """Yield all views at each ``gamma``."""
+        fixed = None if self.gamma_y is None else [y.penalised(self.gamma_y) for y in ys]
         for j, gamma in enumerate(self.gamma):
-            yield j, x.penalised(gamma), y.penalised(gamma) if fixed is None else fixed
+            yield j, x.penalised(gamma), [y.penalised(gamma) for y in ys] if fixed is None else fixed
 
     def whitenings(
         self, x: PenalisedView, y: PenalisedView
@@ -179,9 +183,12 @@ class LaplacianKCCACV(TwoViewProjection):
             views = tuple(View(gram, self._laplacian()) for gram in grams)
             if self.criterion == "folds":
                 folds = contiguous_folds(n, self.folds) if groups is None else check_folds(groups, n)
-                scores = _holdout_scores(*grams, folds, grid, self.n_components, self._laplacian())
+                splits = splits_of(folds)
+                (scores,) = holdout_scores(
+                    grams[0], grams[1:], splits, grid, self.n_components, self._laplacian()
+                )
             else:
-                scores = _spectrum_scores(*views, grid, self._permutations(n))
+                (scores,) = spectrum_scores(views[0], views[1:], grid, self._permutations(n))
             self.fold_scores_, self.scores_ = scores, scores.mean(axis=0)
             index = grid.best(self.scores_)
             self.at_edge_ = grid.edges(index)
@@ -283,37 +290,53 @@ class _Split:
         self.extra = K[np.ix_(unpaired, columns)] if len(unpaired) else None
 
 
-def _holdout_scores(
+def splits_of(folds: NDArray) -> dict[Any, Split]:
+    """Return for each fold the pairs to train on, all others, and those held out."""
+    return {
+        label: (np.flatnonzero(folds != label), np.flatnonzero(folds == label)) for label in np.unique(folds)
+    }
+
+
+def holdout_scores(
     gram_x: CentredGram,
-    gram_y: CentredGram,
-    folds: NDArray,
+    grams_y: Sequence[CentredGram],
+    splits: Mapping[Any, Split],
     grid: Grid,
     n_components: int,
     laplacian: Laplacian,
 ) -> NDArray[np.float64]:
-    """Return the mean correlation on each fold (fold, eps, gamma)."""
-    scores = np.empty((len(np.unique(folds)), *grid.shape))
-    for number, fold in enumerate(np.unique(folds)):
-        (train_x, test_x), (train_y, test_y) = (gram.without(fold, folds) for gram in (gram_x, gram_y))
-        x, y = View(train_x, laplacian), View(train_y, laplacian)
-        Z_x, Z_y = test_x @ x.to_dual, test_y @ y.to_dual
-        for j, px, py in grid.penalised(x, y):
-            cross, T_x, T_y = px.T.T @ py.T, Z_x @ px.V, Z_y @ py.V
-            for i, dx, dy in grid.whitenings(px, py):
-                _, left, right = leading_pairs(dx[:, None] * cross * dy, n_components)
-                held_out = column_correlations(T_x @ (dx[:, None] * left), T_y @ (dy[:, None] * right))
-                scores[number, i, j] = held_out.mean()
+    """Return the mean correlation on what is held out, for several second views (view, split, eps, gamma).
+
+    What costs time is the first view, and it is the same for all of them.
+    """
+    scores = np.empty((len(grams_y), len(splits), *grid.shape))
+    for number, (label, split) in enumerate(splits.items()):
+        (train_x, test_x), *sides = (
+            gram.split(*split, f"{gram.name} without fold {label}") for gram in (gram_x, *grams_y)
+        )
+        x, ys = View(train_x, laplacian), [View(train_y, laplacian) for train_y, _ in sides]
+        Z_x, Z_ys = test_x @ x.to_dual, [test_y @ y.to_dual for (_, test_y), y in zip(sides, ys, strict=True)]
+        for j, px, pys in grid.penalised(x, ys):
+            T_x = Z_x @ px.V
+            for k, (py, Z_y) in enumerate(zip(pys, Z_ys, strict=True)):
+                cross, T_y = px.T.T @ py.T, Z_y @ py.V
+                for i, dx, dy in grid.whitenings(px, py):
+                    _, left, right = leading_pairs(dx[:, None] * cross * dy, n_components)
+                    held_out = column_correlations(T_x @ (dx[:, None] * left), T_y @ (dy[:, None] * right))
+                    scores[k, number, i, j] = held_out.mean()
     return scores
 
 
-def _spectrum_scores(
-    x: View, y: View, grid: Grid, permutations: list[NDArray[np.int64]]
+def spectrum_scores(
+    x: View, ys: Sequence[View], grid: Grid, permutations: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """Return how far the correlations are from those of permuted pairs (permutation, eps, gamma)."""
-    scores = np.empty((len(permutations), *grid.shape))
-    for j, px, py in grid.penalised(x, y):
-        cross = [px.T.T @ py.T[order] for order in (np.arange(x.n), *permutations)]
-        for i, dx, dy in grid.whitenings(px, py):
-            spectra = [np.linalg.svd(dx[:, None] * N * dy, compute_uv=False) for N in cross]
-            scores[:, i, j] = [np.linalg.norm(spectra[0] - permuted) for permuted in spectra[1:]]
+    """Return how far the correlations are from those of permuted pairs (view, permutation, eps, gamma)."""
+    scores = np.empty((len(ys), len(permutations), *grid.shape))
+    orders = (np.arange(x.n), *permutations)
+    for j, px, pys in grid.penalised(x, ys):
+        for k, py in enumerate(pys):
+            cross = [px.T.T @ py.T[order] for order in orders]
+            for i, dx, dy in grid.whitenings(px, py):
+                spectra = [np.linalg.svd(dx[:, None] * N * dy, compute_uv=False) for N in cross]
+                scores[k, :, i, j] = [np.linalg.norm(spectra[0] - permuted) for permuted in spectra[1:]]
     return scores
