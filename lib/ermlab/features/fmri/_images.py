@@ -1,0 +1,151 @@
+"""Images and numbers that users give: taken in, checked, and refused with a message that names the place."""
+
+import math
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import nibabel as nib
+import numpy as np
+from nibabel.filebasedimages import ImageFileError
+from nibabel.spatialimages import SpatialImage
+from nilearn.image import new_img_like
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.datasets._files import broken
+
+ImageLike = str | Path | SpatialImage
+#: Seconds between volumes above which milliseconds were given.
+LONGEST_REPETITION = 60.0
+_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
+
+
+def as_image(img: ImageLike, ndim: int, name: str = "img") -> SpatialImage:
+    """Load an image where a file is named, and see that it has ``ndim`` dimensions and finite voxels."""
+    expected = f"a NIfTI image of {ndim} dimensions"
+    place = name
+    if isinstance(img, str | Path):
+        place = str(img)
+        try:
+            img = nib.load(img)
+            img.get_fdata(dtype=np.float32)
+        except FileNotFoundError as error:
+            raise broken(place, "no such file", expected) from error
+        except (ImageFileError, OSError, EOFError, ValueError, zlib.error) as error:
+            raise broken(place, f"{type(error).__name__}: {error}", expected) from error
+    if not isinstance(img, SpatialImage):
+        raise ValueError(f"{place} is a {type(img).__name__}: expected {expected}, or the name of a file")
+    if len(img.shape) != ndim:
+        raise ValueError(f"{place} has shape {img.shape}: expected {expected}")
+    if 0 in img.shape:
+        raise ValueError(f"{place} has shape {img.shape}: expected at least one voxel and volume")
+    bad = np.argwhere(~np.isfinite(voxels(img)))
+    if len(bad):
+        first = tuple(bad[0].tolist())
+        raise ValueError(
+            f"{place} has {len(bad)} NaN or infinite voxels, first {first}: expected finite ones"
+        )
+    return img
+
+
+def as_series(img: ImageLike, name: str = "img", least: int = 2) -> SpatialImage:
+    """Take in a 4-D image of at least so many volumes."""
+    img = as_image(img, 4, name)
+    if img.shape[3] < least:
+        raise ValueError(f"{name} has {img.shape[3]} volumes: expected at least {least}")
+    return img
+
+
+def voxels(img: SpatialImage) -> NDArray[np.float32]:
+    """Return the voxels of an image in single precision."""
+    return img.get_fdata(dtype=np.float32, caching="unchanged")
+
+
+def volumes_first(img: SpatialImage) -> NDArray[np.float32]:
+    """Return the volumes of a series one after another, (volumes, x, y, z)."""
+    return np.ascontiguousarray(np.moveaxis(voxels(img), 3, 0))
+
+
+def series_like(img: SpatialImage, volumes: NDArray) -> SpatialImage:
+    """Put volumes (volumes, x, y, z) into an image with the affine and header of ``img``."""
+    data = np.moveaxis(volumes, 0, 3).astype(np.float32, copy=False)
+    return new_img_like(img, data, affine=img.affine, copy_header=True)
+
+
+def check_repetition_time(value: float, img: SpatialImage | None = None) -> float:
+    """Return the seconds between volumes, which must not contradict the header of ``img``."""
+    if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0):
+        raise ValueError(f"repetition_time is {value!r}: expected seconds above 0")
+    if value > LONGEST_REPETITION:
+        raise ValueError(f"repetition_time is {value} s: expected seconds, not milliseconds")
+    told = None if img is None else header_repetition_time(img)
+    if told is not None and abs(told - value) > 0.01 * value:
+        raise ValueError(
+            f"repetition_time is {value} s, but the header of the image says {told:g} s: expected the same"
+        )
+    return float(value)
+
+
+def header_repetition_time(img: SpatialImage) -> float | None:
+    """Return the seconds between volumes if the header tells them with their unit."""
+    header = img.header
+    if not hasattr(header, "get_xyzt_units") or len(header.get_zooms()) < 4:
+        return None
+    unit = header.get_xyzt_units()[1]
+    step = float(header.get_zooms()[3])
+    return step * _SECONDS[unit] if unit in _SECONDS and step > 0 else None
+
+
+def check_slice_times(slice_times: ArrayLike, slices: int, repetition_time: float) -> NDArray[np.float64]:
+    """Return the seconds at which each slice of a volume was taken, from the volume's begin."""
+    times = np.asarray(slice_times, dtype=np.float64)
+    if times.shape != (slices,):
+        raise ValueError(f"slice_times has shape {times.shape}: expected one for each of {slices} slices")
+    wrong = np.flatnonzero(~((times >= 0) & (times < repetition_time)))
+    if len(wrong):
+        raise ValueError(
+            f"slice_times[{wrong[0]}] is {times[wrong[0]]}: expected seconds from 0 to below the "
+            f"repetition time, {repetition_time}"
+        )
+    return times
+
+
+def check_same_grid(img: SpatialImage, other: SpatialImage, name: str = "mask") -> None:
+    """See that two images have the same affine and the same first three lengths."""
+    if img.shape[:3] != other.shape[:3]:
+        raise ValueError(f"{name} has shape {other.shape[:3]}: expected {img.shape[:3]}, that of the image")
+    if not np.allclose(img.affine, other.affine, atol=1e-3):
+        raise ValueError(
+            f"{name} has the affine {other.affine.tolist()}: "
+            f"expected {img.affine.tolist()}, that of the image"
+        )
+
+
+def check_rows(series: ArrayLike, name: str = "series") -> NDArray[np.floating]:
+    """Return finite floats (volumes, voxels)."""
+    rows = np.asarray(series)
+    if rows.dtype not in (np.float32, np.float64):
+        rows = rows.astype(np.float64)
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise ValueError(f"{name} has shape {rows.shape}: expected (volumes, voxels)")
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        raise ValueError(f"{name}{bad[0].tolist()} is {rows[tuple(bad[0])]}: expected finite values")
+    return rows
+
+
+def voxel_sizes(affine: NDArray) -> NDArray[np.float64]:
+    """Return the millimetres between voxels along each axis."""
+    return np.sqrt(np.sum(np.asarray(affine)[:3, :3] ** 2, axis=0))
+
+
+def sigmas(fwhm: float | Sequence[float], affine: NDArray) -> NDArray[np.float64]:
+    """Return the standard deviations in voxels of a Gaussian of so many millimetres at half maximum."""
+    return np.asarray(fwhm) / (2 * math.sqrt(2 * math.log(2))) / voxel_sizes(affine)
+
+
+def check_fwhm(fwhm: float, name: str = "fwhm") -> float:
+    """Return millimetres of at least 0."""
+    if not (isinstance(fwhm, int | float | np.number) and math.isfinite(fwhm) and fwhm >= 0):
+        raise ValueError(f"{name} is {fwhm!r}: expected millimetres of at least 0")
+    return float(fwhm)

@@ -1,0 +1,147 @@
+"""Rigid realignment of a series: how the head moved, and the series without it (thesis, section 4.1.3)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from nibabel.spatialimages import SpatialImage
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+from scipy.spatial.transform import Rotation
+
+from ermlab.features.fmri._images import ImageLike, as_series, check_fwhm, series_like, volumes_first
+from ermlab.features.fmri._registration import (
+    EDGE,
+    RIGID,
+    Fixed,
+    Matrix,
+    Moving,
+    grid_centre,
+    register,
+    shifted,
+)
+
+#: Voxels along each axis that a rigid motion can be seen with.
+LEAST_VOXELS = 4
+TARGETS = ("first", "mean")
+
+
+@dataclass(frozen=True)
+class Realignment:
+    """A realigned series and the motion that was taken out.
+
+    Attributes
+    ----------
+    img
+        The series on the grid of its first volume; voxels that some volume does not show are 0 in all.
+    parameters
+        (volumes, 6): how the head lies at each volume against the first, shifts along x, y, z in millimetres
+        and rotations about them in degrees, right-handed, about the middle of the grid. Rotations apply in
+        the order z, y, x, then the shift.
+    """
+
+    img: SpatialImage
+    parameters: NDArray[np.float64]
+
+
+def realign(
+    img: ImageLike,
+    *,
+    to: str = "mean",
+    fwhm: float = 5.0,
+    spacing: float = 4.0,
+    tolerance: float = 0.005,
+) -> Realignment:
+    """Find the rigid motion of each volume by least squares, and take it out.
+
+    As SPM does: volumes are smoothed, compared at points some millimetres apart, with a gain for each, and
+    brought to the first one, then to the mean of all so realigned. Reslicing is by cubic splines.
+
+    Parameters
+    ----------
+    to
+        ``"mean"``: in a second pass to the mean of the first pass; ``"first"``: the first pass only.
+    fwhm
+        Smoothing in millimetres for the estimate; what is resliced is not smoothed.
+    spacing
+        Millimetres between the points compared.
+    tolerance
+        Millimetres by which the last step moves any point at most.
+    """
+    img, fwhm = as_series(img), check_fwhm(fwhm)
+    if to not in TARGETS:
+        raise ValueError(f"to is {to!r}: expected one of {TARGETS}")
+    if min(img.shape[:3]) < LEAST_VOXELS:
+        raise ValueError(f"img has shape {img.shape}: expected {LEAST_VOXELS} voxels or more along each axis")
+    volumes = volumes_first(img)
+    affine, centre = img.affine, grid_centre(img.shape, img.affine)
+
+    def moving(t: int) -> Moving:
+        return Moving(volumes[t], affine, centre, fwhm)
+
+    def fixed(volume: NDArray) -> Fixed:
+        return Fixed([volume], affine, centre, RIGID, spacing)
+
+    target = fixed(moving(0).smoothed)
+    matrices = [np.eye(4)]
+    mean = moving(0).smoothed.astype(np.float64)
+    for t in range(1, len(volumes)):
+        volume = moving(t)
+        # Heads move little from one volume to the next.
+        matrices.append(register(volume, target, matrices[-1], tolerance)[0])
+        mean += ndimage.affine_transform(
+            volume.smoothed, *_voxels(matrices[-1], affine, centre), order=1, mode="nearest"
+        )
+    if to == "mean":
+        target = fixed((mean / len(volumes)).astype(np.float32))
+        matrices = [register(moving(t), target, matrix, tolerance)[0] for t, matrix in enumerate(matrices)]
+        back = np.linalg.inv(matrices[0])
+        matrices = [matrix @ back for matrix in matrices]
+    return Realignment(
+        series_like(img, _resliced(volumes, matrices, affine, centre)),
+        np.array([_parameters(m) for m in matrices]),
+    )
+
+
+def excessive_motion(parameters: ArrayLike, translation: float = 2.0, rotation: float = 2.0) -> bool:
+    """Say whether a head moved so much against its first volume that the scan is left out (thesis, 4.2.2).
+
+    Kept are scans that stay *below* ``translation`` millimetres and ``rotation`` degrees along every axis.
+    """
+    motion = np.asarray(parameters, dtype=np.float64)
+    if motion.ndim != 2 or motion.shape[1] != 6 or not np.isfinite(motion).all():
+        raise ValueError(f"parameters of shape {motion.shape}: expected six finite numbers for each volume")
+    sizes = np.abs(motion).max(axis=0, initial=0.0)
+    return bool(sizes[:3].max() >= translation or sizes[3:].max() >= rotation)
+
+
+def _voxels(matrix: Matrix, affine: Matrix, centre: NDArray) -> tuple[Matrix, NDArray]:
+    """Return a motion as matrix and offset on voxels."""
+    place = np.linalg.inv(affine) @ shifted(centre) @ matrix @ shifted(-centre) @ affine
+    return place[:3, :3], place[:3, 3]
+
+
+def _parameters(matrix: Matrix) -> NDArray[np.float64]:
+    angles = Rotation.from_matrix(matrix[:3, :3]).as_euler("XYZ", degrees=True)
+    return np.concatenate([matrix[:3, 3], angles])
+
+
+def _resliced(
+    volumes: NDArray[np.float32], matrices: list[Matrix], affine: Matrix, centre: NDArray
+) -> NDArray[np.float32]:
+    """Return the volumes without their motion, 0 where one of them has no voxel."""
+    shape = volumes.shape[1:]
+    ranges = [np.arange(n, dtype=np.float64) for n in shape]
+    seen = np.ones(shape, dtype=bool)
+    resliced = np.empty_like(volumes)
+    for t, matrix in enumerate(matrices):
+        turn, offset = _voxels(matrix, affine, centre)
+        resliced[t] = ndimage.affine_transform(volumes[t], turn, offset, order=3, mode="nearest")
+        for row, shift, n in zip(turn, offset, shape, strict=True):
+            where = (
+                shift
+                + row[0] * ranges[0][:, None, None]
+                + row[1] * ranges[1][None, :, None]
+                + row[2] * ranges[2][None, None, :]
+            )
+            seen &= (where >= -EDGE) & (where <= n - 1 + EDGE)
+    return resliced * seen
