@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.inference.subwindow import best_box, histogram, linear, loss_augmented, pyramid, search
+from ermlab.inference.subwindow import (
+    best_box,
+    best_boxes,
+    histogram,
+    linear,
+    loss_augmented,
+    pyramid,
+    search,
+)
+from ermlab.inference.subwindow._depth_first_numba import reached_score
+from ermlab.inference.subwindow._search_numba import halves
 
 N_WORDS = 4
 
@@ -148,11 +158,38 @@ def test_every_quality_is_maximised_exactly(image, seed):
 @given(image=images(largest=12, most_points=60))
 def test_tighter_bounds_visit_no_more_sets(image):
     """Theorem 5.1.1: the tight bound is nowhere above the classical one, with the same rule of splitting."""
-    points, weights, shape = image
-    tight, classical = (search(points, weights, shape, bound) for bound in ("tight", "classical"))
+    tight, classical = (best_boxes(linear(*image, bound), 1)[0] for bound in ("tight", "classical"))
     np.testing.assert_array_equal(tight.box, classical.box)
     assert tight.score == classical.score
     assert tight.splits <= classical.splits
+
+
+@settings(max_examples=50)
+@given(image=images(largest=12, most_points=60), bound=st.sampled_from(["tight", "classical"]))
+def test_depth_first_search_agrees_with_best_first(image, bound):
+    """The first of the best boxes is the same, and above a score that is reached fewer sets cannot do."""
+    quality = linear(*image, bound)
+    (first,), found = best_boxes(quality, 1), best_box(quality)
+    np.testing.assert_array_equal(found.box, first.box)
+    assert found.score == first.score
+    assert found.splits >= first.splits
+    reached = reached_score(quality.tables.positive, quality.tables.negative)
+    assert reached <= first.score
+    if reached == first.score:  # then only sets as good as the best box can be taken in vain
+        assert found.splits <= sets_no_worse(quality, first.score)
+
+
+def sets_no_worse(quality, score):
+    """The sets of more than one box with a bound of at least a score, by splitting one after the other."""
+    height, width = quality.shape
+    waiting, count = [(0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)], 0
+    while waiting:
+        l1, l2, t1, t2, r1, r2, b1, b2 = boxes = waiting.pop()
+        several = (l1, t1, r1, b1) != (l2, t2, r2, b2)
+        if several and quality.bound((l1, l2), (t1, t2), (r1, r2), (b1, b2)) >= score:
+            count += 1
+            waiting.extend(halves(boxes))
+    return count
 
 
 @settings(max_examples=50)

@@ -12,11 +12,9 @@ import numpy as np
 from numba import njit
 
 from ermlab.inference.subwindow._bounds_numba import area, least_overlap, upper_bound
+from ermlab.inference.subwindow._depth_first_numba import DEEPEST
 from ermlab.inference.subwindow._queue_numba import inner_box
 from ermlab.inference.subwindow._search_numba import halves
-
-# A walk into the depth leaves one set behind for each split on its way: four sides of 15 bits.
-DEEPEST = 64
 
 
 @njit(cache=True, nogil=True)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.inference.boxes import as_boxes_inside
 from ermlab.inference.subwindow import _search_numba as kernels
+from ermlab.inference.subwindow._bounds_numba import ClassicalLinear, Linear
+from ermlab.inference.subwindow._depth_first_numba import search_depth_first
 from ermlab.inference.subwindow.qualities import Quality, linear
 from ermlab.parallel import map_in_threads
 
@@ -18,7 +20,7 @@ CHECKED_OVERLAPS = np.linspace(0, 1, 1025)
 
 
 class Detection(NamedTuple):
-    """A box (left, top, right, bottom), its score, and how many sets of boxes were taken from the queue.
+    """A box (left, top, right, bottom), its score, and how many sets of boxes were taken before it.
 
     For a detection after others, the score is less the penalties (thesis, eq. 5.11).
     """
@@ -65,7 +67,11 @@ def detect(
 
 def best_box(quality: Quality) -> Detection:
     """Return the box of the highest quality; among equal boxes, the first in the order given for `search`."""
-    return Detector(quality).next()
+    if not isinstance(quality.tables, (Linear, ClassicalLinear)):
+        return Detector(quality).next()
+    height, width = quality.shape
+    box, score, splits = search_depth_first(quality.tables, width, height)
+    return Detection(np.array(box), score, splits)
 
 
 def best_box_of_each(qualities: Sequence[Quality], n_threads: int | None = None) -> list[Detection]:
