@@ -1,0 +1,168 @@
+"""Heads for simulated BOLD series: the MNI152 template seen through one person's pose and anatomy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from nilearn.datasets import load_mni152_gm_template, load_mni152_template
+from scipy import ndimage
+from scipy.spatial.transform import Rotation
+
+#: Millimetres of the field of view's middle: with 138 mm of slices the lowest part of the cerebellum is cut.
+FIELD_CENTRE = np.array([0.0, -16.0, 10.0])
+#: Linear size differs by 3 % between adults (a tenth in volume); operators place the field of view by eye.
+SIZE_SD, SHIFT_SD, TURN_SD = 0.03, 3.0, 2.0
+#: What an affine map cannot undo: sulci lie some millimetres apart in different people.
+WARP_SD, WARP_FWHM = 2.0, 40.0
+#: T2*-weighted EPI shows white matter darker than grey and liquid brightest; arbitrary scanner units.
+BRIGHTNESS = 1000.0
+#: Scalp and fat, which the fat saturation leaves dim, at this distance from the brain in millimetres.
+_SCALP_BRIGHTNESS, _SCALP_FROM, _SCALP_TO = 0.25, 6.0, 14.0
+
+
+@dataclass(frozen=True)
+class Template:
+    """The shipped MNI152 brain on its grid."""
+
+    t1: np.ndarray  #: 0 outside the brain
+    grey: np.ndarray  #: share of grey matter
+    affine: np.ndarray
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """Millimetres of every voxel, (x, y, z, 3)."""
+        return grid_coordinates(self.t1.shape, self.affine)
+
+
+@cache
+def load_template(resolution: int) -> Template:
+    """Return the template with voxels of ``resolution`` millimetres."""
+    t1, grey = (load(resolution=resolution) for load in (load_mni152_template, load_mni152_gm_template))
+    return Template(t1.get_fdata(dtype=np.float32), grey.get_fdata(dtype=np.float32), t1.affine)
+
+
+def grid_coordinates(shape: Sequence[int], affine: np.ndarray) -> np.ndarray:
+    """Return the millimetres of every voxel of a grid, (x, y, z, 3)."""
+    index = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1)
+    return index @ affine[:3, :3].T + affine[:3, 3]
+
+
+def scanner_affine(shape: Sequence[int], resolution: float) -> np.ndarray:
+    """Return the affine of a grid whose middle is `FIELD_CENTRE`."""
+    affine = np.diag([resolution, resolution, resolution, 1.0])
+    affine[:3, 3] = FIELD_CENTRE - resolution * (np.array(shape) - 1) / 2
+    return affine
+
+
+@dataclass(frozen=True)
+class Region:
+    """A functional region: ellipsoids with ``centres`` in MNI millimetres and one size, cut to the cortex."""
+
+    name: str
+    centres: tuple[tuple[float, float, float], ...]
+    radii: tuple[float, float, float]
+
+    def weight(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return 1 inside, 0 outside, and a half on the surface of the nearest ellipsoid."""
+        weights = [
+            1 / (1 + np.exp((np.linalg.norm((coordinates - centre) / self.radii, axis=-1) - 1) / 0.15))
+            for centre in self.centres
+        ]
+        return np.max(weights, axis=0).astype(np.float32)
+
+
+def label_regions(regions: Sequence[Region], template: Template) -> np.ndarray:
+    """Return the number (from 1) of the region that covers a voxel most, 0 where none covers half of it."""
+    weights = np.stack([region.weight(template.coordinates) for region in regions])
+    inside = (weights.max(axis=0) >= 0.5) & (template.t1 > 0)
+    return np.where(inside, weights.argmax(axis=0) + 1, 0).astype(np.int16)
+
+
+def random_fields(
+    rng: np.random.Generator, count: int, shape: Sequence[int], resolution: float, fwhm: float
+) -> np.ndarray:
+    """Return smooth Gaussian random fields (count, x, y, z) with variance near 1."""
+    sigma = fwhm / resolution / np.sqrt(8 * np.log(2))
+    fields = rng.standard_normal((count, *shape), dtype=np.float32)
+    for one in fields:
+        ndimage.gaussian_filter(one, sigma, mode="wrap", output=one)
+        one /= one.std()
+    return fields
+
+
+@dataclass(frozen=True)
+class Head:
+    """A person in the scanner: for every voxel of the scanner's grid, the place in MNI space that is there."""
+
+    shape: tuple[int, int, int]
+    affine: np.ndarray
+    resolution: int
+    template: Template
+    #: MNI millimetres to scanner millimetres
+    pose: np.ndarray
+    #: MNI millimetres of every voxel, (x, y, z, 3)
+    coordinates: np.ndarray = field(repr=False)
+
+    def sample(self, values: np.ndarray) -> np.ndarray:
+        """Return a map on the template's grid as it lies in this head."""
+        inverse = np.linalg.inv(self.template.affine)
+        index = np.moveaxis(self.coordinates @ inverse[:3, :3].T + inverse[:3, 3], -1, 0)
+        return ndimage.map_coordinates(values.astype(np.float32), index, order=1, mode="constant")
+
+    def grey(self) -> np.ndarray:
+        """Return the share of grey matter in every voxel."""
+        return self.sample(self.template.grey)
+
+    def t1(self) -> np.ndarray:
+        """Return the T1-weighted image without noise."""
+        return self.sample(self.template.t1)
+
+    def epi(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the mean EPI image: contrast of T2*, coil shading, and a dim scalp."""
+        t1 = self.t1()
+        brain = np.clip(t1 / 0.2, 0, 1)
+        shading = 1 + 0.1 * random_fields(rng, 1, self.shape, self.resolution, 120.0)[0]
+        outside = ndimage.distance_transform_edt(brain < 0.5, sampling=self.resolution)
+        scalp = _SCALP_BRIGHTNESS * ((outside > _SCALP_FROM) & (outside < _SCALP_TO))
+        return (BRIGHTNESS * shading * (brain * (1.6 - 0.9 * t1) + scalp)).astype(np.float32)
+
+
+def draw_head(
+    rng: np.random.Generator,
+    shape: tuple[int, int, int],
+    resolution: int,
+    *,
+    template_resolution: int | None = None,
+) -> Head:
+    """Draw a person's size, pose and anatomy."""
+    pose = np.eye(4)
+    turn = Rotation.from_euler("xyz", rng.normal(0, TURN_SD, 3), degrees=True).as_matrix()
+    pose[:3, :3] = turn * rng.normal(1, SIZE_SD, 3)
+    pose[:3, 3] = rng.normal(0, SHIFT_SD, 3)
+    affine = scanner_affine(shape, resolution)
+    to_mni = np.linalg.inv(pose)
+    coordinates = grid_coordinates(shape, affine) @ to_mni[:3, :3].T + to_mni[:3, 3]
+    warp = WARP_SD * random_fields(rng, 3, shape, resolution, WARP_FWHM)
+    template = load_template(template_resolution or resolution)
+    return Head(shape, affine, resolution, template, pose, coordinates + np.moveaxis(warp, 0, -1))
+
+
+def draw_networks(rng: np.random.Generator, count: int, template: Template) -> np.ndarray:
+    """Draw distributed networks on the template's grid: orthogonal maps of grey matter, (count, x, y, z).
+
+    Each is the high part of a smooth field, alike in both hemispheres as most networks are, so that the core of
+    a patch is near 1 and most of the cortex near 0.
+    """
+    resolution = float(np.abs(template.affine[0, 0]))
+    fields = random_fields(rng, count, template.t1.shape, resolution, 20.0)
+    fields = (fields + 0.7 * fields[:, ::-1]) / np.hypot(1, 0.7)
+    maps = np.clip(fields - 0.5, 0, None) * template.grey
+    orthogonal: list[np.ndarray] = []
+    for one in maps.astype(float):
+        for other in orthogonal:
+            one = one - (one * other).sum() * other
+        orthogonal.append(one / np.sqrt((one**2).sum()))
+    # With a third of the cortex in use, a root mean square of .4 over it puts the cores near 1.
+    scale = 0.4 * np.sqrt((template.grey > 0.3).sum())
+    return (scale * np.stack(orthogonal)).astype(np.float32)
