@@ -7,10 +7,12 @@ more eigendecomposition, of ``B_gamma``, serves every ``eps``.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
 
 from ermlab.regularization._laplacian_cca_kernel import CentredGram
 
@@ -83,22 +85,24 @@ class View:
 
     def __init__(self, gram: CentredGram, laplacian: Laplacian):
         gram.require_variation()
-        eigenvalues, U = np.linalg.eigh(gram.K)
-        if eigenvalues[0] < -INDEFINITE * eigenvalues[-1] - gram.noise:
-            raise ValueError(
-                f"the kernel matrix of {gram.name} has the eigenvalue {eigenvalues[0]:.2g}: "
-                "expected it to be positive semi-definite"
-            )
+        eigenvalues, U = _decompose(gram)
         kept = eigenvalues > gram.noise
         roots = np.sqrt(eigenvalues[kept])
         self.name, self.n, self.unit = gram.name, gram.n, gram.mean_eigenvalue
         self.Z, self.to_dual = U[:, kept] * roots, U[:, kept] / roots
         paired = self.Z[: self.n]
         self.covariance = paired.T @ paired
-        L = np.asarray(laplacian(gram.squared_distances))
-        if L.shape != gram.K.shape:
-            raise ValueError(f"the Laplacian of {gram.name} has shape {L.shape}: expected {gram.K.shape}")
-        self.roughness = self.Z.T @ (L @ self.Z) * (self.n / len(self.Z))
+        self._gram, self._laplacian = gram, laplacian
+
+    @cached_property
+    def roughness(self) -> NDArray[np.float64]:
+        """``n / m Z' L Z``; a view without a Laplacian never asks for it."""
+        L = np.asarray(self._laplacian(self._gram.squared_distances))
+        if L.shape != self._gram.K.shape:
+            raise ValueError(
+                f"the Laplacian of {self.name} has shape {L.shape}: expected {self._gram.K.shape}"
+            )
+        return self.Z.T @ (L @ self.Z) * (self.n / len(self.Z))
 
     @property
     def rank(self) -> int:
@@ -107,7 +111,8 @@ class View:
 
     def penalised(self, gamma: float) -> PenalisedView:
         """Return the view with ``B_gamma = Z_n' Z_n + gamma n / m Z' L Z`` diagonal."""
-        b, V = np.linalg.eigh(self.covariance + gamma * self.roughness)
+        B = self.covariance + gamma * self.roughness if gamma > 0 else self.covariance
+        b, V = np.linalg.eigh(B)
         if b[0] < -INDEFINITE * b[-1]:
             raise ValueError(f"the Laplacian of {self.name} is not positive semi-definite: expected it to be")
         return PenalisedView(self.name, self.Z[: self.n] @ V, V, b, self.unit, gamma)
@@ -118,8 +123,29 @@ class View:
         If the Laplacian's term is ``c`` times the covariance, ``(1 + gamma c)`` can be taken out of the
         denominator, which leaves ``eps / (1 + gamma c)``; ``c`` is that of least squares.
         """
+        if gamma == 0:
+            return float(eps)
         c = np.vdot(self.roughness, self.covariance) / np.vdot(self.covariance, self.covariance)
         return float(eps / (1 + gamma * c))
+
+
+def _decompose(gram: CentredGram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues and eigenvectors of the kernel matrix, of low rank those that are not 0."""
+    if gram.rank < len(gram.K):
+        # Pivoted Cholesky, K = F F' with as many columns as the rank, and the small F' F have it all.
+        factor, pivots, rank, _ = dpstrf(gram.K, lower=1, tol=gram.noise / len(gram.K))
+        F = np.empty((len(gram.K), rank))
+        F[pivots - 1] = np.tril(factor)[:, :rank]
+        eigenvalues, V = np.linalg.eigh(F.T @ F)
+        seen = eigenvalues > 0
+        return eigenvalues[seen], F @ V[:, seen] / np.sqrt(eigenvalues[seen])
+    eigenvalues, U = np.linalg.eigh(gram.K)
+    if eigenvalues[0] < -INDEFINITE * eigenvalues[-1] - gram.noise:
+        raise ValueError(
+            f"the kernel matrix of {gram.name} has the eigenvalue {eigenvalues[0]:.2g}: "
+            "expected it to be positive semi-definite"
+        )
+    return eigenvalues, U
 
 
 def leading_pairs(

@@ -77,12 +77,15 @@ class CentredGram:
         Number of paired samples.
     noise
         Rounding error of the eigenvalues of ``K``.
+    rank
+        At most so many of them differ from 0.
     """
 
     name: str
     K: NDArray[np.float64]
     n: int
     noise: float
+    rank: int
 
     @classmethod
     def of(cls, rows: Rows) -> "CentredGram":
@@ -95,7 +98,8 @@ class CentredGram:
             magnitude = np.abs(np.diag(K)).sum()
             _require_symmetry(K, rows.name)
             K = _centre(K, K, n)
-        return cls(rows.name, K, n, rows.size * ROUNDING * magnitude)
+        rank = min(rows.size, rows.paired.shape[1]) if rows.is_linear else rows.size
+        return cls(rows.name, K, n, rows.size * ROUNDING * magnitude, rank)
 
     @property
     def mean_eigenvalue(self) -> float:
