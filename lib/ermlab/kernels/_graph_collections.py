@@ -1,0 +1,206 @@
+"""Many small graphs in one set of flat arrays, as the compiled loops of the graph kernels want them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array, issparse
+
+from ermlab.kernels._weisfeiler_lehman_numba import first_one_way_edge
+
+#: Node numbers and pattern numbers are kept in 32 bits.
+_LARGEST = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class GraphCollection:
+    """Undirected graphs whose nodes are numbered through.
+
+    Those of graph g are ``starts[g]`` to ``starts[g + 1] - 1``.
+    """
+
+    starts: NDArray[np.int64]
+    indptr: NDArray[np.int64]  #: neighbours of node v are ``neighbours[indptr[v]:indptr[v + 1]]``, ascending
+    neighbours: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, graphs: Sequence[Any], sizes: Sequence[int]) -> Self:
+        """Lay out graphs (adjacency matrices or edge lists) of so many nodes each, or raise a ValueError."""
+        matrices = [
+            _adjacency(graph, size, g) for g, (graph, size) in enumerate(zip(graphs, sizes, strict=True))
+        ]
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        n_edges = np.concatenate([[0], np.cumsum([matrix.nnz for matrix in matrices], dtype=np.int64)])
+        if starts[-1] > _LARGEST:
+            raise ValueError(f"{starts[-1]} nodes in all: expected at most {_LARGEST}")
+        indptr = np.zeros(starts[-1] + 1, dtype=np.int64)
+        neighbours = np.empty(n_edges[-1], dtype=np.int32)
+        for matrix, node, edge in zip(matrices, starts[:-1].tolist(), n_edges[:-1].tolist(), strict=True):
+            indptr[node + 1 : node + len(matrix.indptr)] = matrix.indptr[1:]
+            indptr[node + 1 : node + len(matrix.indptr)] += edge
+            neighbours[edge : edge + matrix.nnz] = matrix.indices
+            neighbours[edge : edge + matrix.nnz] += node
+        _require_symmetric(starts, indptr, neighbours)
+        return cls(starts, indptr, neighbours)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs."""
+        return int(self.starts[-1])
+
+
+def split_samples(X: Sequence[Any], node_label: str = "label") -> tuple[list, list]:
+    """Return the graphs and the node labels of samples: pairs (graph, labels), or networkx graphs.
+
+    The labels of a networkx graph are the attribute ``node_label`` of its nodes, in the graph's order.
+    """
+    graphs, labels = [], []
+    for g, sample in enumerate(X):
+        if _is_networkx(sample):
+            graph, values = _of_networkx(sample, node_label, g)
+        elif isinstance(sample, tuple | list) and len(sample) == 2:
+            graph, values = sample
+        else:
+            raise ValueError(
+                f"sample {g} is a {type(sample).__name__}: expected a pair (graph, node labels) "
+                "or a networkx graph"
+            )
+        graphs.append(graph)
+        labels.append(values)
+    return graphs, labels
+
+
+def label_sizes(graphs: Sequence[Any], labels: Sequence[ArrayLike]) -> list[int]:
+    """Return the number of nodes of each graph, which is that of its labels."""
+    if len(graphs) != len(labels):
+        raise ValueError(f"{len(graphs)} graphs and labels of {len(labels)}: expected as many")
+    return [len(values) for values in labels]
+
+
+def discrete_labels(labels: Sequence[ArrayLike]) -> NDArray[np.int64]:
+    """Return the labels of all nodes, graph after graph; anything but whole numbers is a ValueError."""
+    parts = [_whole_numbers(np.asarray(values), g) for g, values in enumerate(labels)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) -> NDArray[np.float64]:
+    """Return the labels of all nodes as one matrix, (nodes, d); labels (n,) are taken as (n, 1).
+
+    A graph without nodes may have labels of any shape. NaN, infinity, text and vectors of different lengths
+    are ValueErrors; ``n_features`` is the length expected.
+    """
+    parts = []
+    for g, values in enumerate(labels):
+        try:
+            values = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"node labels of graph {g}: {error}; expected numbers") from error
+        if len(values) == 0:
+            continue
+        values = values[:, None] if values.ndim == 1 else values
+        n_features = values.shape[-1] if n_features is None else n_features
+        if values.ndim != 2 or values.shape[1] != n_features or n_features == 0:
+            raise ValueError(
+                f"node labels of graph {g} have shape {values.shape}: expected (nodes, {n_features or 'd'})"
+            )
+        bad = ~np.isfinite(values).all(axis=1)
+        if bad.any():
+            v = int(bad.argmax())
+            raise ValueError(f"label of node {v} of graph {g} is {values[v]}: expected finite numbers")
+        parts.append(values)
+    return np.concatenate(parts) if parts else np.empty((0, n_features or 1))
+
+
+def _whole_numbers(values: NDArray, g: int) -> NDArray[np.int64]:
+    if values.ndim != 1:
+        raise ValueError(f"node labels of graph {g} have shape {values.shape}: expected (nodes,)")
+    if values.size == 0 or np.issubdtype(values.dtype, np.integer) or values.dtype == bool:
+        return values.astype(np.int64)
+    if not np.issubdtype(values.dtype, np.floating):
+        raise ValueError(f"node labels of graph {g} have type {values.dtype}: expected whole numbers")
+    bad = ~np.isfinite(values) | (values != np.round(values))
+    if bad.any():
+        v = int(bad.argmax())
+        raise ValueError(
+            f"label of node {v} of graph {g} is {values[v]}: expected a whole number "
+            "(PyramidWL takes real numbers and vectors)"
+        )
+    return values.astype(np.int64)
+
+
+def _adjacency(graph: Any, size: int, g: int) -> csr_array:
+    """Return the adjacency matrix of one graph with sorted columns, each edge once."""
+    if not issparse(graph):
+        return _of_edges(graph, size, g)
+    if graph.shape != (size, size):
+        raise ValueError(
+            f"adjacency of graph {g} has shape {graph.shape}: "
+            f"expected ({size}, {size}), as it has {size} labels"
+        )
+    matrix = graph.tocsr()
+    if not np.isfinite(matrix.data).all():
+        raise ValueError(f"adjacency of graph {g} holds NaN or infinity: expected finite numbers")
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _of_edges(edges: ArrayLike, size: int, g: int) -> csr_array:
+    edges = np.asarray(edges)
+    if edges.size == 0:
+        return csr_array((size, size), dtype=np.int8)
+    if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
+        raise ValueError(
+            f"graph {g} is an array of shape {edges.shape} and type {edges.dtype}: expected a list of edges, "
+            "(edges, 2) whole numbers, or a sparse adjacency matrix"
+        )
+    outside = ((edges < 0) | (edges >= size)).any(axis=1)
+    if outside.any():
+        e = int(outside.argmax())
+        raise ValueError(
+            f"edge {e} of graph {g} joins nodes {edges[e, 0]} and {edges[e, 1]}: "
+            f"expected nodes 0 to {size - 1}"
+        )
+    ends = np.concatenate([edges, edges[:, ::-1]])
+    matrix = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(size, size)).tocsr()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _require_symmetric(starts: NDArray, indptr: NDArray, neighbours: NDArray) -> None:
+    v, u = first_one_way_edge(indptr, neighbours)
+    if v >= 0:
+        g = int(np.searchsorted(starts, v, side="right")) - 1
+        v, u = v - starts[g], u - starts[g]
+        raise ValueError(
+            f"adjacency of graph {g} has the edge {v} to {u} but not {u} to {v}: "
+            "expected an undirected graph (A + A.T makes it one)"
+        )
+
+
+def _is_networkx(sample: Any) -> bool:
+    # By its methods: networkx need not be installed for graphs in other forms.
+    return hasattr(sample, "adjacency") and hasattr(sample, "nodes") and hasattr(sample, "is_multigraph")
+
+
+def _of_networkx(graph: Any, node_label: str, g: int) -> tuple[NDArray, NDArray]:
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    if graph.is_directed():
+        raise ValueError(f"graph {g} is directed: expected an undirected graph (to_undirected makes it one)")
+    for node, attributes in graph.nodes(data=True):
+        if node_label not in attributes:
+            raise ValueError(
+                f"node {node!r} of graph {g} has no attribute {node_label!r}: expected its label"
+            )
+    labels = [attributes[node_label] for _, attributes in graph.nodes(data=True)]
+    edges = [(number[u], number[v]) for u, v in graph.edges()]
+    return np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(labels)

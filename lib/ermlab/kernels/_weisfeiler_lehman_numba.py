@@ -1,0 +1,245 @@
+"""Loops of `ermlab.kernels.weisfeiler_lehman`.
+
+The signature of a node is its own label followed by the sorted labels of its neighbours. The signatures of
+all nodes lie in one flat array: that of node v begins at ``indptr[v] + v``. Equal signatures are found by a
+table of hashes, in which equal hashes are never trusted: the signatures themselves are compared.
+"""
+
+import numpy as np
+from numba import njit
+
+_SMALL = 32  # nodes up to which sorting by insertion is faster than counting bytes
+
+
+@njit(cache=True, nogil=True)
+def first_one_way_edge(indptr, neighbours):
+    """Return an edge (v, u) of which (u, v) is missing, or (-1, -1).
+
+    Nodes are met in ascending order, so each finds itself as the next neighbour of its neighbours that has
+    not been met yet.
+    """
+    following = indptr[:-1].copy()
+    for v in range(len(indptr) - 1):
+        for e in range(indptr[v], indptr[v + 1]):
+            u = neighbours[e]
+            if following[u] == indptr[u + 1] or neighbours[following[u]] > v:
+                return v, np.int64(u)
+            if neighbours[following[u]] < v:
+                return np.int64(u), np.int64(neighbours[following[u]])
+            following[u] += 1
+    return -1, -1
+
+
+@njit(cache=True, nogil=True)
+def sort_and_count(labels, starts, first, last, order, columns, counts, n_distinct, squares):
+    """Sort the nodes of each graph by their label, and count each label.
+
+    The labels of graph g that occur, ascending, and their counts go to the first ``n_distinct[g]`` places of
+    the graph's part of ``columns`` and ``counts``; the sum of squared counts is added to ``squares[g]``.
+    """
+    largest = 0
+    for g in range(first, last):
+        largest = max(largest, starts[g + 1] - starts[g])
+    buffer = np.empty(largest, dtype=order.dtype)
+    histogram = np.empty(256, dtype=np.int64)
+    for g in range(first, last):
+        begin, end = starts[g], starts[g + 1]
+        _sort_nodes(labels, begin, end, order, buffer, histogram)
+        at = begin - 1
+        for i in range(begin, end):
+            label = labels[order[i]]
+            if at < begin or columns[at] != label:
+                at += 1
+                columns[at] = label
+                counts[at] = 0
+            counts[at] += 1
+        n_distinct[g] = at + 1 - begin
+        for i in range(begin, at + 1):
+            squares[g] += float(counts[i]) ** 2
+
+
+@njit(cache=True, nogil=True)
+def _sort_nodes(labels, begin, end, order, buffer, histogram):
+    """Put the nodes of one graph into ``order[begin:end]``, by ascending label: linear in their number."""
+    for v in range(begin, end):
+        order[v] = v
+    if end - begin <= _SMALL:
+        for i in range(begin + 1, end):
+            v = order[i]
+            j = i
+            while j > begin and labels[order[j - 1]] > labels[v]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = v
+        return
+    largest = 0
+    for v in range(begin, end):
+        largest = max(largest, labels[v])
+    shift = 0
+    while largest >> shift:
+        histogram[:] = 0
+        for v in range(begin, end):
+            histogram[(labels[v] >> shift) & 255] += 1
+        place = 0
+        for digit in range(256):
+            place += histogram[digit]
+            histogram[digit] = place - histogram[digit]
+        for i in range(begin, end):
+            digit = (labels[order[i]] >> shift) & 255
+            buffer[histogram[digit]] = order[i]
+            histogram[digit] += 1
+        for i in range(begin, end):
+            order[i] = buffer[i - begin]
+        shift += 8
+
+
+@njit(cache=True, nogil=True)
+def write_signatures(labels, starts, indptr, neighbours, order, first, last, ends, signatures, hashes):
+    """Write the signature of each node of these graphs, and its hash.
+
+    Nodes, met by ascending label, append their label to the signatures of their neighbours: so these come out
+    sorted, in time linear in the edges. ``ends`` is room for a number a node.
+    """
+    for g in range(first, last):
+        begin, end = starts[g], starts[g + 1]
+        for v in range(begin, end):
+            signatures[indptr[v] + v] = labels[v]
+            ends[v] = indptr[v] + v + 1
+        for i in range(begin, end):
+            v = order[i]
+            for e in range(indptr[v], indptr[v + 1]):
+                u = neighbours[e]
+                signatures[ends[u]] = labels[v]
+                ends[u] += 1
+        for v in range(begin, end):
+            hashes[v] = _hash(signatures, indptr[v] + v, indptr[v + 1] + v + 1)
+
+
+@njit(cache=True, nogil=True)
+def hash_each(values):
+    """Return the hash of each value, as a signature of length 1."""
+    hashes = np.empty(len(values), dtype=np.uint64)
+    for i in range(len(values)):
+        hashes[i] = _hash(values, i, i + 1)
+    return hashes
+
+
+@njit(cache=True, nogil=True)
+def _hash(signatures, begin, end):
+    state = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(begin, end):
+        state = (state ^ np.uint64(signatures[i])) * np.uint64(0xFF51AFD7ED558CCD)
+        state ^= state >> np.uint64(32)
+    return state
+
+
+@njit(cache=True, nogil=True)
+def number_patterns(
+    signatures, bounds, hashes, known_signatures, known_bounds, known_hashes, known_slots, labels
+):
+    """Give equal signatures the same number, in ``labels``: that of the vocabulary, or the next one free.
+
+    Signature v is ``signatures[bounds[v]:bounds[v + 1]]``; ``known_*`` is the vocabulary, with the table of
+    its hashes as `slot_table` made it. Returns the first node of each new pattern.
+    """
+    n_known = len(known_hashes)
+    slots = np.full(_table_size(len(hashes)), -1, dtype=np.int32)
+    mask, known_mask = np.uint64(len(slots) - 1), np.uint64(len(known_slots) - 1)
+    firsts = np.empty(len(hashes), dtype=np.int32)
+    n_new = 0
+    for v in range(len(hashes)):
+        label = -1
+        if n_known:
+            slot = hashes[v] & known_mask
+            while known_slots[slot] >= 0:
+                k = known_slots[slot]
+                if known_hashes[k] == hashes[v] and _equal(
+                    signatures, bounds, v, known_signatures, known_bounds, k
+                ):
+                    label = k
+                    break
+                slot = (slot + np.uint64(1)) & known_mask
+        if label < 0:
+            slot = hashes[v] & mask
+            while slots[slot] >= 0:
+                u = slots[slot]
+                if hashes[u] == hashes[v] and _equal(signatures, bounds, v, signatures, bounds, u):
+                    label = labels[u]
+                    break
+                slot = (slot + np.uint64(1)) & mask
+        if label < 0:
+            slots[slot] = v
+            firsts[n_new] = v
+            label = n_known + n_new
+            n_new += 1
+        labels[v] = label
+    return firsts[:n_new].copy()
+
+
+@njit(cache=True, nogil=True)
+def _equal(signatures, bounds, v, others, other_bounds, u):
+    length = bounds[v + 1] - bounds[v]
+    if other_bounds[u + 1] - other_bounds[u] != length:
+        return False
+    for i in range(length):  # noqa: SIM110 (numba has no generators with early exit that are as fast)
+        if signatures[bounds[v] + i] != others[other_bounds[u] + i]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _table_size(n):
+    size = 2
+    while size < 2 * n:
+        size *= 2
+    return size
+
+
+@njit(cache=True, nogil=True)
+def slot_table(hashes):
+    """Return a table of open addresses that leads from a hash to the numbers of the signatures with it."""
+    slots = np.full(_table_size(len(hashes)), -1, dtype=np.int32)
+    mask = np.uint64(len(slots) - 1)
+    for k in range(len(hashes)):
+        slot = hashes[k] & mask
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = k
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def gather_signatures(signatures, bounds, chosen):
+    """Return the signatures of the chosen nodes, one after the other, and their bounds."""
+    gathered_bounds = np.zeros(len(chosen) + 1, dtype=np.int64)
+    for k in range(len(chosen)):
+        gathered_bounds[k + 1] = gathered_bounds[k] + bounds[chosen[k] + 1] - bounds[chosen[k]]
+    gathered = np.empty(gathered_bounds[-1], dtype=signatures.dtype)
+    at = 0
+    for k in range(len(chosen)):
+        for i in range(bounds[chosen[k]], bounds[chosen[k] + 1]):
+            gathered[at] = signatures[i]
+            at += 1
+    return gathered, gathered_bounds
+
+
+@njit(cache=True, nogil=True)
+def gather_counts(starts, columns, counts, n_distinct, n_known):
+    """Return columns and counts of all graphs without gaps, and how many each graph has.
+
+    Columns from ``n_known`` on are left out.
+    """
+    kept = np.zeros(len(n_distinct), dtype=np.int64)
+    total = 0
+    for g in range(len(n_distinct)):
+        for i in range(starts[g], starts[g] + n_distinct[g]):
+            kept[g] += columns[i] < n_known
+        total += kept[g]
+    some_columns, some_counts = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    at = 0
+    for g in range(len(n_distinct)):
+        for i in range(starts[g], starts[g] + kept[g]):
+            some_columns[at] = columns[i]
+            some_counts[at] = counts[i]
+            at += 1
+    return some_columns, some_counts, kept

@@ -1,0 +1,354 @@
+"""Subtree patterns of graphs with discrete node labels, counted (thesis, section 4.3.1).
+
+The pattern of height 0 of a node is its label; that of height i is its pattern of height i - 1 together with
+those of its neighbours, as a multiset. Patterns are compared exactly, and counted in time linear in edges
+times height.
+
+Graphs are undirected. Each is a sparse adjacency matrix (what is not 0 is an edge; weights do not count) or a
+list of edges, (edges, 2), each in one direction or both. An edge from a node to itself makes it its own
+neighbour. A graph without nodes is legal and has no patterns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, hstack
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.kernels._graph_collections import GraphCollection, discrete_labels, label_sizes, split_samples
+from ermlab.kernels._weisfeiler_lehman_numba import (
+    gather_counts,
+    gather_signatures,
+    hash_each,
+    number_patterns,
+    slot_table,
+    sort_and_count,
+    write_signatures,
+)
+from ermlab.parallel import over_ranges
+
+#: Nodes worth a thread of their own.
+_GRAIN = 4096
+
+
+def subtree_features(
+    graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_threads: int | None = None
+) -> csr_array:
+    """Count the subtree patterns of heights 0 to ``h`` in each graph of a collection.
+
+    Parameters
+    ----------
+    graphs
+        Adjacency matrices or lists of edges.
+    labels
+        For each graph the labels of its nodes, whole numbers.
+
+    Returns
+    -------
+    counts
+        (graphs, patterns): height by height, and within a height in the order in which the patterns first
+        occur. The counts are float64, as linear models want them. `SubtreeVocabulary.learn` also tells which
+        patterns the columns are, to count the same ones in other graphs.
+    """
+    return SubtreeVocabulary.learn(graphs, labels, h, n_threads)[1].matrix
+
+
+def linear_kernel(A: csr_array, B: csr_array | None = None) -> NDArray[np.float64]:
+    """Return ``<a, b>`` for each row of ``A`` and of ``B`` (by default ``A``), as a dense matrix."""
+    return (A @ (A if B is None else B).T).toarray()
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The patterns of one height: signature k is ``signatures[bounds[k]:bounds[k + 1]]``."""
+
+    signatures: NDArray[np.integer]
+    bounds: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    slots: NDArray[np.int32]  #: open addresses: from a hash to the numbers of patterns
+
+    @classmethod
+    def none(cls, dtype: type) -> Self:
+        """No pattern at all, of signatures of this type."""
+        empty = np.empty(0, dtype=np.uint64)
+        return cls(np.empty(0, dtype=dtype), np.zeros(1, dtype=np.int64), empty, slot_table(empty))
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+@dataclass(frozen=True)
+class SubtreeCounts:
+    """Counts of patterns in some graphs."""
+
+    matrix: csr_array  #: (graphs, patterns of the vocabulary)
+    squares: NDArray[
+        np.float64
+    ]  #: of each graph the sum of squared counts over all its patterns, known or not
+
+    def normalised(self) -> csr_array:
+        """Return rows of length 1, patterns outside the vocabulary included; rows of empty graphs stay 0.
+
+        So products of rows are ``k(G, H) / sqrt(k(G, G) k(H, H))`` also for a graph with unknown patterns.
+        """
+        lengths = np.sqrt(self.squares)
+        scaled = self.matrix.copy()
+        scaled.data /= np.repeat(lengths, np.diff(scaled.indptr))
+        return scaled
+
+
+@dataclass(frozen=True)
+class SubtreeVocabulary:
+    """The subtree patterns of a collection of graphs, to be counted in others.
+
+    A pattern that is not in it has no column: it is dropped. Nothing else is lost by that, as the patterns
+    that contain it cannot be in the vocabulary either; the inner products with the graphs that the vocabulary
+    was learnt from are exact.
+    """
+
+    patterns: tuple[Patterns, ...]  #: for each height
+
+    @classmethod
+    def learn(
+        cls, graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_threads: int | None = None
+    ) -> tuple[Self, SubtreeCounts]:
+        """Return the patterns of heights 0 to ``h`` of these graphs, and their counts."""
+        collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
+        return cls.learn_from(collection, discrete_labels(labels), h, n_threads)
+
+    @classmethod
+    def learn_from(
+        cls, collection: GraphCollection, labels: NDArray[np.int64], h: int, n_threads: int | None = None
+    ) -> tuple[Self, SubtreeCounts]:
+        """Do what `learn` does with graphs that are laid out already and the labels of all their nodes."""
+        patterns, blocks = [], []
+        squares = np.zeros(len(collection))
+        nothing = [Patterns.none(np.int64)] + [Patterns.none(np.int32)] * check_height(h)
+        for step in _refine(collection, labels, nothing, squares, n_threads):
+            patterns.append(step.new_patterns())
+            blocks.append(step.counts(collection, len(patterns[-1])))
+        return cls(tuple(patterns)), SubtreeCounts(join_blocks(blocks), squares)
+
+    @property
+    def h(self) -> int:
+        """Largest height."""
+        return len(self.patterns) - 1
+
+    @property
+    def n_patterns(self) -> NDArray[np.int64]:
+        """Number of patterns of each height."""
+        return np.array([len(patterns) for patterns in self.patterns])
+
+    def count(
+        self, graphs: Sequence[Any], labels: Sequence[ArrayLike], n_threads: int | None = None
+    ) -> SubtreeCounts:
+        """Count the patterns of the vocabulary in these graphs."""
+        collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
+        return self.count_in(collection, discrete_labels(labels), n_threads)
+
+    def count_in(
+        self, collection: GraphCollection, labels: NDArray[np.int64], n_threads: int | None = None
+    ) -> SubtreeCounts:
+        """Do what `count` does with graphs that are laid out already."""
+        squares = np.zeros(len(collection))
+        steps = _refine(collection, labels, self.patterns, squares, n_threads)
+        blocks = [
+            step.counts(collection, len(known)) for step, known in zip(steps, self.patterns, strict=True)
+        ]
+        return SubtreeCounts(join_blocks(blocks), squares)
+
+    def node_columns(
+        self, collection: GraphCollection, labels: NDArray[np.int64], n_threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """Return the column of the pattern of each node at each height, (nodes, h + 1); -1 if unknown."""
+        columns = np.empty((collection.n_nodes, len(self.patterns)), dtype=np.int64)
+        steps = _refine(collection, labels, self.patterns, np.zeros(len(collection)), n_threads)
+        before = 0
+        for i, (step, known) in enumerate(zip(steps, self.patterns, strict=True)):
+            columns[:, i] = np.where(step.labels < len(known), before + step.labels.astype(np.int64), -1)
+            before += len(known)
+        return columns
+
+
+class WeisfeilerLehman(TransformerMixin, BaseEstimator):
+    """Counts of subtree patterns as features of graphs.
+
+    A sample is a pair (graph, node labels), or a networkx graph.
+
+    Parameters
+    ----------
+    h
+        Largest height of the patterns.
+    normalize
+        Whether to scale each row to length 1. Patterns that were not met in `fit` have no column, but count
+        for the length, so that inner products of rows are the normalised kernel.
+    node_label
+        Attribute of the nodes of networkx graphs that is their label.
+    n_threads
+        By default as many as numba would use; the result does not depend on it.
+
+    Attributes
+    ----------
+    vocabulary_
+        The `SubtreeVocabulary` of the training graphs.
+    """
+
+    def __init__(
+        self, h: int = 3, normalize: bool = False, node_label: str = "label", n_threads: int | None = None
+    ):
+        self.h = h
+        self.normalize = normalize
+        self.node_label = node_label
+        self.n_threads = n_threads
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+        """Learn the patterns of these graphs."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> csr_array:
+        """Learn the patterns of these graphs and return their counts, (graphs, patterns)."""
+        return self._features(self._learn(X))
+
+    def transform(self, X: Sequence[Any]) -> csr_array:
+        """Count the patterns met in `fit`, (graphs, patterns)."""
+        check_is_fitted(self)
+        return self._features(self.vocabulary_.count(*split_samples(X, self.node_label), self.n_threads))
+
+    def _learn(self, X: Sequence[Any]) -> SubtreeCounts:
+        graphs, labels = split_samples(X, self.node_label)
+        if not graphs:
+            raise ValueError("no graph to learn from: expected at least one")
+        self.vocabulary_, counts = SubtreeVocabulary.learn(graphs, labels, self.h, self.n_threads)
+        return counts
+
+    def _features(self, counts: SubtreeCounts) -> csr_array:
+        return counts.normalised() if self.normalize else counts.matrix
+
+
+class WeisfeilerLehmanKernel(WeisfeilerLehman):
+    """The kernel between graphs and the training graphs: inner products of `WeisfeilerLehman` features.
+
+    In a pipeline it goes before a kernel machine with a precomputed kernel.
+
+    Attributes
+    ----------
+    features_
+        Features of the training graphs.
+    """
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+        """Learn the patterns of these graphs and keep their features."""
+        self.features_ = self._features(self._learn(X))
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> NDArray[np.float64]:
+        """Return the kernel matrix of these graphs."""
+        return linear_kernel(self.fit(X).features_)
+
+    def transform(self, X: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the kernel between these graphs and those of `fit`, (graphs, training graphs)."""
+        return linear_kernel(super().transform(X), self.features_)
+
+
+@dataclass(frozen=True)
+class _Refinement:
+    """What one height gives: the number of each node's pattern, and the counts in each graph."""
+
+    labels: NDArray[np.int32]
+    firsts: NDArray[np.int32]  #: a node for each pattern that is not known
+    signatures: NDArray[np.integer]
+    bounds: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    columns: NDArray[np.int32]
+    numbers: NDArray[np.int32]
+    n_distinct: NDArray[np.int64]
+
+    def new_patterns(self) -> Patterns:
+        hashes = self.hashes[self.firsts]
+        return Patterns(
+            *gather_signatures(self.signatures, self.bounds, self.firsts), hashes, slot_table(hashes)
+        )
+
+    def counts(self, collection: GraphCollection, n_columns: int) -> csr_array:
+        columns, numbers, kept = gather_counts(
+            collection.starts, self.columns, self.numbers, self.n_distinct, n_columns
+        )
+        indptr = np.concatenate([[0], np.cumsum(kept)])
+        if (
+            len(columns) <= np.iinfo(np.int32).max
+        ):  # else scipy would widen the columns, which double the memory
+            indptr = indptr.astype(np.int32)
+        return csr_array((numbers.astype(np.float64), columns, indptr), shape=(len(collection), n_columns))
+
+
+def _refine(
+    collection: GraphCollection,
+    labels: NDArray[np.int64],
+    known: Sequence[Patterns],
+    squares: NDArray[np.float64],
+    n_threads: int | None,
+) -> Iterator[_Refinement]:
+    """Go from height to height; the squared counts are added to ``squares``.
+
+    The arrays of a step are overwritten by the next one.
+    """
+    n, starts = collection.n_nodes, collection.starts
+    grain = max(1, _GRAIN * len(collection) // max(n, 1))
+    ids, order, columns, numbers = (np.empty(n, dtype=np.int32) for _ in range(4))
+    n_distinct = np.zeros(len(collection), dtype=np.int64)
+    own_bounds = np.arange(n + 1)
+    bounds = collection.indptr + own_bounds
+    signatures, ends = np.empty(bounds[-1], dtype=np.int32), np.empty(n, dtype=np.int64)
+    hashes = hash_each(labels)
+
+    def describe(first: int, last: int) -> None:
+        write_signatures(
+            ids,
+            starts,
+            collection.indptr,
+            collection.neighbours,
+            order,
+            first,
+            last,
+            ends,
+            signatures,
+            hashes,
+        )
+
+    def tally(first: int, last: int) -> None:
+        sort_and_count(ids, starts, first, last, order, columns, numbers, n_distinct, squares)
+
+    for i, patterns in enumerate(known):
+        if i > 0:
+            over_ranges(describe, len(collection), n_threads, grain)
+        words, word_bounds = (signatures, bounds) if i > 0 else (labels, own_bounds)
+        firsts = number_patterns(
+            words,
+            word_bounds,
+            hashes,
+            patterns.signatures,
+            patterns.bounds,
+            patterns.hashes,
+            patterns.slots,
+            ids,
+        )
+        over_ranges(tally, len(collection), n_threads, grain)
+        yield _Refinement(ids, firsts, words, word_bounds, hashes, columns, numbers, n_distinct)
+
+
+def join_blocks(blocks: Sequence[csr_array]) -> csr_array:
+    """Return the matrices side by side."""
+    return csr_array(hstack(blocks, format="csr")) if len(blocks) > 1 else blocks[0]
+
+
+def check_height(h: int) -> int:
+    """Return ``h`` if it can be a height of patterns, or raise a ValueError."""
+    if not isinstance(h, Integral) or isinstance(h, bool) or h < 0:
+        raise ValueError(f"h is {h!r}: expected a height of patterns, a whole number from 0 on")
+    return int(h)

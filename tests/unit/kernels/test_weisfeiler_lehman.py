@@ -1,0 +1,204 @@
+"""Weisfeiler-Lehman features: small cases, forms of input, broken input, the estimators."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from ermlab.kernels._graph_collections import GraphCollection, discrete_labels
+from ermlab.kernels.weisfeiler_lehman import (
+    SubtreeVocabulary,
+    WeisfeilerLehman,
+    WeisfeilerLehmanKernel,
+    linear_kernel,
+    subtree_features,
+)
+
+PATH = [(0, 1), (1, 2)]
+TRIANGLE = [(0, 1), (1, 2), (2, 0)]
+
+
+def adjacency(edges, n):
+    matrix = np.zeros((n, n))
+    for u, v in edges:
+        matrix[u, v] = matrix[v, u] = 1
+    return csr_array(matrix)
+
+
+def test_path_against_triangle():
+    counts = subtree_features([PATH, TRIANGLE], [[5, 5, 5], [5, 5, 5]], h=1)
+    # Columns: the label 5; an end of the path; a node with two neighbours.
+    assert counts.toarray().tolist() == [[3, 2, 1], [3, 0, 3]]
+    assert counts.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda edges, n: adjacency(edges, n),
+        lambda edges, n: csr_matrix(adjacency(edges, n)),
+        lambda edges, n: adjacency(edges, n).tocoo(),
+        lambda edges, n: -2.5 * adjacency(edges, n),
+        lambda edges, n: edges,
+        lambda edges, n: np.array(edges),
+        lambda edges, n: [(v, u) for u, v in edges] + edges,
+    ],
+)
+def test_forms_of_a_graph(form):
+    graphs, labels = [PATH, TRIANGLE, [(0, 3)]], [[1, 2, 1], [1, 1, 2], [1, 2, 2, 1]]
+    expected = subtree_features(graphs, labels, h=2)
+    forms = [form(edges, len(values)) for edges, values in zip(graphs, labels, strict=True)]
+    assert (subtree_features(forms, labels, h=2) != expected).nnz == 0
+
+
+def test_stored_zeros_are_no_edges_and_input_is_left_alone():
+    matrix = csr_array(([1.0, 1.0, 0.0], [1, 0, 0], [0, 1, 3, 3]), shape=(3, 3))
+    counts = subtree_features([matrix, [(0, 1)]], [[1, 1, 1]] * 2, h=1)
+    assert np.array_equal(counts.toarray()[0], counts.toarray()[1])
+    assert matrix.nnz == 3
+
+
+def test_empty_graphs_have_rows_of_zeros():
+    graphs = [csr_array((0, 0)), TRIANGLE, []]
+    labels = [[], [1, 2, 3], np.empty(0)]
+    counts = subtree_features(graphs, labels, h=2)
+    assert counts.sum(axis=1).tolist() == [0, 9, 0]
+    normalised = WeisfeilerLehman(h=2, normalize=True).fit_transform(list(zip(graphs, labels, strict=True)))
+    assert np.allclose(linear_kernel(normalised).diagonal(), [0, 1, 0])
+    assert subtree_features([[], []], [[], []], h=1).shape == (2, 0)
+
+
+def test_an_edge_from_a_node_to_itself_makes_it_its_own_neighbour():
+    counts = subtree_features([[(0, 0)], []], [[1], [1]], h=1)
+    assert counts.toarray().tolist() == [[1, 1, 0], [1, 0, 1]]
+
+
+def test_unseen_labels_and_patterns_are_dropped():
+    vocabulary, learnt = SubtreeVocabulary.learn([PATH], [[1, 1, 1]], h=1)
+    counted = vocabulary.count([PATH, TRIANGLE, PATH], [[9, 9, 9], [1, 1, 1], [1, 1, 9]])
+    assert learnt.matrix.toarray().tolist() == [[3, 2, 1]]
+    assert counted.matrix.toarray().tolist() == [[0, 0, 0], [3, 0, 3], [2, 1, 0]]
+    assert counted.squares.tolist() == [9 + 5, 9 + 9, 5 + 3]
+    assert counted.normalised().toarray()[2].tolist() == pytest.approx(np.array([2, 1, 0]) / np.sqrt(8))
+
+
+def test_columns_of_nodes():
+    vocabulary, _ = SubtreeVocabulary.learn([PATH], [[1, 1, 1]], h=1)
+    labels = [[1, 1, 9], [1, 1, 1]]
+    collection = GraphCollection.of([PATH, PATH], [3, 3])
+    columns = vocabulary.node_columns(collection, discrete_labels(labels))
+    assert columns.tolist() == [[0, 1], [0, -1], [-1, -1], [0, 1], [0, 2], [0, 1]]
+
+
+def test_networkx_graphs():
+    graph = nx.Graph([("b", "a"), ("a", "c"), ("c", "c")])
+    nx.set_node_attributes(graph, {"a": 3, "b": 1, "c": 1}, "atom")
+    multi = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 2)])
+    nx.set_node_attributes(multi, {0: 1, 1: 3, 2: 1}, "atom")
+    features = WeisfeilerLehman(h=2, node_label="atom").fit_transform(
+        [graph, multi, ([(0, 1), (1, 2), (2, 2)], [1, 3, 1])]
+    )
+    assert np.ptp(features.toarray(), axis=0).max() == 0
+    assert WeisfeilerLehman(h=1).fit_transform([nx.Graph()]).shape == (1, 0)
+
+
+def test_estimator_conventions():
+    samples = [(PATH, [1, 2, 1]), (TRIANGLE, [1, 1, 2])]
+    model = WeisfeilerLehman(h=2, normalize=True)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        model.transform(samples)
+    assert model.fit(samples) is model
+    assert model.vocabulary_.h == 2
+    assert model.vocabulary_.n_patterns.sum() == model.transform(samples).shape[1]
+    assert (model.fit_transform(samples) != model.transform(samples)).nnz == 0
+    assert model.transform([]).shape == (0, model.vocabulary_.n_patterns.sum())
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.transform(samples) != model.transform(samples)).nnz == 0
+
+
+def test_kernel_of_unseen_graphs_is_that_of_all_together():
+    rng = np.random.default_rng(0)
+    samples = [(rng.integers(0, 8, size=(12, 2)), rng.integers(0, 3, size=8)) for _ in range(12)]
+    for normalize in (False, True):
+        whole = WeisfeilerLehmanKernel(h=2, normalize=normalize).fit_transform(samples)
+        kernel = WeisfeilerLehmanKernel(h=2, normalize=normalize).fit(samples[:8])
+        assert np.allclose(kernel.transform(samples[8:]), whole[8:, :8], rtol=1e-14)
+        assert np.allclose(kernel.fit_transform(samples[:8]), whole[:8, :8], rtol=1e-14)
+
+
+def test_kernel_in_a_pipeline_with_a_grid():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    samples = [(rng.integers(0, 10, size=(8 + 8 * c, 2)), np.zeros(10, dtype=int)) for c in y]
+    pipeline = make_pipeline(WeisfeilerLehmanKernel(normalize=True), SVC(kernel="precomputed"))
+    search = GridSearchCV(pipeline, {"weisfeilerlehmankernel__h": [0, 1, 2]}, cv=4).fit(samples, y)
+    assert search.best_params_["weisfeilerlehmankernel__h"] > 0  # with h = 0 all graphs are the same
+    assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    ("graph", "labels", "message"),
+    [
+        (PATH, [1.0, np.nan, 2.0], r"node 1 of graph 1 is nan: expected a whole number"),
+        (PATH, [1.0, 2.5, 2.0], r"node 1 of graph 1 is 2.5: .*PyramidWL"),
+        (PATH, ["C", "N", "C"], r"labels of graph 1 have type <U1: expected whole numbers"),
+        (PATH, [[1], [2], [3]], r"labels of graph 1 have shape \(3, 1\)"),
+        ([(0, 1), (1, 3)], [1, 1, 1], r"edge 1 of graph 1 joins nodes 1 and 3: expected nodes 0 to 2"),
+        ([(0, -1)], [1, 1, 1], r"edge 0 of graph 1 joins nodes 0 and -1"),
+        ([(0, 1)], [], r"edge 0 of graph 1 joins nodes 0 and 1"),
+        ([(0.0, 1.0)], [1, 1], r"graph 1 is an array of shape \(1, 2\) and type float64: expected a list of"),
+        (np.zeros((3, 3), dtype=int), [1, 1, 1], r"graph 1 is an array of shape \(3, 3\)"),
+        (csr_array((2, 2)), [1, 1, 1], r"adjacency of graph 1 has shape \(2, 2\): expected \(3, 3\)"),
+        (csr_array([[0, np.nan], [np.nan, 0]]), [1, 1], r"adjacency of graph 1 holds NaN"),
+        (
+            csr_array([[0, 0, 1], [0, 0, 1], [0, 1, 0]]),
+            [1, 1, 1],
+            r"graph 1 has the edge 0 to 2 but not 2 to 0",
+        ),
+        (
+            csr_array([[0, 1, 0], [1, 0, 0], [1, 0, 0]]),
+            [1, 1, 1],
+            r"graph 1 has the edge 2 to 0 but not 0 to 2",
+        ),
+        (
+            csr_array([[0, 0, 0], [1, 0, 0], [0, 0, 1]]),
+            [1, 1, 1],
+            r"graph 1 has the edge 1 to 0 but not 0 to 1",
+        ),
+    ],
+)
+def test_broken_graphs(graph, labels, message):
+    vocabulary, _ = SubtreeVocabulary.learn([PATH], [[1, 1, 1]], h=1)
+    with pytest.raises(ValueError, match=message):
+        subtree_features([PATH, graph], [[1, 1, 1], labels], h=1)
+    with pytest.raises(ValueError, match=message):
+        vocabulary.count([PATH, graph], [[1, 1, 1], labels])
+
+
+@pytest.mark.parametrize("h", [-1, 1.5, "2", None, True])
+def test_broken_height(h):
+    with pytest.raises(ValueError, match="expected a height of patterns"):
+        subtree_features([PATH], [[1, 1, 1]], h=h)
+
+
+def test_broken_samples():
+    model = WeisfeilerLehman()
+    with pytest.raises(ValueError, match="no graph to learn from"):
+        model.fit([])
+    with pytest.raises(ValueError, match=r"sample 1 is a csr_array: expected a pair"):
+        model.fit([(PATH, [1, 1, 1]), adjacency(PATH, 3)])
+    graph = nx.path_graph(3)
+    with pytest.raises(ValueError, match=r"node 0 of graph 0 has no attribute 'label'"):
+        model.fit([graph])
+    with pytest.raises(ValueError, match="graph 0 is directed"):
+        model.fit([graph.to_directed()])
+    with pytest.raises(ValueError, match="2 graphs and labels of 1"):
+        subtree_features([PATH, PATH], [[1, 1, 1]], h=1)
