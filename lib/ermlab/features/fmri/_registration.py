@@ -16,12 +16,11 @@ from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
 from ermlab.features.fmri._images import sigmas, voxel_sizes
+from ermlab.features.fmri._splines_numba import sample
 
 Matrix = NDArray[np.float64]
 #: Share of the squared gradient that the points hold which are looked at; the rest says next to nothing.
 SHARE = 0.99
-#: Voxels beyond the outermost ones at which a volume still counts as seen, as in SPM.
-EDGE = 0.05
 
 
 @dataclass(frozen=True)
@@ -87,21 +86,20 @@ class Moving:
     """A volume that can be looked at anywhere: cubic splines over its smoothed voxels."""
 
     def __init__(self, volume: NDArray[np.float32], affine: Matrix, centre: NDArray, fwhm: float):
-        smoothed = ndimage.gaussian_filter(volume, sigmas(fwhm, affine), mode="nearest", truncate=3.0)
-        self.smoothed = smoothed
-        self.coefficients = ndimage.spline_filter(smoothed, order=3, output=np.float32, mode="nearest")
+        self.smoothed = ndimage.gaussian_filter(volume, sigmas(fwhm, affine), mode="nearest", truncate=3.0)
+        self.coefficients = spline_coefficients(self.smoothed)
         self.voxel_of = np.linalg.inv(affine) @ shifted(centre)
 
-    def at(self, matrix: Matrix, points: NDArray) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def at(self, matrix: Matrix, points: NDArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the values at ``matrix @ points`` and which of these lie inside the volume."""
-        place = self.voxel_of @ matrix
-        where = place[:3, :3] @ points.T + place[:3, 3:]
-        last = np.array(self.coefficients.shape)[:, None] - 1
-        inside = np.all((where >= -EDGE) & (where <= last + EDGE), axis=0)
-        values = ndimage.map_coordinates(
-            self.coefficients, where, order=3, mode="nearest", prefilter=False, output=np.float32
-        )
+        values, inside = np.empty(len(points)), np.empty(len(points), dtype=bool)
+        sample(self.coefficients, (self.voxel_of @ matrix)[:3], points, values, inside)
         return values, inside
+
+
+def spline_coefficients(volume: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the coefficients of the cubic spline through the voxels of a volume."""
+    return ndimage.spline_filter(volume, order=3, output=np.float32, mode="mirror")
 
 
 class Fixed:
@@ -146,7 +144,7 @@ class Fixed:
         if np.count_nonzero(inside) < 10 * len(self.motion.columns(np.zeros((1, 3)), np.zeros((1, 3)))):
             raise ValueError("the volumes hardly overlap: expected series or templates of one brain")
         weights = inside.astype(np.float64)
-        seen = seen.astype(np.float64) * weights
+        seen = seen * weights
         values = self.values * weights
         mixture = np.linalg.lstsq(values @ values.T, values @ seen, rcond=None)[0]
         unlike = float(np.sum((seen - mixture @ values) ** 2) / np.sum(seen**2))

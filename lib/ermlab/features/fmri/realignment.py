@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from nibabel.spatialimages import SpatialImage
 from numpy.typing import ArrayLike, NDArray
-from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
 from ermlab.features.fmri._images import ImageLike, as_series, check_fwhm, series_like, volumes_first
 from ermlab.features.fmri._registration import (
-    EDGE,
     RIGID,
     Fixed,
     Matrix,
@@ -18,7 +16,9 @@ from ermlab.features.fmri._registration import (
     grid_centre,
     register,
     shifted,
+    spline_coefficients,
 )
+from ermlab.features.fmri._splines_numba import reslice
 
 #: Voxels along each axis that a rigid motion can be seen with.
 LEAST_VOXELS = 4
@@ -78,27 +78,27 @@ def realign(
     def moving(t: int) -> Moving:
         return Moving(volumes[t], affine, centre, fwhm)
 
-    def fixed(volume: NDArray) -> Fixed:
-        return Fixed([volume], affine, centre, RIGID, spacing)
+    def fixed(volume: NDArray, inside: NDArray | None = None) -> Fixed:
+        return Fixed([volume], affine, centre, RIGID, spacing, inside)
 
-    target = fixed(moving(0).smoothed)
-    matrices = [np.eye(4)]
-    mean = moving(0).smoothed.astype(np.float64)
+    first = moving(0)
+    target, matrices = fixed(first.smoothed), [np.eye(4)]
+    mean, shown = first.smoothed.astype(np.float64), np.ones(img.shape[:3], dtype=bool)
+    resliced = np.empty_like(first.smoothed)
     for t in range(1, len(volumes)):
         volume = moving(t)
         # Heads move little from one volume to the next.
         matrices.append(register(volume, target, matrices[-1], tolerance)[0])
-        mean += ndimage.affine_transform(
-            volume.smoothed, *_voxels(matrices[-1], affine, centre), order=1, mode="nearest"
-        )
+        reslice(volume.coefficients, _voxels(matrices[-1], affine, centre), resliced, shown)
+        mean += resliced
     if to == "mean":
-        target = fixed((mean / len(volumes)).astype(np.float32))
+        target = fixed((mean / len(volumes)).astype(np.float32), shown)
         matrices = [register(moving(t), target, matrix, tolerance)[0] for t, matrix in enumerate(matrices)]
         back = np.linalg.inv(matrices[0])
         matrices = [matrix @ back for matrix in matrices]
+    motions = [_voxels(matrix, affine, centre) for matrix in matrices]
     return Realignment(
-        series_like(img, _resliced(volumes, matrices, affine, centre)),
-        np.array([_parameters(m) for m in matrices]),
+        series_like(img, _resliced(volumes, motions)), np.array([_parameters(matrix) for matrix in matrices])
     )
 
 
@@ -114,10 +114,9 @@ def excessive_motion(parameters: ArrayLike, translation: float = 2.0, rotation: 
     return bool(sizes[:3].max() >= translation or sizes[3:].max() >= rotation)
 
 
-def _voxels(matrix: Matrix, affine: Matrix, centre: NDArray) -> tuple[Matrix, NDArray]:
-    """Return a motion as matrix and offset on voxels."""
-    place = np.linalg.inv(affine) @ shifted(centre) @ matrix @ shifted(-centre) @ affine
-    return place[:3, :3], place[:3, 3]
+def _voxels(matrix: Matrix, affine: Matrix, centre: NDArray) -> NDArray[np.float64]:
+    """Return a motion of millimetres about the centre as one of voxels, (3, 4)."""
+    return (np.linalg.inv(affine) @ shifted(centre) @ matrix @ shifted(-centre) @ affine)[:3]
 
 
 def _parameters(matrix: Matrix) -> NDArray[np.float64]:
@@ -125,23 +124,10 @@ def _parameters(matrix: Matrix) -> NDArray[np.float64]:
     return np.concatenate([matrix[:3, 3], angles])
 
 
-def _resliced(
-    volumes: NDArray[np.float32], matrices: list[Matrix], affine: Matrix, centre: NDArray
-) -> NDArray[np.float32]:
-    """Return the volumes without their motion, 0 where one of them has no voxel."""
-    shape = volumes.shape[1:]
-    ranges = [np.arange(n, dtype=np.float64) for n in shape]
-    seen = np.ones(shape, dtype=bool)
+def _resliced(volumes: NDArray[np.float32], motions: list[NDArray]) -> NDArray[np.float32]:
+    """Return the volumes without their motions, 0 where one of them has no voxel."""
+    seen = np.ones(volumes.shape[1:], dtype=bool)
     resliced = np.empty_like(volumes)
-    for t, matrix in enumerate(matrices):
-        turn, offset = _voxels(matrix, affine, centre)
-        resliced[t] = ndimage.affine_transform(volumes[t], turn, offset, order=3, mode="nearest")
-        for row, shift, n in zip(turn, offset, shape, strict=True):
-            where = (
-                shift
-                + row[0] * ranges[0][:, None, None]
-                + row[1] * ranges[1][None, :, None]
-                + row[2] * ranges[2][None, None, :]
-            )
-            seen &= (where >= -EDGE) & (where <= n - 1 + EDGE)
-    return resliced * seen
+    for volume, motion, target in zip(volumes, motions, resliced, strict=True):
+        reslice(spline_coefficients(volume), motion, target, seen)
+    return np.multiply(resliced, seen, out=resliced)
