@@ -93,7 +93,7 @@ def random_fields(
 
 @dataclass(frozen=True)
 class Head:
-    """A person in the scanner: for every voxel of the scanner's grid, the place in MNI space that is there."""
+    """A person in the scanner: which place in MNI space lies in each voxel of the scanner's grid."""
 
     shape: tuple[int, int, int]
     affine: np.ndarray
@@ -109,6 +109,20 @@ class Head:
         inverse = np.linalg.inv(self.template.affine)
         index = np.moveaxis(self.coordinates @ inverse[:3, :3].T + inverse[:3, 3], -1, 0)
         return ndimage.map_coordinates(values.astype(np.float32), index, order=1, mode="constant")
+
+    def regrid(self, shape: tuple[int, int, int], affine: np.ndarray, template: Template) -> "Head":
+        """Return the same person on another grid of the scanner, made from another resolution."""
+        to_voxel = np.linalg.inv(self.affine)
+        index = grid_coordinates(shape, affine) @ to_voxel[:3, :3].T + to_voxel[:3, 3]
+        index = np.moveaxis(index, -1, 0)
+        coordinates = np.stack(
+            [
+                ndimage.map_coordinates(self.coordinates[..., axis], index, order=1, mode="nearest")
+                for axis in range(3)
+            ],
+            axis=-1,
+        )
+        return Head(shape, affine, float(affine[0, 0]), template, self.pose, coordinates)
 
     def grey(self) -> np.ndarray:
         """Return the share of grey matter in every voxel."""
@@ -151,8 +165,8 @@ def draw_head(
 def draw_networks(rng: np.random.Generator, count: int, template: Template) -> np.ndarray:
     """Draw distributed networks on the template's grid: orthogonal maps of grey matter, (count, x, y, z).
 
-    Each is the high part of a smooth field, alike in both hemispheres as most networks are, so that the core of
-    a patch is near 1 and most of the cortex near 0.
+    Each is the high part of a smooth field, alike in both hemispheres as most networks are, so that the core
+    of a patch is near 1 and most of the cortex near 0.
     """
     resolution = float(np.abs(template.affine[0, 0]))
     fields = random_fields(rng, count, template.t1.shape, resolution, 20.0)

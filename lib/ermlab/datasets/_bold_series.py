@@ -1,9 +1,9 @@
-"""BOLD series: brain activity seen through blood, breath, heartbeat, drift, a moving head and a noisy scanner.
+"""BOLD series: activity seen through blood, breath, heartbeat, drift, a moving head and a noisy scanner.
 
 The amplitudes are shares of the mean signal (.01 is 1 %). Together the noise that grows with the signal has a
 standard deviation near 1.1 % in grey matter, where the temporal signal-to-noise ratio of large voxels levels
-off at 3 T (Triantafyllou and others, NeuroImage 26, 2005); thermal noise comes on top and falls with the volume
-of a voxel. Not modelled: spin history, susceptibility drop-out, and motion within a volume.
+off at 3 T (Triantafyllou and others, NeuroImage 26, 2005); thermal noise comes on top and falls with the
+volume of a voxel. Not modelled: spin history, susceptibility drop-out, and motion within a volume.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ RESTLESSNESS = 0.3
 
 @dataclass(frozen=True)
 class Acquisition:
-    """When a run is measured: ``volumes`` every ``repetition_time`` seconds, slice z at ``slice_times[z]``."""
+    """When a run is measured: a volume every ``repetition_time`` seconds, slice z at ``slice_times[z]``."""
 
     volumes: int
     repetition_time: float
