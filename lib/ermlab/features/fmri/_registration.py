@@ -17,10 +17,13 @@ from scipy.spatial.transform import Rotation
 
 from ermlab.features.fmri._images import sigmas, voxel_sizes
 from ermlab.features.fmri._splines_numba import sample
+from ermlab.optimize._blas import one_blas_thread
 
 Matrix = NDArray[np.float64]
 #: Share of the squared gradient that the points hold which are looked at; the rest says next to nothing.
 SHARE = 0.99
+#: Points that both volumes show; fewer say nothing sure of twelve parameters.
+LEAST_POINTS = 120
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ class Fixed:
 
         The second is the squared residual before the step, as a share of the squared values seen.
         """
-        if np.count_nonzero(inside) < 10 * len(self.motion.columns(np.zeros((1, 3)), np.zeros((1, 3)))):
+        if np.count_nonzero(inside) < LEAST_POINTS:
             raise ValueError("the volumes hardly overlap: expected series or templates of one brain")
         weights = inside.astype(np.float64)
         seen = seen * weights
@@ -171,7 +174,8 @@ def register(
     matrix, unlike = start, np.inf
     trial, change = start, None
     for _ in range(max_steps):
-        step, now = fixed.step(*moving.at(trial, fixed.points))
+        with one_blas_thread():
+            step, now = fixed.step(*moving.at(trial, fixed.points))
         if now <= unlike:
             matrix, unlike, change = trial, now, step
         else:
@@ -179,8 +183,8 @@ def register(
         trial = matrix @ np.linalg.inv(fixed.motion.matrix(change))
         moved = (trial - matrix)[:3, :3] @ corners + (trial - matrix)[:3, 3:]
         if np.abs(moved).max() < tolerance:
-            break
-    return trial, unlike
+            return trial, unlike
+    return matrix, unlike
 
 
 def _corners(points: NDArray) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import convolve1d
 
 from ermlab.features.fmri._images import check_repetition_time, check_rows
+from ermlab.optimize._blas import one_blas_thread
 
 #: Mean of every volume after global scaling, as in SPM.
 GLOBAL_MEAN = 100.0
@@ -33,7 +34,8 @@ def high_pass(series: ArrayLike, repetition_time: float, cutoff: float = 512.0) 
     if not cutoff > 2 * repetition_time:
         raise ValueError(f"cutoff is {cutoff!r} s: expected more than two volumes, {2 * repetition_time} s")
     drifts = _cosines(len(rows), repetition_time, cutoff).astype(rows.dtype)
-    return rows - drifts @ (drifts.T @ rows)
+    with one_blas_thread():
+        return rows - drifts @ (drifts.T @ rows)
 
 
 def _cosines(n: int, repetition_time: float, cutoff: float) -> NDArray[np.float64]:

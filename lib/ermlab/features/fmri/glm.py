@@ -19,6 +19,7 @@ from ermlab.features.fmri._images import (
 )
 from ermlab.features.fmri.filters import GLOBAL_MEAN
 from ermlab.features.fmri.masking import brain_mask, checked_mask
+from ermlab.optimize._blas import one_blas_thread
 
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")
 REQUIRED = ("onset", "duration", "trial_type")
@@ -91,12 +92,12 @@ def first_level(
         signal_scaling=False,
         noise_model="ar1",
         random_state=0,
-    ).fit(img, events, confounds=confounds)
-    columns = list(model.design_matrices_[0].columns)
-    return {
-        name: model.compute_contrast(_checked_contrast(name, contrast, columns), output_type=output)
-        for name, contrast in contrasts.items()
-    }
+    )
+    with one_blas_thread():
+        model.fit(img, events, confounds=confounds)
+        columns = list(model.design_matrices_[0].columns)
+        checked = {name: _checked_contrast(name, contrast, columns) for name, contrast in contrasts.items()}
+        return {name: model.compute_contrast(some, output_type=output) for name, some in checked.items()}
 
 
 def _scaled(img: SpatialImage, mask: SpatialImage) -> SpatialImage:

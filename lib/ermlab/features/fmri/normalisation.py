@@ -1,8 +1,8 @@
 """Normalisation: a brain on the grid of a template (thesis, section 4.1.3).
 
-What SPM adds to the affine part, a warp by cosine functions, is left out: it has a strength to choose that
-moves voxels by as much as the smoothing that follows makes up for, and on grids of 3 to 6 millimetres what it
-adds to twelve affine parameters lies below a voxel in most of the brain.
+SPM goes on with a warp of a few hundred cosine functions. It is left out: how stiff it is would be one more
+thing to choose, and where twelve parameters leave two brains apart by some millimetres, the smoothing that
+follows covers it. Who needs the warp brings series that are normalised already.
 """
 
 from collections.abc import Sequence

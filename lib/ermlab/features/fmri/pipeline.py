@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import nibabel as nib
 import numpy as np
 from nibabel.spatialimages import SpatialImage
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ermlab.features.fmri._images import (
     ImageLike,
@@ -48,20 +47,6 @@ class Preprocessed:
     mask: NDArray[np.bool_]  #: (x, y, z)
     affine: NDArray[np.float64]  #: voxel to millimetres
     motion: NDArray[np.float64]  #: (volumes, 6), as in `Realignment`; 0 without realignment
-
-    def image(self, values: ArrayLike) -> nib.Nifti1Image:
-        """Put a value for each voxel of the mask, or rows of them, into an image; 0 outside."""
-        return unmasked(values, self.mask, self.affine)
-
-
-def unmasked(values: ArrayLike, mask: NDArray[np.bool_], affine: NDArray) -> nib.Nifti1Image:
-    """Put a value for each voxel of a mask, or rows of them, into an image; 0 outside."""
-    values = np.asarray(values, dtype=np.float32)
-    if values.ndim not in (1, 2) or values.shape[-1] != np.count_nonzero(mask):
-        raise ValueError(f"values of shape {values.shape}: expected {np.count_nonzero(mask)} for each row")
-    data = np.zeros((*mask.shape, *values.shape[:-1]), dtype=np.float32)
-    data[mask] = values.T
-    return nib.Nifti1Image(data, affine)
 
 
 def preprocess(img: ImageLike, settings: Preprocessing) -> Preprocessed:

@@ -73,6 +73,9 @@ def realign(
     if min(img.shape[:3]) < LEAST_VOXELS:
         raise ValueError(f"img has shape {img.shape}: expected {LEAST_VOXELS} voxels or more along each axis")
     volumes = volumes_first(img)
+    flat = np.flatnonzero(np.ptp(volumes.reshape(len(volumes), -1), axis=1) == 0)
+    if len(flat):
+        raise ValueError(f"volume {flat[0]} of img is the same everywhere: expected a brain")
     affine, centre = img.affine, grid_centre(img.shape, img.affine)
 
     def moving(t: int) -> Moving:
