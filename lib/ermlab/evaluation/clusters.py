@@ -1,0 +1,62 @@
+"""Clusters of selected voxels: how large they are, and how large they would be by chance."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+
+
+def cluster_sizes(selected: ArrayLike) -> NDArray[np.int64]:
+    """Return the sizes of the clusters of a volume's selected voxels, the largest first.
+
+    Voxels of a cluster are connected by faces.
+    """
+    selected = np.asarray(selected)
+    if selected.ndim != 3 or selected.dtype != bool:
+        raise ValueError(
+            f"selected has shape {selected.shape} of {selected.dtype}: expected a volume of truth values"
+        )
+    labels, _ = ndimage.label(selected)
+    return np.sort(np.bincount(labels.ravel())[1:])[::-1]
+
+
+def mean_cluster_size(selected: ArrayLike) -> float:
+    """Return the mean size of the clusters, 0 if there are none."""
+    sizes = cluster_sizes(selected)
+    return float(sizes.mean()) if len(sizes) else 0.0
+
+
+def chance_cluster_size(mask: ArrayLike, count: int, draws: int, seed: int) -> float:
+    """Return the mean cluster size when so many voxels of the mask are drawn at random, over some draws."""
+    mask = np.asarray(mask, dtype=bool)
+    inside = np.flatnonzero(mask)
+    if not 0 <= count <= len(inside):
+        raise ValueError(f"count is {count}: expected 0 to {len(inside)}, the voxels of the mask")
+    if draws < 1:
+        raise ValueError(f"draws is {draws}: expected at least 1")
+    rng = np.random.default_rng(seed)
+    sizes = []
+    for _ in range(draws):
+        drawn = np.zeros(mask.size, dtype=bool)
+        drawn[rng.choice(inside, count, replace=False)] = True
+        sizes.append(mean_cluster_size(drawn.reshape(mask.shape)))
+    return float(np.mean(sizes))
+
+
+def largest_weights(weights: ArrayLike, count: int) -> NDArray[np.bool_]:
+    """Return which weights are the ``count`` largest by size, the first of equal ones; zeros never are."""
+    size = np.abs(np.asarray(weights, dtype=np.float64))
+    if size.ndim != 1 or not np.isfinite(size).all():
+        raise ValueError(f"weights has shape {size.shape}: expected a vector of finite numbers")
+    if not 0 <= count <= len(size):
+        raise ValueError(f"count is {count}: expected 0 to {len(size)}")
+    kept = np.zeros(len(size), dtype=bool)
+    kept[np.argsort(-size, kind="stable")[:count]] = True
+    return kept & (size > 0)
+
+
+def heaviest_slices(volume: ArrayLike) -> tuple[int, int, int]:
+    """Return along each axis the slice with the largest sum of weights by size (thesis, section 4.2.3)."""
+    volume = np.abs(np.asarray(volume, dtype=np.float64))
+    if volume.ndim != 3:
+        raise ValueError(f"volume has shape {volume.shape}: expected three dimensions")
+    return tuple(int(volume.sum(axis=tuple({0, 1, 2} - {axis})).argmax()) for axis in range(3))

@@ -1,0 +1,114 @@
+"""Splits of samples into training and test parts that respect how the samples hang together.
+
+Neighbouring volumes of a scan are alike, so a volume whose neighbours were trained on is no fair test.
+Samples that hang together in time are split by stretches, with a gap at either side, or by whole runs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: Whether the test part is a stretch of time, some of the runs, or any samples.
+KINDS = ("stretches", "runs", "permuted")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Numbers of the samples to learn from and of those to test on; with a gap, some are in neither."""
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the samples of a study are divided.
+
+    Parameters
+    ----------
+    kind
+        ``"stretches"``: the test part is one stretch of time; ``"runs"``: whole runs; ``"permuted"``: any
+        samples, which is fair for subjects and leaks between volumes of a scan.
+    n
+        Number of samples, in their order in time.
+    gap
+        For stretches: samples at either side of the test part that are not trained on.
+    runs
+        For runs: the run of each sample.
+    """
+
+    kind: str
+    n: int
+    gap: int = 0
+    runs: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind is {self.kind!r}: expected one of {', '.join(KINDS)}")
+        if self.gap < 0:
+            raise ValueError(f"gap is {self.gap}: expected at least 0")
+        if (self.kind == "runs") != (self.runs is not None):
+            raise ValueError(
+                f"kind is {self.kind!r} and runs is {self.runs!r}: expected runs for 'runs' alone"
+            )
+        if self.runs is not None and np.shape(self.runs) != (self.n,):
+            raise ValueError(
+                f"runs has shape {np.shape(self.runs)}: expected one for each of {self.n} samples"
+            )
+
+    def splits(self, count: int, share: float, seed: int | Sequence[int]) -> list[Split]:
+        """Draw so many splits with about a ``share`` of the samples, or runs, in the test part.
+
+        The first splits do not depend on ``count``.
+        """
+        if not 0 < share < 1:
+            raise ValueError(f"share is {share}: expected a number between 0 and 1")
+        draws = self._draws(share, np.random.default_rng(seed))
+        return [self._split(np.arange(self.n), next(draws)) for _ in range(count)]
+
+    def folds(self, train: NDArray[np.int64], count: int, seed: int | Sequence[int]) -> list[Split]:
+        """Divide a training part once more, into so many folds, each the test part of one split.
+
+        Folds are stretches of the training part, some of its runs, or any of its samples.
+        """
+        units = train if self.runs is None else np.unique(np.asarray(self.runs)[train])
+        if not 2 <= count <= len(units):
+            raise ValueError(f"count is {count}: expected 2 to {len(units)} folds")
+        if self.kind == "permuted":
+            units = np.random.default_rng(seed).permutation(units)
+        parts = np.array_split(units, count)
+        if self.kind == "runs":
+            parts = [train[np.isin(np.asarray(self.runs)[train], part)] for part in parts]
+        return [self._split(train, np.sort(part)) for part in parts]
+
+    def _draws(self, share: float, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        """Yield test parts for ever; no stretch comes twice before all have come."""
+        units = np.arange(self.n) if self.runs is None else np.unique(self.runs)
+        size = max(1, round(share * len(units)))
+        while True:
+            if self.kind == "stretches":
+                for start in rng.permutation(self.n - size + 1):
+                    yield np.arange(start, start + size)
+            elif self.kind == "runs":
+                yield np.flatnonzero(np.isin(self.runs, rng.choice(units, size, replace=False)))
+            else:
+                yield np.sort(rng.choice(units, size, replace=False))
+
+    def _split(self, samples: NDArray[np.int64], test: NDArray[np.int64]) -> Split:
+        """Keep of the samples what is neither in the test part nor nearer to it than the gap."""
+        shut = np.zeros(self.n, dtype=bool)
+        shut[test] = True
+        if self.kind == "stretches":
+            # A part of a training part may go around the outer test part: each of its pieces has its gap.
+            bounds = np.flatnonzero(np.diff(test) > 1) + 1
+            for first, last in pairwise([0, *bounds, len(test)]):
+                shut[max(test[first] - self.gap, 0) : test[last - 1] + self.gap + 1] = True
+        train = samples[~shut[samples]]
+        if not len(train):
+            raise ValueError(
+                f"nothing is left to train on: {self.n} samples, {len(test)} tested, a gap of {self.gap}"
+            )
+        return Split(train, test)
