@@ -26,6 +26,10 @@ SHARE = 0.99
 LEAST_POINTS = 120
 
 
+class NoOverlapError(ValueError):
+    """Two volumes show next to no place both."""
+
+
 @dataclass(frozen=True)
 class Motion:
     """A family of motions: columns of derivatives, and the motion that belongs to coefficients."""
@@ -145,7 +149,7 @@ class Fixed:
         The second is the squared residual before the step, as a share of the squared values seen.
         """
         if np.count_nonzero(inside) < LEAST_POINTS:
-            raise ValueError("the volumes hardly overlap: expected series or templates of one brain")
+            raise NoOverlapError("the volumes hardly overlap: expected two of one brain")
         weights = inside.astype(np.float64)
         seen = seen * weights
         values = self.values * weights

@@ -6,14 +6,23 @@ follows covers it. Who needs the warp brings series that are normalised already.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from nibabel.spatialimages import SpatialImage
 from nilearn.datasets import load_mni152_brain_mask, load_mni152_gm_template, load_mni152_wm_template
-from nilearn.image import mean_img, new_img_like, resample_img
+from nilearn.image import mean_img, new_img_like
 from scipy import ndimage
 
-from ermlab.features.fmri._images import ImageLike, as_image, as_series, sigmas, voxels
+from ermlab.features.fmri._images import (
+    ImageLike,
+    as_image,
+    as_series,
+    check_same_grid,
+    sigmas,
+    volumes_first,
+    voxels,
+)
 from ermlab.features.fmri._registration import (
     AFFINE,
     SIMILARITY,
@@ -21,10 +30,13 @@ from ermlab.features.fmri._registration import (
     Matrix,
     Motion,
     Moving,
+    NoOverlapError,
     grid_centre,
     register,
     shifted,
+    spline_coefficients,
 )
+from ermlab.features.fmri._splines_numba import reslice
 
 #: Coarse to fine: family of motions, smoothing and distance of points in millimetres.
 STAGES: tuple[tuple[Motion, float, float], ...] = (
@@ -47,7 +59,7 @@ def normalise(
 ) -> SpatialImage:
     """Bring a series onto the grid of a template by an affine motion, resliced by cubic splines.
 
-    SPM's nonlinear part is left out; the module says why.
+    Voxels that the series does not show are 0. SPM's nonlinear part is left out; the module says why.
 
     Parameters
     ----------
@@ -62,14 +74,14 @@ def normalise(
     img, template = as_series(img, least=1), as_image(template, 3, "template")
     source = mean_img(img, copy_header=True) if source is None else as_image(source, 3, "source")
     matrix = affine_to_template(source, components or [template])
-    moved = new_img_like(img, voxels(img), affine=np.linalg.inv(matrix) @ img.affine, copy_header=True)
-    return resample_img(
-        moved,
-        target_affine=template.affine,
-        target_shape=template.shape,
-        interpolation="continuous",
-        order="C",
-    )
+    motion = (np.linalg.inv(img.affine) @ matrix @ template.affine)[:3]
+    volumes = volumes_first(img)
+    resliced = np.empty((len(volumes), *template.shape), dtype=np.float32)
+    seen = np.ones(template.shape, dtype=bool)
+    for volume, target in zip(volumes, resliced, strict=True):
+        reslice(spline_coefficients(volume), motion, target, seen)
+    resliced *= seen
+    return new_img_like(img, np.moveaxis(resliced, 0, 3), affine=template.affine, copy_header=True)
 
 
 def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLike]) -> Matrix:
@@ -88,37 +100,46 @@ def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLi
     several = list(template) if isinstance(template, list | tuple) else [template]
     templates = [as_image(one, 3, "template") for one in several]
     for one in templates[1:]:
-        if one.shape != templates[0].shape or not np.allclose(one.affine, templates[0].affine):
-            raise ValueError(f"templates have shapes {[t.shape for t in templates]}: expected one grid")
-    affine, centre = templates[0].affine, grid_centre(templates[0].shape, templates[0].affine)
+        check_same_grid(templates[0], one, "a further template")
+    centre = grid_centre(templates[0].shape, templates[0].affine)
     starts = [np.eye(4), shifted(_centre_of_mass(source) - _centre_of_mass(*templates))]
     ends = []
     for start in starts:
-        matrix = start
         try:
-            for motion, fwhm, spacing in STAGES:
-                fixed = _fixed(templates, affine, centre, motion, fwhm, spacing)
-                moving = Moving(voxels(source), source.affine, centre, fwhm)
-                matrix, unlike = register(moving, fixed, matrix, TOLERANCE)
-        except ValueError as error:  # brains that do not overlap from this start
-            failure = error
+            ends.append(_coarse_to_fine(source, templates, centre, start))
+        except NoOverlapError:
             continue
-        ends.append((unlike, matrix))
     if not ends:
-        raise ValueError(f"source and template do not match: {failure}")
-    matrix = min(ends, key=lambda end: end[0])[1]
+        raise ValueError("source and template do not overlap: expected two whole brains")
+    matrix = min(ends, key=lambda end: end[1])[0]
     return shifted(centre) @ matrix @ shifted(-centre)
 
 
-def tissue_templates(resolution: int = 4) -> list[SpatialImage]:
+def _coarse_to_fine(
+    source: SpatialImage, templates: Sequence[SpatialImage], centre: np.ndarray, matrix: Matrix
+) -> tuple[Matrix, float]:
+    """Return the motion found from a start, and how unlike the brains stay."""
+    unlike = np.inf
+    for motion, fwhm, spacing in STAGES:
+        fixed = _fixed(templates, centre, motion, fwhm, spacing)
+        moving = Moving(voxels(source), source.affine, centre, fwhm)
+        matrix, unlike = register(moving, fixed, matrix, TOLERANCE)
+    return matrix, unlike
+
+
+@cache
+def tissue_templates(resolution: int = 4) -> tuple[SpatialImage, ...]:
     """Return nilearn's maps of grey matter, white matter and the rest of the MNI brain."""
     grey, white = load_mni152_gm_template(resolution), load_mni152_wm_template(resolution)
     mask = load_mni152_brain_mask(resolution)
     rest = np.clip(voxels(mask) - voxels(grey) - voxels(white), 0, 1)
-    return [grey, white, new_img_like(grey, rest)]
+    return grey, white, new_img_like(grey, rest)
 
 
-def _fixed(templates, affine, centre, motion, fwhm, spacing) -> Fixed:
+def _fixed(
+    templates: Sequence[SpatialImage], centre: np.ndarray, motion: Motion, fwhm: float, spacing: float
+) -> Fixed:
+    affine = templates[0].affine
     smoothed = [
         ndimage.gaussian_filter(voxels(one), sigmas(fwhm, affine), mode="nearest") for one in templates
     ]
