@@ -29,11 +29,12 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def acquired(mirror, tmp_path_factory):
-    """A function that returns the folder of a data set, acquired once for all tests."""
+    """A function that returns the folder of a data set, acquired once for all; private ones simulated."""
     raw = tmp_path_factory.getbasetemp() / "raw"
 
     def folder(name):
-        acquire(name, raw, policy="real", mirror=mirror, registry=REGISTRY)
+        policy = "real" if REGISTRY[name].tree else "simulated"
+        acquire(name, raw, policy=policy, mirror=mirror, size="smoke", registry=REGISTRY)
         return raw / name
 
     yield folder

@@ -97,7 +97,7 @@ class Head:
 
     shape: tuple[int, int, int]
     affine: np.ndarray
-    resolution: int
+    resolution: float
     template: Template
     #: MNI millimetres to scanner millimetres
     pose: np.ndarray
@@ -145,20 +145,21 @@ class Head:
 def draw_head(
     rng: np.random.Generator,
     shape: tuple[int, int, int],
-    resolution: int,
+    resolution: float,
     *,
+    affine: np.ndarray | None = None,
     template_resolution: int | None = None,
 ) -> Head:
-    """Draw a person's size, pose and anatomy."""
+    """Draw a person's size, pose and anatomy, by default in a field of view around `FIELD_CENTRE`."""
     pose = np.eye(4)
     turn = Rotation.from_euler("xyz", rng.normal(0, TURN_SD, 3), degrees=True).as_matrix()
     pose[:3, :3] = turn * rng.normal(1, SIZE_SD, 3)
     pose[:3, 3] = rng.normal(0, SHIFT_SD, 3)
-    affine = scanner_affine(shape, resolution)
+    affine = scanner_affine(shape, resolution) if affine is None else affine
     to_mni = np.linalg.inv(pose)
     coordinates = grid_coordinates(shape, affine) @ to_mni[:3, :3].T + to_mni[:3, 3]
     warp = WARP_SD * random_fields(rng, 3, shape, resolution, WARP_FWHM)
-    template = load_template(template_resolution or resolution)
+    template = load_template(template_resolution or int(resolution))
     return Head(shape, affine, resolution, template, pose, coordinates + np.moveaxis(warp, 0, -1))
 
 

@@ -75,17 +75,17 @@ class RawStore:
             finally:
                 self._clear()
 
-    def look(self, expected: Tree) -> Found | None:
+    def look(self, expected: Tree | None) -> Found | None:
         """Return what is in place, None if nothing is; refuse to go on with files of unknown origin."""
         found = self._identify(self.folder, expected)
         if found is not None and found.tree != expected and not found.replaceable:
             raise DataError(
                 f"{self.folder} holds something else than the registered data: found {found.tree}; "
-                f"expected {expected}; it is left alone: move it away and run again"
+                f"expected {expected or 'simulated files only'}; it is left alone: move it away and run again"
             )
         return found
 
-    def restore(self, expected: Tree) -> Found | None:
+    def restore(self, expected: Tree | None) -> Found | None:
         """Bring back real data that were set aside, if they are the expected ones."""
         found = self._identify(self._aside, expected)
         if found is None or found.tree != expected:
@@ -94,7 +94,7 @@ class RawStore:
         self._aside.rename(self.folder)
         return found
 
-    def place(self, origin: Origin, expected: Tree) -> Found:
+    def place(self, origin: Origin, expected: Tree | None) -> Found:
         """Put the finished ``part`` into place; real data, the ``expected`` ones, are set aside for it."""
         tree = tree_hash(self.part) if origin.kind == "simulated" else expected
         present = self.look(expected)
@@ -105,7 +105,7 @@ class RawStore:
         self.part.rename(self.folder)
         return Found(tree, origin)
 
-    def _retire(self, present: Found | None, expected: Tree) -> None:
+    def _retire(self, present: Found | None, expected: Tree | None) -> None:
         """Move what is in place out of the way."""
         if present is None:
             return
@@ -115,7 +115,7 @@ class RawStore:
         else:
             self.folder.rename(self._old)
 
-    def _identify(self, folder: Path, expected: Tree) -> Found | None:
+    def _identify(self, folder: Path, expected: Tree | None) -> Found | None:
         if not os.path.lexists(folder):
             return None
         if not folder.is_dir():

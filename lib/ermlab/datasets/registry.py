@@ -38,8 +38,8 @@ class Dataset:
     used_for: tuple[str, ...]
     #: What was counted in it: names to numbers.
     counts: Mapping[str, int]
-    #: What the folder holds when it is right.
-    tree: Tree
+    #: What the folder holds when it is right; None for private data, which are only ever simulated.
+    tree: Tree | None
     licence: str
     citation: str
     homepage: str
@@ -234,6 +234,8 @@ def _advice(dataset: Dataset, store: RawStore, policy: str) -> str:
     """Say what a user can do to get the data after all."""
     if policy == "simulated":
         return "set `data: auto` to use real data"
+    if dataset.tree is None:
+        return "the data are private: set `data: auto` to simulate them"
     ways = [f"put its files into {store.folder.as_posix()} (from {dataset.homepage})"]
     if dataset.mirror is not None:
         ways.append(
@@ -253,7 +255,7 @@ def _dataset(name: str, row: Mapping[str, Any]) -> Dataset:
         description=row["description"],
         used_for=tuple(row["used_for"]),
         counts=row["counts"],
-        tree=Tree(row["tree_sha256"], row["files"], row["bytes"]),
+        tree=Tree(row["tree_sha256"], row["files"], row["bytes"]) if row["tree_sha256"] else None,
         licence=row["licence"],
         citation=row["citation"],
         homepage=row["homepage"],

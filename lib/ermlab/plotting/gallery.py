@@ -28,6 +28,7 @@ from ermlab.datasets.newsgroups20 import Posts, read_newsgroups20
 from ermlab.datasets.uiuc_cars import CarScenes, read_uiuc_cars
 from ermlab.datasets.voc2007_sample import read_voc2007_sample
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
+from ermlab.plotting._gallery_brains import draw_drug_stroop, draw_movie_watching
 from ermlab.plotting.pictures import (
     central_square,
     label_edges,
@@ -290,6 +291,8 @@ DRAW: dict[str, Callable[[Path], Figure]] = {
         draw_flowers17,
         draw_newsgroups20,
         draw_haxby2001_slice,
+        draw_movie_watching,
+        draw_drug_stroop,
         draw_wager2008_contrasts,
         draw_cell_migration,
         draw_ctc_hela02_images,

@@ -15,6 +15,7 @@ MIRRORED = {
     "haxby2001_slice", "wager2008_contrasts", "cell_migration", "ctc_hela02_images", "ctc_sim_truth",
     "graphs_tu", "mslr_5k",
 }  # fmt: skip
+PRIVATE = {"movie_watching", "drug_stroop"}
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def changed(tmp_path, change):
 
 
 def test_registry_holds_every_data_set(registry):
-    assert set(registry) == MIRRORED | {"mutag"}
+    assert set(registry) == MIRRORED | {"mutag"} | PRIVATE
 
 
 def test_rows_are_plain_values_that_a_workflow_can_compare(registry):
@@ -42,6 +43,29 @@ def test_rows_are_plain_values_that_a_workflow_can_compare(registry):
 def test_exhibits_that_use_a_data_set_exist(registry):
     known = {row["id"] for row in read_yaml(ROOT / "config/exhibits.yaml")["exhibits"]}
     assert {exhibit for row in registry.values() for exhibit in row.used_for} <= known
+
+
+def test_private_data_are_simulated_and_nothing_else(registry, tmp_path, contents):
+    for name in PRIVATE:
+        row = registry[name]
+        assert (row.tree, row.mirror, row.package, row.address) == (None, None, None, None)
+    with pytest.raises(
+        DataError, match=r"movie_watching: no source has the real data: .*the data are private"
+    ):
+        acquire("movie_watching", tmp_path, policy="real", registry=registry)
+    (tmp_path / "movie_watching").mkdir()
+    (tmp_path / "movie_watching/mine.txt").write_text("mine")
+    with pytest.raises(DataError, match="expected simulated files only; it is left alone"):
+        acquire("movie_watching", tmp_path, registry=registry)
+    assert contents(tmp_path / "movie_watching") == {"mine.txt": b"mine"}
+
+
+def test_private_data_are_acquired_once(tmp_path, toy):
+    rows = toy(mirror=False, simulator="ermlab.datasets.haxby2001_slice.simulate_haxby2001_slice")
+    rows["toy"] = replace(rows["toy"], tree=None)
+    first = acquire("toy", tmp_path, size="smoke", registry=rows)
+    assert (first.kind, first.source, first.files) == ("simulated", "simulator", 3)
+    assert acquire("toy", tmp_path, size="smoke", registry=rows) == first
 
 
 def test_simulators_exist(registry):
@@ -67,6 +91,8 @@ def test_simulators_exist(registry):
             r"mirror.archive: .*without folders",
         ),
         (lambda row: row["sources"]["address"].update(urls=["ftp://x"]), r"urls.0: .*http or https"),
+        (lambda row: row.update(tree_sha256=None), "uiuc_cars .*is not of type 'null'"),
+        (lambda row: row.update(files=None), "uiuc_cars files: None is not of type 'integer'"),
         (lambda row: row["sources"].update(simulator="os.system"), r"simulator: .*simulate_<name>"),
     ],
 )
