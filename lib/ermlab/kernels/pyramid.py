@@ -1,0 +1,258 @@
+"""Weisfeiler-Lehman features of graphs whose nodes carry numbers or vectors (thesis, section 4.3.2).
+
+The labels are replaced by the bins of quantisations that get finer from level to level, and the subtree
+patterns of all levels are counted (eq. 4.15). Level l has 2^l bins: all nodes alike at level 0, every value
+for itself at the last one.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.kernels._graph_collections import GraphCollection, label_sizes, split_samples, vector_labels
+from ermlab.kernels._ward_numba import cut, nearest_rows, ward_chain, ward_line
+from ermlab.kernels.weisfeiler_lehman import SubtreeCounts, SubtreeVocabulary, check_height, join_blocks
+
+#: Distinct vectors that are clustered at a time when there are too many for all at once.
+_BLOCK = 2048
+
+
+class PyramidQuantizer(TransformerMixin, BaseEstimator):
+    """Nested quantisations of numbers or vectors by Ward's clustering.
+
+    Level l of 0 to ``L = ceil(log2 D)`` has ``min(2^l, D)`` bins for D distinct training values, which count
+    as often as they occur. A training value keeps the bin that the clustering gave it; any other value goes
+    to the nearest centroid of each level.
+
+    Parameters
+    ----------
+    max_values
+        Numbers are clustered exactly in O(D log D), however many there are. Vectors take O(D^2): if more than
+        ``max_values`` are distinct, they are cut into blocks at medians of the coordinate that varies most,
+        and clustered block by block until ``max_values`` are left in all; these means, with their weights,
+        then take the place of the distinct values, and the last level has ``max_values`` bins.
+    standardize
+        Whether to divide each coordinate by its standard deviation in training first.
+
+    Attributes
+    ----------
+    values_
+        (D, d), the distinct training values, in lexicographic order.
+    bins_
+        (L + 1, D), the bin of each of them at each level.
+    centroids_
+        For each level the means of its bins, (bins, d), in the units of the values.
+    """
+
+    def __init__(self, max_values: int = 4096, standardize: bool = False):
+        self.max_values = max_values
+        self.standardize = standardize
+
+    def fit(self, values: ArrayLike, y: Any = None) -> Self:
+        """Cluster the values, (n, d) or (n,)."""
+        if self.max_values < 1:
+            raise ValueError(f"max_values is {self.max_values}: expected at least 1")
+        values = vector_labels([values])
+        if len(values) == 0:
+            raise ValueError("no value to learn from: expected at least one")
+        self.values_, counts = np.unique(values, axis=0, return_counts=True)
+        self.scale_ = _spread(values) if self.standardize else np.ones(values.shape[1])
+        scaled = self.values_ / self.scale_
+        members, points, weights = _thin_out(scaled, counts, self.max_values)
+        merges = ward_line(points[:, 0], weights) if points.shape[1] == 1 else ward_chain(points, weights)
+        n_levels = (len(points) - 1).bit_length() + 1
+        self.bins_ = np.array(
+            [cut(merges, len(points), min(2**level, len(points)))[members] for level in range(n_levels)]
+        )
+        self.centroids_ = [_means(self.values_, bins, counts) for bins in self.bins_]
+        return self
+
+    @property
+    def n_levels_(self) -> int:
+        """Number of levels, L + 1."""
+        return len(self.bins_)
+
+    def transform(self, values: ArrayLike) -> NDArray[np.int64]:
+        """Return the bin of each value at each level, (n, L + 1)."""
+        check_is_fitted(self)
+        values = vector_labels([values], self.values_.shape[1])
+        bins = np.empty((len(values), self.n_levels_), dtype=np.int64)
+        found = _find(self.values_, values)
+        known = found >= 0
+        bins[known] = self.bins_[:, found[known]].T
+        for level, centroids in enumerate(self.centroids_):
+            bins[~known, level] = _nearest(centroids, values[~known], self.scale_)
+        return bins
+
+
+class PyramidWL(TransformerMixin, BaseEstimator):
+    """Counts of subtree patterns for all levels of a pyramid of quantisations, as features of graphs.
+
+    A sample is a pair (graph, node labels), with labels (nodes,) or (nodes, d), or a networkx graph.
+
+    Parameters
+    ----------
+    h
+        Largest height of the patterns.
+    normalize
+        Whether to scale each row to length 1; see `WeisfeilerLehman`.
+    max_values, standardize
+        See `PyramidQuantizer`.
+    node_label
+        Attribute of the nodes of networkx graphs that is their label: a number or a vector.
+    n_threads
+        By default as many as numba would use; the result does not depend on it.
+
+    Attributes
+    ----------
+    quantizer_
+        The `PyramidQuantizer` of the labels of all training graphs.
+    vocabularies_
+        For each level the `SubtreeVocabulary` of the training graphs.
+    n_patterns_
+        (levels, h + 1), the number of patterns of each level and height; columns of the features go level by
+        level, and in a level height by height.
+    """
+
+    def __init__(
+        self,
+        h: int = 3,
+        normalize: bool = False,
+        max_values: int = 4096,
+        standardize: bool = False,
+        node_label: str = "label",
+        n_threads: int | None = None,
+    ):
+        self.h = h
+        self.normalize = normalize
+        self.max_values = max_values
+        self.standardize = standardize
+        self.node_label = node_label
+        self.n_threads = n_threads
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+        """Learn the quantisations and the patterns of these graphs."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> csr_array:
+        """Learn quantisations and patterns of these graphs and return the counts, (graphs, patterns)."""
+        check_height(self.h)
+        collection, values = self._lay_out(X, None)
+        if len(values) == 0:
+            raise ValueError("no node in any graph to learn from: expected at least one")
+        self.quantizer_ = PyramidQuantizer(self.max_values, self.standardize).fit(values)
+        learnt = [
+            SubtreeVocabulary.learn_from(collection, labels, self.h, self.n_threads)
+            for labels in self._levels(values)
+        ]
+        self.vocabularies_ = tuple(vocabulary for vocabulary, _ in learnt)
+        self.n_patterns_ = np.array([vocabulary.n_patterns for vocabulary in self.vocabularies_])
+        return self._features([counts for _, counts in learnt])
+
+    def transform(self, X: Sequence[Any]) -> csr_array:
+        """Count the patterns met in `fit`, (graphs, patterns)."""
+        check_is_fitted(self)
+        collection, values = self._lay_out(X, self.quantizer_.values_.shape[1])
+        counts = [
+            vocabulary.count_in(collection, labels, self.n_threads)
+            for vocabulary, labels in zip(self.vocabularies_, self._levels(values), strict=True)
+        ]
+        return self._features(counts)
+
+    def node_columns(self, X: Sequence[Any]) -> list[NDArray[np.int64]]:
+        """Return for each graph the columns of its nodes' patterns, (nodes, levels, h + 1); -1 if unknown.
+
+        They spread the weights of a linear model over the nodes that the patterns belong to.
+        """
+        check_is_fitted(self)
+        collection, values = self._lay_out(X, self.quantizer_.values_.shape[1])
+        before, columns = 0, []
+        for vocabulary, labels in zip(self.vocabularies_, self._levels(values), strict=True):
+            own = vocabulary.node_columns(collection, labels, self.n_threads)
+            columns.append(np.where(own >= 0, own + before, -1))
+            before += vocabulary.n_patterns.sum()
+        return np.split(np.stack(columns, axis=1), collection.starts[1:-1]) if len(collection) else []
+
+    def _lay_out(self, X: Sequence[Any], n_features: int | None) -> tuple[GraphCollection, NDArray]:
+        graphs, labels = split_samples(X, self.node_label)
+        return GraphCollection.of(graphs, label_sizes(graphs, labels)), vector_labels(labels, n_features)
+
+    def _levels(self, values: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
+        yield from np.ascontiguousarray(self.quantizer_.transform(values).T)
+
+    def _features(self, counts: Sequence[SubtreeCounts]) -> csr_array:
+        together = SubtreeCounts(
+            join_blocks([level.matrix for level in counts]),
+            np.sum([level.squares for level in counts], axis=0),
+        )
+        return together.normalised() if self.normalize else together.matrix
+
+
+def _thin_out(
+    points: NDArray[np.float64], weights: NDArray[np.int64], max_values: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return for each point the one it is replaced by, and these points and their weights.
+
+    Points of a line, and up to ``max_values`` vectors, stay as they are.
+    """
+    n = len(points)
+    if points.shape[1] == 1 or n <= max_values:
+        return np.arange(n), points, weights
+    members = np.empty(n, dtype=np.int64)
+    found = 0
+    blocks = list(_blocks(points, np.arange(n)))
+    ends = np.cumsum([len(block) for block in blocks])
+    for block, end in zip(blocks, ends.tolist(), strict=True):
+        # Shares of max_values in proportion to the points, whose sum is max_values.
+        share = max(max_values * end // n - max_values * (end - len(block)) // n, 1)
+        merges = ward_chain(points[block], weights[block])
+        members[block] = found + cut(merges, len(block), share)
+        found += share
+    return members, _means(points, members, weights), np.bincount(members, weights=weights).astype(np.int64)
+
+
+def _blocks(points: NDArray[np.float64], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Cut the rows in two at the median of the coordinate that varies most, until they are few enough."""
+    if len(rows) <= _BLOCK:
+        yield rows
+        return
+    widest = points[rows].var(axis=0).argmax()
+    rows = rows[np.argsort(points[rows, widest], kind="stable")]
+    yield from _blocks(points, rows[: len(rows) // 2])
+    yield from _blocks(points, rows[len(rows) // 2 :])
+
+
+def _means(points: NDArray[np.float64], bins: NDArray[np.int64], weights: NDArray) -> NDArray[np.float64]:
+    """Return the weighted mean of the points of each bin, (bins, d); that of one point is the point."""
+    _, first = np.unique(bins, return_index=True)
+    origins = points[first]
+    moved = weights[:, None] * (points - origins[bins])
+    total = np.bincount(bins, weights=weights)
+    sums = np.stack([np.bincount(bins, weights=column) for column in moved.T], axis=1)
+    return origins + sums / total[:, None]
+
+
+def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    spread = values.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)
+
+
+def _find(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return which of the distinct rows each row of values is, -1 if none."""
+    # Adding 0 makes -0 a 0, whose bytes are others.
+    numbers = {row.tobytes(): i for i, row in enumerate(distinct + 0.0)}
+    return np.array([numbers.get(row.tobytes(), -1) for row in values + 0.0], dtype=np.int64)
+
+
+def _nearest(centroids: NDArray, values: NDArray, scale: NDArray) -> NDArray[np.int64]:
+    """Return the centroid nearest to each value, the first of several; numbers half-way go to the lower."""
+    if centroids.shape[1] > 1:
+        return nearest_rows(centroids / scale, values / scale)
+    line = centroids[:, 0]
+    return np.searchsorted(line[:-1] + np.diff(line) / 2, values[:, 0])

@@ -1,0 +1,73 @@
+"""Graphs of voxels against all distances written out."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ermlab.features.voxel_graphs import neighbour_graph, voxel_graphs
+from ermlab.kernels.pyramid import PyramidWL
+
+
+def by_hand(coordinates, k):
+    """Squared distances of whole numbers are exact, so that ties are ties."""
+    n = len(coordinates)
+    near = np.zeros((n, n))
+    for i in range(n):
+        squares = ((coordinates - coordinates[i]) ** 2).sum(axis=1)
+        others = sorted((squares[j], j) for j in range(n) if j != i)
+        near[i, [j for _, j in others[:k]]] = 1
+    return np.maximum(near, near.T)
+
+
+voxels = st.tuples(*[st.integers(0, 3)] * 3)
+
+
+@given(
+    st.lists(voxels, min_size=1, max_size=30, unique=True), st.integers(1, 6), st.sampled_from([1, 3, 0.7])
+)
+def test_neighbours_on_a_grid(coordinates, k, size):
+    coordinates = np.array(coordinates)
+    assert np.array_equal(neighbour_graph(coordinates * size, k).toarray(), by_hand(coordinates, k))
+
+
+def test_neighbours_anywhere():
+    coordinates = np.random.default_rng(0).normal(size=(200, 3)) * [1, 10, 50]
+    assert np.array_equal(neighbour_graph(coordinates).toarray(), by_hand(coordinates, 5))
+
+
+def test_maps_become_samples():
+    coordinates = np.argwhere(np.ones((3, 3, 3)))
+    maps = np.random.default_rng(0).normal(size=(4, 27))
+    samples = voxel_graphs(maps, coordinates)
+    assert len(samples) == 4
+    assert all(np.array_equal(labels, row) for (_, labels), row in zip(samples, maps, strict=True))
+    features = PyramidWL(h=2).fit_transform(samples)
+    assert features.sum(axis=1).tolist() == [8 * 3 * 27] * 4  # 108 values have 8 levels
+
+
+def test_no_voxel_and_one_voxel():
+    assert neighbour_graph(np.empty((0, 3))).shape == (0, 0)
+    assert neighbour_graph([[1, 2, 3]]).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("maps", "coordinates", "message"),
+    [
+        ([[1.0, 2.0]], [[0, 0, 0], [0, 0, 0]], "two voxels have the same coordinates"),
+        ([[1.0, 2.0, 3.0]], [[0, 0, 0], [0, 0, 1], [0, 0, 0]], "two voxels have the same coordinates"),
+        ([[1.0, 2.0]], [[0, 0, np.nan], [0, 0, 0]], "coordinates of voxel 0 are"),
+        ([[1.0, 2.0]], [1, 2], r"coordinates have shape \(2,\)"),
+        ([[1.0]], [[0, 0, 0], [0, 0, 1]], r"maps have shape \(1, 1\): expected \(subjects, 2\)"),
+        ([1.0, 2.0], [[0, 0, 0], [0, 0, 1]], r"maps have shape \(2,\)"),
+        ([[1.0, 2.0], [1.0, np.inf]], [[0, 0, 0], [0, 0, 1]], "map 1 is inf at voxel 1"),
+    ],
+)
+def test_broken_input(maps, coordinates, message):
+    with pytest.raises(ValueError, match=message):
+        voxel_graphs(maps, coordinates)
+
+
+def test_broken_number_of_neighbours():
+    with pytest.raises(ValueError, match="n_neighbours is 0"):
+        neighbour_graph([[0, 0, 0]], n_neighbours=0)
