@@ -13,7 +13,7 @@ from ermlab.datasets.drug_stroop import COCAINE, CONTROL, WORDS, read_drug_stroo
 from ermlab.datasets.haxby2001_slice import REST
 from ermlab.datasets.movie_watching import MovieWatching, read_movie_watching
 from ermlab.plotting.pictures import plot_stimuli, show_slice, spread
-from ermlab.plotting.style import COLORS, GREY
+from ermlab.plotting.style import COLORS
 
 _SLICES = 4
 
@@ -79,5 +79,6 @@ def draw_drug_stroop(folder: Path) -> Figure:
     best = np.argmax(z / series[brain].std(axis=1))
     ax = fig.add_subplot(grid[2, :])
     plot_stimuli(ax, series[brain][best], labels, data.repetition_time)
-    ax.set_title(f"a voxel of {data.subjects[0].name} that follows the words", fontsize=9, color=GREY)
+    ax.set(xlabel="seconds", ylabel="BOLD")
+    ax.set_title(f"a voxel of {data.subjects[0].name} that follows the words", fontsize=9)
     return fig
