@@ -1,0 +1,50 @@
+"""The experiments of section 4.1.3 on one scan: tables of correlations, and maps (rule train_movie_kcca)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ermlab.features.movie_series import MovieSeries
+from ermlab.regularization.laplacian_cca_protocol import Settings
+from ermlab.regularization.movie_study import (
+    PUBLISHED_EXPERIMENTS,
+    TARGETS,
+    Folds,
+    both_protocols,
+    film_maps,
+    study_film,
+)
+from ermlab.workflow.job import job
+
+
+def main(series: str, table: str, maps: str, *, settings: Mapping[str, Any]) -> None:
+    """Learn all labels and sets of them, with stretches held out and, as published, with permuted volumes."""
+    data, grid, folds = MovieSeries.read(series), Settings.of(settings), Folds.of(settings)
+    fair = study_film(data, grid, folds)
+    permuted = study_film(
+        data, grid, folds, permuted=True, variants=PUBLISHED_EXPERIMENTS, criteria=("folds",)
+    )
+    both_protocols(fair, permuted).to_csv(table, index=False, lineterminator="\n")
+    weights = {f"{target}_{name}": values for (target, name), values in film_maps(data, fair).items()}
+    targets = {f"{target}_target": data.region(*names) for target, names in TARGETS.items()}
+    with Path(maps).open("wb") as file:
+        np.savez_compressed(
+            file,
+            mask=data.mask,
+            affine=data.affine,
+            motion=data.motion,
+            **{name: values.astype(np.float32) for name, values in weights.items()},
+            **targets,
+        )
+
+
+if "snakemake" in globals():
+    with job(snakemake):
+        main(
+            snakemake.input.series,
+            snakemake.output.table,
+            snakemake.output.maps,
+            settings=snakemake.params.settings,
+        )
