@@ -34,7 +34,7 @@ def brain_mask(img: ImageLike, *, standard: bool = False) -> SpatialImage:
         raise ValueError("the mean of the image is the same in all voxels: expected a brain to mask")
     inside = compute_epi_mask(mean, opening=opening).get_fdata() > 0
     if standard:
-        inside &= compute_brain_mask(mean, opening=opening).get_fdata() > 0
+        inside &= compute_brain_mask(mean, opening=False).get_fdata() > 0
     return checked_mask(new_img_like(mean, ndimage.binary_fill_holes(inside).astype(np.uint8)))
 
 
