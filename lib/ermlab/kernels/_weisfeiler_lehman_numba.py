@@ -3,12 +3,17 @@
 The signature of a node is its own label followed by the sorted labels of its neighbours. The signatures of
 all nodes lie in one flat array: that of node v begins at ``indptr[v] + v``. Equal signatures are found by a
 table of hashes, in which equal hashes are never trusted: the signatures themselves are compared.
+
+The innermost loops count in unsigned numbers, which spares them the test for indices below 0.
 """
 
 import numpy as np
 from numba import njit
 
-_SMALL = 32  # nodes up to which sorting by insertion is faster than counting bytes
+_SMALL = 32  # nodes up to which sorting by insertion is faster than counting digits
+_DIGIT_BITS = 10
+_N_DIGITS = 1 << _DIGIT_BITS
+_ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -19,13 +24,14 @@ def first_one_way_edge(indptr, neighbours):
     not been met yet.
     """
     following = indptr[:-1].copy()
-    for v in range(len(indptr) - 1):
-        for e in range(indptr[v], indptr[v + 1]):
-            u = neighbours[e]
-            if following[u] == indptr[u + 1] or neighbours[following[u]] > v:
-                return v, np.int64(u)
-            if neighbours[following[u]] < v:
-                return np.int64(u), np.int64(neighbours[following[u]])
+    for v in range(np.uint64(len(following))):
+        for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+            u = np.uint64(neighbours[e])
+            at = np.uint64(following[u])
+            if at == np.uint64(indptr[u + _ONE]) or np.uint64(neighbours[at]) > v:
+                return np.int64(v), np.int64(u)
+            if np.uint64(neighbours[at]) < v:
+                return np.int64(u), np.int64(neighbours[at])
             following[u] += 1
     return -1, -1
 
@@ -41,7 +47,7 @@ def sort_and_count(labels, starts, first, last, order, columns, counts, n_distin
     for g in range(first, last):
         largest = max(largest, starts[g + 1] - starts[g])
     buffer = np.empty(largest, dtype=order.dtype)
-    histogram = np.empty(256, dtype=np.int64)
+    histogram = np.empty(_N_DIGITS, dtype=np.int32)
     for g in range(first, last):
         begin, end = starts[g], starts[g + 1]
         _sort_nodes(labels, begin, end, order, buffer, histogram)
@@ -79,18 +85,18 @@ def _sort_nodes(labels, begin, end, order, buffer, histogram):
     while largest >> shift:
         histogram[:] = 0
         for v in range(begin, end):
-            histogram[(labels[v] >> shift) & 255] += 1
+            histogram[(labels[v] >> shift) & (_N_DIGITS - 1)] += 1
         place = 0
-        for digit in range(256):
+        for digit in range(_N_DIGITS):
             place += histogram[digit]
             histogram[digit] = place - histogram[digit]
         for i in range(begin, end):
-            digit = (labels[order[i]] >> shift) & 255
+            digit = (labels[order[i]] >> shift) & (_N_DIGITS - 1)
             buffer[histogram[digit]] = order[i]
             histogram[digit] += 1
         for i in range(begin, end):
             order[i] = buffer[i - begin]
-        shift += 8
+        shift += _DIGIT_BITS
 
 
 @njit(cache=True, nogil=True)
@@ -101,36 +107,39 @@ def write_signatures(labels, starts, indptr, neighbours, order, first, last, end
     sorted, in time linear in the edges. ``ends`` is room for a number a node.
     """
     for g in range(first, last):
-        begin, end = starts[g], starts[g + 1]
+        begin, end = np.uint64(starts[g]), np.uint64(starts[g + 1])
         for v in range(begin, end):
-            signatures[indptr[v] + v] = labels[v]
-            ends[v] = indptr[v] + v + 1
+            at = np.uint64(indptr[v]) + v
+            signatures[at] = labels[v]
+            ends[v] = at + _ONE
         for i in range(begin, end):
-            v = order[i]
-            for e in range(indptr[v], indptr[v + 1]):
-                u = neighbours[e]
-                signatures[ends[u]] = labels[v]
-                ends[u] += 1
+            v = np.uint64(order[i])
+            label = labels[v]
+            for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
+                u = np.uint64(neighbours[e])
+                at = ends[u]
+                signatures[at] = label
+                ends[u] = at + _ONE
         for v in range(begin, end):
-            hashes[v] = _hash(signatures, indptr[v] + v, indptr[v + 1] + v + 1)
+            hashes[v] = _hash(signatures, np.uint64(indptr[v]) + v, ends[v])
 
 
 @njit(cache=True, nogil=True)
 def hash_each(values):
     """Return the hash of each value, as a signature of length 1."""
     hashes = np.empty(len(values), dtype=np.uint64)
-    for i in range(len(values)):
-        hashes[i] = _hash(values, i, i + 1)
+    for i in range(np.uint64(len(values))):
+        hashes[i] = _hash(values, i, i + _ONE)
     return hashes
 
 
 @njit(cache=True, nogil=True)
 def _hash(signatures, begin, end):
-    state = np.uint64(0x9E3779B97F4A7C15)
+    state = np.uint64(0)
     for i in range(begin, end):
-        state = (state ^ np.uint64(signatures[i])) * np.uint64(0xFF51AFD7ED558CCD)
-        state ^= state >> np.uint64(32)
-    return state
+        turned = (state << np.uint64(5)) | (state >> np.uint64(59))
+        state = (turned ^ np.uint64(signatures[i])) * np.uint64(0x517CC1B727220A95)
+    return state ^ (state >> np.uint64(32))  # the table is addressed by the lowest bits
 
 
 @njit(cache=True, nogil=True)
@@ -158,7 +167,7 @@ def number_patterns(
                 ):
                     label = k
                     break
-                slot = (slot + np.uint64(1)) & known_mask
+                slot = (slot + _ONE) & known_mask
         if label < 0:
             slot = hashes[v] & mask
             while slots[slot] >= 0:
@@ -166,7 +175,7 @@ def number_patterns(
                 if hashes[u] == hashes[v] and _equal(signatures, bounds, v, signatures, bounds, u):
                     label = labels[u]
                     break
-                slot = (slot + np.uint64(1)) & mask
+                slot = (slot + _ONE) & mask
         if label < 0:
             slots[slot] = v
             firsts[n_new] = v
@@ -203,7 +212,7 @@ def slot_table(hashes):
     for k in range(len(hashes)):
         slot = hashes[k] & mask
         while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
+            slot = (slot + _ONE) & mask
         slots[slot] = k
     return slots
 

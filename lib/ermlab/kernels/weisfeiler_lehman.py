@@ -55,7 +55,11 @@ def subtree_features(
         occur. The counts are float64, as linear models want them. `SubtreeVocabulary.learn` also tells which
         patterns the columns are, to count the same ones in other graphs.
     """
-    return SubtreeVocabulary.learn(graphs, labels, h, n_threads)[1].matrix
+    collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
+    steps = _refine(
+        collection, discrete_labels(labels), _no_patterns(h), np.zeros(len(collection)), n_threads
+    )
+    return join_blocks([step.counts(collection, len(step.firsts)) for step in steps])
 
 
 def linear_kernel(A: csr_array, B: csr_array | None = None) -> NDArray[np.float64]:
@@ -128,8 +132,7 @@ class SubtreeVocabulary:
         """Do what `learn` does with graphs that are laid out already and the labels of all their nodes."""
         patterns, blocks = [], []
         squares = np.zeros(len(collection))
-        nothing = [Patterns.none(np.int64)] + [Patterns.none(np.int32)] * check_height(h)
-        for step in _refine(collection, labels, nothing, squares, n_threads):
+        for step in _refine(collection, labels, _no_patterns(h), squares, n_threads):
             patterns.append(step.new_patterns())
             blocks.append(step.counts(collection, len(patterns[-1])))
         return cls(tuple(patterns)), SubtreeCounts(join_blocks(blocks), squares)
@@ -304,7 +307,7 @@ def _refine(
     n_distinct = np.zeros(len(collection), dtype=np.int64)
     own_bounds = np.arange(n + 1)
     bounds = collection.indptr + own_bounds
-    signatures, ends = np.empty(bounds[-1], dtype=np.int32), np.empty(n, dtype=np.int64)
+    signatures, ends = np.empty(bounds[-1], dtype=np.int32), np.empty(n, dtype=np.uint64)
     hashes = hash_each(labels)
 
     def describe(first: int, last: int) -> None:
@@ -340,6 +343,11 @@ def _refine(
         )
         over_ranges(tally, len(collection), n_threads, grain)
         yield _Refinement(ids, firsts, words, word_bounds, hashes, columns, numbers, n_distinct)
+
+
+def _no_patterns(h: int) -> list[Patterns]:
+    """Return an empty vocabulary of heights 0 to ``h``."""
+    return [Patterns.none(np.int64)] + [Patterns.none(np.int32)] * check_height(h)
 
 
 def join_blocks(blocks: Sequence[csr_array]) -> csr_array:
