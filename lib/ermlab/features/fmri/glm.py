@@ -5,9 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import scipy.linalg
+import scipy.optimize
 from nibabel.spatialimages import SpatialImage
-from nilearn.glm.first_level import FirstLevelModel
+from nilearn.glm.first_level import FirstLevelModel, make_first_level_design_matrix
 from nilearn.image import new_img_like
+from numpy.typing import NDArray
 
 from ermlab.features.fmri._images import (
     ImageLike,
@@ -15,6 +18,7 @@ from ermlab.features.fmri._images import (
     as_series,
     check_repetition_time,
     check_same_grid,
+    volumes_first,
     voxels,
 )
 from ermlab.features.fmri.filters import GLOBAL_MEAN
@@ -24,6 +28,8 @@ from ermlab.optimize._blas import one_blas_thread
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")
 REQUIRED = ("onset", "duration", "trial_type")
 KNOWN = (*REQUIRED, "modulation")
+#: Largest size of the correlation of neighbouring volumes that is thought possible.
+MOST_CORRELATED = 0.95
 
 
 def first_level(
@@ -41,7 +47,8 @@ def first_level(
 ) -> dict[str, SpatialImage]:
     """Fit the model of the events to every voxel, and return a map for each contrast.
 
-    The canonical response of SPM, a cosine basis for drifts, and noise that is autoregressive of order 1.
+    The canonical response of SPM, a cosine basis for drifts, and noise that is autoregressive of order 1 with
+    one correlation for all voxels (`pooled_autocorrelation`), as in SPM.
 
     Parameters
     ----------
@@ -74,6 +81,8 @@ def first_level(
         raise ValueError(
             f"reference_time is {reference_time!r}: expected from 0 to below {repetition_time} s"
         )
+    if confounds is not None and not np.isfinite(confounds.to_numpy(dtype=np.float64)).all():
+        raise ValueError("confounds has NaN or infinite values: expected finite ones")
     if confounds is not None and len(confounds) != img.shape[3]:
         raise ValueError(
             f"confounds has {len(confounds)} rows: expected one for each of {img.shape[3]} volumes"
@@ -82,22 +91,84 @@ def first_level(
     check_same_grid(img, mask)
     if scale:
         img = _scaled(img, mask)
-    model = FirstLevelModel(
-        t_r=repetition_time,
-        slice_time_ref=reference_time / repetition_time,
+    design = _design(events, img.shape[3], repetition_time, reference_time, high_pass, confounds)
+    checked = {name: _checked_contrast(name, weights, list(design)) for name, weights in contrasts.items()}
+    with one_blas_thread():
+        rho = pooled_autocorrelation(voxels(img)[voxels(mask) > 0].T, design.to_numpy())
+        whitened = np.moveaxis(_whitened(volumes_first(img), rho), 0, 3)
+        model = FirstLevelModel(mask_img=mask, signal_scaling=False, noise_model="ols")
+        model.fit(
+            new_img_like(img, whitened, copy_header=True),
+            design_matrices=pd.DataFrame(_whitened(design.to_numpy(), rho), columns=design.columns),
+        )
+        return {name: model.compute_contrast(some, output_type=output) for name, some in checked.items()}
+
+
+def pooled_autocorrelation(series: NDArray, design: NDArray[np.float64]) -> float:
+    """Estimate the correlation of neighbouring volumes' noise, one for all voxels.
+
+    The residuals of least squares are less correlated than the noise, since the design takes its part out of
+    them. What their mean correlation would be is known for each correlation of the noise: that one is
+    returned for which it is the mean observed. A correlation for each voxel would be too uncertain: t values
+    then come out too large.
+
+    Parameters
+    ----------
+    series
+        (volumes, voxels); voxels that the design explains wholly do not count.
+    design
+        (volumes, columns).
+    """
+    n = len(design)
+    Q = scipy.linalg.orth(design)
+    residuals = series - Q @ (Q.T @ series)
+    sizes = np.sum(residuals**2, axis=0, dtype=np.float64)
+    counted = sizes > 1e-10 * np.sum(series.astype(np.float64) ** 2, axis=0)
+    if not counted.any():
+        return 0.0
+    products = np.sum(residuals[1:] * residuals[:-1], axis=0, dtype=np.float64)
+    observed = np.mean(products[counted] / sizes[counted])
+
+    def expected(rho: float) -> float:
+        V = scipy.linalg.toeplitz(rho ** np.arange(n))
+        left = V - Q @ (Q.T @ V)
+        covariance = left - (left @ Q) @ Q.T
+        return np.trace(covariance, offset=1) / np.trace(covariance)
+
+    low, high = -MOST_CORRELATED, MOST_CORRELATED
+    if observed <= expected(low):
+        return low
+    if observed >= expected(high):
+        return high
+    return float(scipy.optimize.brentq(lambda rho: expected(rho) - observed, low, high, xtol=1e-6))
+
+
+def _design(
+    events: pd.DataFrame,
+    volumes: int,
+    repetition_time: float,
+    reference_time: float,
+    high_pass: float,
+    confounds: pd.DataFrame | None,
+) -> pd.DataFrame:
+    """Return responses to the events, confounds, drifts and a constant, a row a volume."""
+    return make_first_level_design_matrix(
+        np.arange(volumes) * repetition_time + reference_time,
+        events,
         hrf_model="spm",
         drift_model="cosine",
         high_pass=1 / high_pass,
-        mask_img=mask,
-        signal_scaling=False,
-        noise_model="ar1",
-        random_state=0,
+        add_regs=None if confounds is None else confounds.to_numpy(dtype=np.float64),
+        add_reg_names=None if confounds is None else [str(name) for name in confounds],
     )
-    with one_blas_thread():
-        model.fit(img, events, confounds=confounds)
-        columns = list(model.design_matrices_[0].columns)
-        checked = {name: _checked_contrast(name, contrast, columns) for name, contrast in contrasts.items()}
-        return {name: model.compute_contrast(some, output_type=output) for name, some in checked.items()}
+
+
+def _whitened(rows: NDArray, rho: float) -> NDArray:
+    """Return rows (volumes, ...) whose noise, autoregressive with ``rho``, has become white."""
+    white = rows.copy()
+    white[1:] -= rho * rows[:-1]
+    white[0] *= np.sqrt(1 - rho**2)
+    return white
 
 
 def _scaled(img: SpatialImage, mask: SpatialImage) -> SpatialImage:
@@ -122,7 +193,7 @@ def _checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
         values = pd.to_numeric(events[name], errors="coerce").to_numpy(dtype=np.float64)
         wrong = np.flatnonzero(~np.isfinite(values) | ((values < 0) & (name == "duration")))
         if len(wrong):
-            found = events[name].iloc[wrong[0]]
+            found = events[name].tolist()[wrong[0]]
             raise ValueError(
                 f"events, row {wrong[0]}: {name} is {found!r}: expected a finite number of seconds"
             )
@@ -143,7 +214,7 @@ def _checked_contrast(name: str, contrast: str | Sequence[float], columns: list[
     weights = np.asarray(contrast, dtype=np.float64)
     if weights.ndim != 1 or len(weights) > len(columns) or not weights.any():
         raise ValueError(f"contrast {name!r} has shape {weights.shape}: expected weights of {columns}")
-    return weights
+    return np.pad(weights, (0, len(columns) - len(weights)))
 
 
 def _names(expression: str) -> set[str]:
