@@ -82,11 +82,12 @@ def label_regions(regions: Sequence[Region], template: Template) -> np.ndarray:
 def random_fields(
     rng: np.random.Generator, count: int, shape: Sequence[int], resolution: float, fwhm: float
 ) -> np.ndarray:
-    """Return smooth Gaussian random fields (count, x, y, z) with variance near 1."""
+    """Return smooth Gaussian random fields (count, x, y, z), of mean 0 and variance 1 over the grid."""
     sigma = fwhm / resolution / np.sqrt(8 * np.log(2))
     fields = rng.standard_normal((count, *shape), dtype=np.float32)
     for one in fields:
         ndimage.gaussian_filter(one, sigma, mode="wrap", output=one)
+        one -= one.mean()  # of a field wider than the grid, nearly all
         one /= one.std()
     return fields
 

@@ -1,4 +1,4 @@
-"""A toy data set in every kind of archive, and a web server that can misbehave."""
+"""A toy data set in every kind of archive, a web server that can misbehave, and damage for scans."""
 
 import hashlib
 import io
@@ -6,8 +6,11 @@ import tarfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from json import dumps, loads
 from pathlib import Path
 
+import nibabel as nib
+import numpy as np
 import pytest
 
 from ermlab.datasets._sources import Address, Mirror, Package
@@ -174,3 +177,46 @@ def contents():
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
     return read
+
+
+class Harm:
+    """Ways to damage the files of a scan."""
+
+    @staticmethod
+    def series(path, *, change=lambda data: data, repetition_time=None):
+        """Rewrite a series with other voxels or another repetition time."""
+        image = nib.load(path)
+        zooms = image.header.get_zooms()
+        damaged = nib.Nifti1Image(change(np.asanyarray(image.dataobj)), image.affine)
+        if damaged.ndim == 4:
+            damaged.header.set_zooms((*zooms[:3], repetition_time or zooms[3]))
+        damaged.to_filename(path)
+
+    @staticmethod
+    def with_nan(data):
+        data = data.astype(np.float32)
+        data[0, 0, 0] = np.nan
+        return data
+
+    @staticmethod
+    def truncate(path):
+        path.write_bytes(path.read_bytes()[:-200])
+
+    @staticmethod
+    def json(path, **facts):
+        path.write_text(dumps(loads(path.read_text()) | facts))
+
+    @staticmethod
+    def replace_text(path, old, new):
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+
+    @staticmethod
+    def drop_last_line(path):
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+
+
+@pytest.fixture
+def harm():
+    return Harm
