@@ -86,8 +86,8 @@ def random_fields(
     sigma = fwhm / resolution / np.sqrt(8 * np.log(2))
     fields = rng.standard_normal((count, *shape), dtype=np.float32)
     for one in fields:
+        one -= one.mean()  # which is nearly all that smoothing leaves of a field wider than the grid
         ndimage.gaussian_filter(one, sigma, mode="wrap", output=one)
-        one -= one.mean()  # of a field wider than the grid, nearly all
         one /= one.std()
     return fields
 
