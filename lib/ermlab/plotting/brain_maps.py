@@ -80,7 +80,9 @@ def weight_map_figure(
     if not maps:
         raise ValueError("no maps: expected at least one")
     height = 1 / len(maps)
-    fig = plt.figure(figsize=(7.2, _ROW * len(maps)), layout="none")
+    fig = plt.figure(figsize=(7.2, _ROW * len(maps)), layout="constrained")
+    # The slices have their own places. Made without a layout, the figure would take the style's when saved.
+    fig.set_layout_engine("none")
     for row, (title, image) in enumerate(maps.items()):
         bottom = 1 - (row + 1) * height
         shown = _in_deviations(image, sd, mask)

@@ -9,7 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from nibabel import Nifti1Image
+from nibabel.affines import apply_affine
 from numpy.typing import NDArray
+from scipy.ndimage import label
 
 from ermlab.evaluation.weight_maps import thresholded
 from ermlab.plotting.brain_maps import to_image, weight_map_figure
@@ -246,12 +248,13 @@ def map_data(maps: Mapping[str, NDArray], target: str, values: Mapping[str, Any]
 
 
 def right_centre(maps: Mapping[str, NDArray], target: str) -> tuple[float, float, float]:
-    """Return the middle of the target's right half in millimetres, for a cut."""
+    """Return the middle of the target's largest part at the right, in millimetres, for a cut."""
     region = np.zeros(maps["mask"].shape, dtype=bool)
     region[maps["mask"]] = maps[f"{target}_target"]
-    places = np.argwhere(region) @ maps["affine"][:3, :3].T + maps["affine"][:3, 3]
-    right = places[places[:, 0] > 0]
-    return tuple(float(value) for value in (right if len(right) else places).mean(axis=0))
+    parts, count = label(region)
+    places = [apply_affine(maps["affine"], np.argwhere(parts == part)) for part in range(1, count + 1)]
+    right = [some for some in places if some[:, 0].mean() > 0] or places
+    return tuple(float(value) for value in max(right, key=len).mean(axis=0))
 
 
 def _told(value: Mapping[str, list[float]], factor: float = 1.0, style: str = ".3f") -> str:

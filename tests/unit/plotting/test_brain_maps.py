@@ -1,6 +1,7 @@
 """Weight maps over the anatomy show what lies above the threshold, and need no network."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -88,6 +89,15 @@ def test_a_figure_has_a_titled_row_for_each_map(weights, anatomy, mask):
     assert np.isclose(drawn, height).any()
     assert (np.isclose(drawn, height) | np.isclose(drawn, 100)).all()  # nothing else but the anatomy
     plt.close("all")
+
+
+def test_a_figure_can_be_saved_in_the_shared_style_without_a_warning(weights, anatomy, tmp_path):
+    with plt.rc_context({"figure.constrained_layout.use": True}), warnings.catch_warnings():
+        warnings.filterwarnings("error", message="There are no gridspecs")
+        fig = weight_map_figure({"one": weights}, anatomy, (10.0, 10.0, 10.0))
+        fig.savefig(tmp_path / "once.svg")
+        fig.savefig(tmp_path / "twice.svg")
+    plt.close(fig)
 
 
 def test_a_figure_without_maps_is_refused(anatomy):
