@@ -10,7 +10,7 @@ rule acquire_dataset:
         "logs/benchmarks/acquire_dataset/{dataset}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=2000,
         runtime=60,
     params:
         library=library_digest("workflow/scripts/acquire_dataset.py"),
