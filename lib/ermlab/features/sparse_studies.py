@@ -1,0 +1,147 @@
+"""The studies that section 4.2 learns from: rows of voxels, a target, and a fair way to split them."""
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from nilearn.datasets import load_mni152_brain_mask
+from nilearn.image import new_img_like, resample_to_img
+from numpy.typing import NDArray
+
+from ermlab.datasets.haxby2001_slice import HaxbySlice
+from ermlab.datasets.wager2008_contrasts import WagerContrasts
+from ermlab.errors import DataError
+from ermlab.evaluation.splits import Sampling
+from ermlab.features.contrast_maps import ContrastMaps
+from ermlab.features.haxby import prepare_haxby
+from ermlab.features.movie_series import MovieSeries
+
+#: Of the film study: what is predicted (thesis, section 4.2.3).
+TARGET = "temporal_contrast"
+#: Of the Haxby slice: the category whose presence is predicted.
+CATEGORY = "face"
+_NO_RUNS = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Samples in rows, with the place of each voxel."""
+
+    X: NDArray[np.float32]  #: (samples, voxels)
+    y: NDArray[np.float64]
+    mask: NDArray[np.bool_]  #: (x, y, z)
+    affine: NDArray[np.float64]
+    fair: str  #: kind of `Sampling` whose splits do not leak
+    runs: NDArray[np.int64] = field(default_factory=_NO_RUNS.copy)  #: run of each sample, if there are runs
+    region: NDArray[np.bool_] = field(
+        default_factory=lambda: np.zeros(0, dtype=bool)
+    )  #: true voxels, if known
+
+    def sampling(self, kind: str, gap: int) -> Sampling:
+        """Return the way to split samples; the gap counts for stretches of time alone."""
+        runs = self.runs if kind == "runs" else None
+        return Sampling(kind, len(self.y), gap if kind == "stretches" else 0, runs)
+
+    def write(self, path: str | Path) -> None:
+        """Write all arrays to an ``.npz`` file."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read what `write` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as content:
+                arrays = {field.name: content[field.name] for field in fields(cls)}
+        except (OSError, KeyError, ValueError) as error:
+            raise DataError(f"{path} is not what Study.write has written ({error})") from error
+        return cls(**arrays | {"fair": str(arrays["fair"])})
+
+
+def film_study(series: MovieSeries) -> Study:
+    """Predict temporal contrast from the volumes of the first film."""
+    return Study(
+        series.film1,
+        series.label(TARGET)[:, 0],
+        series.mask,
+        series.affine,
+        "stretches",
+        region=series.region(TARGET),
+    )
+
+
+def haxby_study(data: HaxbySlice) -> Study:
+    """Predict from volumes whether a face is seen."""
+    series = prepare_haxby(data)
+    if CATEGORY not in series.names:
+        raise ValueError(f"the categories are {list(series.names)}: expected {CATEGORY!r} among them")
+    return Study(
+        series.volumes.astype(np.float32),
+        series.categories[:, series.names.index(CATEGORY)],
+        data.mask,
+        data.affine,
+        "runs",
+        runs=series.runs,
+    )
+
+
+def wager_study(data: WagerContrasts, pool: int) -> Study:
+    """Predict from contrast maps how well a subject reappraises; ``pool`` voxels along an axis become one.
+
+    The maps have values far outside the head: voxels are those of the MNI brain.
+    """
+    if pool < 1:
+        raise ValueError(f"pool is {pool}: expected at least 1")
+    grid = new_img_like(load_mni152_brain_mask(resolution=2), data.mask.astype(np.uint8), data.affine)
+    brain = resample_to_img(
+        load_mni152_brain_mask(resolution=2),
+        grid,
+        interpolation="nearest",
+        copy_header=True,
+        force_resample=True,
+    )
+    mask = data.mask & (np.asarray(brain.dataobj) > 0)
+    if not mask.any():
+        raise ValueError("no voxel lies in the MNI brain: expected maps in MNI space")
+    maps, mask, affine = pool_voxels(data.maps, mask, data.affine, pool)
+    return Study(maps[:, mask], data.score, mask, affine, "permuted")
+
+
+def pool_voxels(
+    maps: NDArray, mask: NDArray[np.bool_], affine: NDArray[np.float64], pool: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
+    """Average cubes of ``pool`` voxels along each axis over their voxels in the mask.
+
+    A cube is in the new mask if at least half of its voxels are in the old one.
+    """
+    pads = [(0, -n % pool) for n in mask.shape]
+    inside = _cubes(np.pad(mask, pads).astype(np.float64), pool)
+    sums = np.stack([_cubes(np.pad(np.where(mask, one, 0), pads), pool) for one in maps])
+    means = np.divide(sums, inside, out=np.zeros_like(sums), where=inside > 0)
+    moved = affine.copy()
+    moved[:3, :3] *= pool
+    moved[:3, 3] += affine[:3, :3] @ np.full(3, (pool - 1) / 2)
+    return means.astype(np.float32), inside >= pool**3 / 2, moved
+
+
+def _cubes(volume: NDArray, pool: int) -> NDArray[np.float64]:
+    """Return the sum over each cube."""
+    a, b, c = (n // pool for n in volume.shape)
+    return volume.reshape(a, pool, b, pool, c, pool).sum(axis=(1, 3, 5), dtype=np.float64)
+
+
+def group_study(maps: ContrastMaps, positive: str) -> Study:
+    """Tell two groups of kept subjects apart: 1 for the group ``positive``, -1 for the other."""
+    y = np.where(maps.group == positive, 1.0, -1.0)[maps.kept]
+    if len(set(y)) != 2:
+        raise ValueError(f"the groups kept are {sorted(set(maps.group[maps.kept]))}: expected two")
+    return Study(maps.maps[maps.kept], y, maps.mask, maps.affine, "permuted", region=maps.region)
+
+
+def median_split(study: Study) -> Study:
+    """Tell the subjects with a score above the median (1) from the others (-1)."""
+    y = np.where(study.y > np.median(study.y), 1.0, -1.0)
+    return Study(study.X, y, study.mask, study.affine, study.fair)

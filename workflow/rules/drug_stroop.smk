@@ -1,0 +1,46 @@
+# The drug Stroop study of section 4.2: contrast maps of two groups, which sections 4.2 and 4.3 learn from.
+
+stroop = config["drug_stroop"]
+
+
+rule prepare_contrast_part:
+    input:
+        receipt="data/receipts/drug_stroop.json",
+    output:
+        part=temp("data/processed/drug_stroop/part_{part}.npz"),
+    log:
+        "logs/prepare_contrast_part/{part}.log",
+    benchmark:
+        "logs/benchmarks/prepare_contrast_part/{part}.tsv"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=120,
+    params:
+        library=library_digest("workflow/scripts/prepare_contrast_part.py"),
+        arguments={"parts": stroop["parts"], "fwhm": stroop["fwhm"]},
+    message:
+        "contrast maps of the drug Stroop study, part {wildcards.part}"
+    script:
+        "../scripts/prepare_contrast_part.py"
+
+
+rule prepare_contrast_maps:
+    input:
+        parts=expand("data/processed/drug_stroop/part_{part}.npz", part=range(stroop["parts"])),
+    output:
+        contrasts="data/processed/drug_stroop/contrasts.npz",
+    log:
+        "logs/prepare_contrast_maps.log",
+    benchmark:
+        "logs/benchmarks/prepare_contrast_maps.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        library=library_digest("workflow/scripts/prepare_contrast_maps.py"),
+    message:
+        "contrast maps of the drug Stroop study"
+    script:
+        "../scripts/prepare_contrast_maps.py"

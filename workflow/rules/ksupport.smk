@@ -1,0 +1,168 @@
+# Section 4.2 of the thesis: the k-support norm on functional MRI.
+
+ksupport = config["ksupport"]
+ksupport_grids = {name: ksupport[name] for name in ("alphas", "l1_ratios", "ks", "lams", "tol")}
+ksupport_folder = "data/processed/ksupport"
+ksupport_datasets = ["movie_watching", "haxby2001_slice", "wager2008_contrasts", "drug_stroop"]
+# Splits of subjects are fair whatever their order, so the Wager maps need no other protocol.
+ksupport_protocols = [
+    ("film", "fair"),
+    ("film", "permuted"),
+    ("haxby", "fair"),
+    ("haxby", "permuted"),
+    ("wager", "fair"),
+]
+ksupport_groups = ["stroop_groups", "wager_groups"]
+
+
+def ksupport_numbers(study, protocol, part):
+    """Return the numbers of the splits that a job works on."""
+    count = ksupport["splits" if protocol == "fair" else "permuted_splits"][study]
+    size = ksupport["splits_per_job"][study]
+    return list(range(part * size, min((part + 1) * size, count)))
+
+
+def ksupport_parts(kind, ending, study, protocol):
+    """Name the files of all jobs of a study and a protocol."""
+    count = ksupport["splits" if protocol == "fair" else "permuted_splits"][study]
+    jobs = -(-count // ksupport["splits_per_job"][study])
+    return expand(f"{ksupport_folder}/{kind}_{study}_{protocol}_{{part}}.{ending}", part=range(jobs))
+
+
+rule prepare_ksupport_studies:
+    input:
+        film="data/processed/movie_watching/main_0.npz",
+        haxby="data/receipts/haxby2001_slice.json",
+        wager="data/receipts/wager2008_contrasts.json",
+        stroop="data/processed/drug_stroop/contrasts.npz",
+    output:
+        **{
+            name: f"{ksupport_folder}/study_{name}.npz"
+            for name in ("film", "haxby", "wager", "wager_groups", "stroop_groups")
+        },
+    log:
+        "logs/prepare_ksupport_studies.log",
+    benchmark:
+        "logs/benchmarks/prepare_ksupport_studies.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/prepare_ksupport_studies.py"),
+        pool=ksupport["pool"],
+    message:
+        "film, Haxby slice and contrast maps as rows of voxels"
+    script:
+        "../scripts/prepare_ksupport_studies.py"
+
+
+rule train_ksupport_paths:
+    input:
+        study=f"{ksupport_folder}/study_{{study}}.npz",
+    output:
+        paths=f"{ksupport_folder}/paths_{{study}}_{{protocol}}_{{part}}.csv",
+        timings=f"{ksupport_folder}/timings_{{study}}_{{protocol}}_{{part}}.json",
+    log:
+        "logs/train_ksupport_paths/{study}_{protocol}_{part}.log",
+    benchmark:
+        "logs/benchmarks/train_ksupport_paths/{study}_{protocol}_{part}.tsv"
+    wildcard_constraints:
+        study="film|haxby|wager",
+        protocol="fair|permuted",
+        part=r"\d+",
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/scripts/train_ksupport_paths.py"),
+        numbers=lambda wildcards: ksupport_numbers(wildcards.study, wildcards.protocol, int(wildcards.part)),
+        arguments={
+            "grids": ksupport_grids,
+            "share": ksupport["share"],
+            "folds": ksupport["folds"],
+            "gap": ksupport["gap"],
+            "seed": config["seed"],
+        },
+    message:
+        "LASSO, elastic net and k-support norm, {wildcards.study}, {wildcards.protocol} splits, part {wildcards.part}"
+    script:
+        "../scripts/train_ksupport_paths.py"
+
+
+rule train_ksupport_maps:
+    input:
+        study=f"{ksupport_folder}/study_{{groups}}.npz",
+    output:
+        weights=f"{ksupport_folder}/weights_{{groups}}.npz",
+        clusters=f"{ksupport_folder}/clusters_{{groups}}.csv",
+        paths=f"{ksupport_folder}/map_paths_{{groups}}.csv",
+    log:
+        "logs/train_ksupport_maps/{groups}.log",
+    benchmark:
+        "logs/benchmarks/train_ksupport_maps/{groups}.tsv"
+    wildcard_constraints:
+        groups="|".join(ksupport_groups),
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=120,
+    params:
+        library=library_digest("workflow/scripts/train_ksupport_maps.py"),
+        arguments={
+            "grids": ksupport_grids,
+            "splits": ksupport["map_splits"],
+            "share": ksupport["share"],
+            "draws": ksupport["draws"],
+            "seed": config["seed"],
+        },
+    message:
+        "weights that tell two groups apart, {wildcards.groups}"
+    script:
+        "../scripts/train_ksupport_maps.py"
+
+
+rule evaluate_ksupport:
+    input:
+        **{
+            f"paths_{study}_{protocol}": ksupport_parts("paths", "csv", study, protocol)
+            for study, protocol in ksupport_protocols
+        },
+        **{
+            f"{kind}_{groups}": f"{ksupport_folder}/{kind}_{groups}.{ending}"
+            for groups in ksupport_groups
+            for kind, ending in (("weights", "npz"), ("clusters", "csv"))
+        },
+        **{f"receipt_{name}": f"data/receipts/{name}.json" for name in ksupport_datasets},
+        **{f"study_{name}": f"{ksupport_folder}/study_{name}.npz" for name in ("film", "haxby", "wager")},
+        timings=[
+            path
+            for study, protocol in ksupport_protocols
+            for path in ksupport_parts("timings", "json", study, protocol)
+        ],
+    output:
+        values="data/results/ksupport/values.json",
+        timings="data/results/ksupport/timings.json",
+        paths="data/results/ksupport/paths.csv",
+        chosen="data/results/ksupport/chosen.csv",
+        clusters="data/results/ksupport/clusters.csv",
+        stroop="data/results/ksupport/maps_drug_stroop.npz",
+        wager="data/results/ksupport/maps_wager2008_contrasts.npz",
+    log:
+        "logs/evaluate_ksupport.log",
+    benchmark:
+        "logs/benchmarks/evaluate_ksupport.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/evaluate_ksupport.py"),
+        datasets=ksupport_datasets,
+        protocols=ksupport_protocols,
+        arguments={"vectors": ksupport["vectors"], "seed": config["seed"]},
+    message:
+        "correlations, clusters and norms of the three regularisers"
+    script:
+        "../scripts/evaluate_ksupport.py"

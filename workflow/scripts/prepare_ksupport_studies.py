@@ -1,0 +1,27 @@
+"""The studies of section 4.2 as rows of voxels with a target (rule prepare_ksupport_studies)."""
+
+from collections.abc import Mapping
+
+from ermlab.datasets.drug_stroop import COCAINE
+from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
+from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
+from ermlab.evaluation.results import read_json
+from ermlab.features.contrast_maps import ContrastMaps
+from ermlab.features.movie_series import MovieSeries
+from ermlab.features.sparse_studies import film_study, group_study, haxby_study, median_split, wager_study
+from ermlab.workflow.job import job
+
+
+def main(inputs: Mapping[str, str], outputs: Mapping[str, str], *, pool: int) -> None:
+    """Write the film, the Haxby slice and the Wager maps, and two pairs of groups of contrast maps."""
+    film_study(MovieSeries.read(inputs["film"])).write(outputs["film"])
+    haxby_study(read_haxby2001_slice(read_json(inputs["haxby"])["folder"])).write(outputs["haxby"])
+    wager = wager_study(read_wager2008_contrasts(read_json(inputs["wager"])["folder"]), pool)
+    wager.write(outputs["wager"])
+    median_split(wager).write(outputs["wager_groups"])
+    group_study(ContrastMaps.read(inputs["stroop"]), COCAINE).write(outputs["stroop_groups"])
+
+
+if "snakemake" in globals():
+    with job(snakemake):
+        main(dict(snakemake.input.items()), dict(snakemake.output.items()), pool=snakemake.params.pool)

@@ -1,0 +1,48 @@
+"""LASSO, elastic net and k-support norm along their paths (rule train_ksupport_paths)."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ermlab.evaluation.results import write_json
+from ermlab.features.sparse_studies import Study
+from ermlab.regularization.sparse_protocol import Grids, score_nested
+from ermlab.workflow.job import job
+
+
+def main(
+    study_file: str,
+    outputs: Mapping[str, str],
+    *,
+    protocol: str,
+    numbers: Sequence[int],
+    grids: Mapping[str, Any],
+    share: float,
+    folds: int,
+    gap: int,
+    seed: int,
+) -> None:
+    """Write a row for each split of ``numbers`` and each model; ``fair`` splits are of the study's kind."""
+    study = Study.read(study_file)
+    sampling = study.sampling(study.fair if protocol == "fair" else protocol, gap)
+    splits = sampling.splits(max(numbers) + 1, share, seed)
+    begin = time.perf_counter()
+    tables = [
+        score_nested(study.X, study.y, sampling, splits[i], Grids.of(grids), folds, [seed, i]).assign(split=i)
+        for i in numbers
+    ]
+    pd.concat(tables).to_csv(outputs["paths"], index=False, lineterminator="\n")
+    write_json(outputs["timings"], {"seconds_per_split": (time.perf_counter() - begin) / len(numbers)})
+
+
+if "snakemake" in globals():
+    with job(snakemake):
+        main(
+            snakemake.input.study,
+            dict(snakemake.output.items()),
+            protocol=snakemake.wildcards.protocol,
+            numbers=snakemake.params.numbers,
+            **snakemake.params.arguments,
+        )
