@@ -14,6 +14,7 @@ _SMALL = 32  # nodes up to which sorting by insertion is faster than counting di
 _DIGIT_BITS = 10
 _N_DIGITS = 1 << _DIGIT_BITS
 _ONE = np.uint64(1)
+_SEED = np.uint64(0x9E3779B97F4A7C15)  # not 0, for which any number of labels 0 would have the hash 0
 
 
 @njit(cache=True, nogil=True)
@@ -111,6 +112,7 @@ def write_signatures(labels, starts, indptr, neighbours, order, first, last, end
         for v in range(begin, end):
             at = np.uint64(indptr[v]) + v
             signatures[at] = labels[v]
+            hashes[v] = _mix(_SEED, labels[v])
             ends[v] = at + _ONE
         for i in range(begin, end):
             v = np.uint64(order[i])
@@ -119,27 +121,30 @@ def write_signatures(labels, starts, indptr, neighbours, order, first, last, end
                 u = np.uint64(neighbours[e])
                 at = ends[u]
                 signatures[at] = label
+                hashes[u] = _mix(hashes[u], label)
                 ends[u] = at + _ONE
-        for v in range(begin, end):
-            hashes[v] = _hash(signatures, np.uint64(indptr[v]) + v, ends[v])
 
 
 @njit(cache=True, nogil=True)
 def hash_each(values):
     """Return the hash of each value, as a signature of length 1."""
     hashes = np.empty(len(values), dtype=np.uint64)
-    for i in range(np.uint64(len(values))):
-        hashes[i] = _hash(values, i, i + _ONE)
+    for i in range(len(values)):
+        hashes[i] = _mix(_SEED, values[i])
     return hashes
 
 
 @njit(cache=True, nogil=True)
-def _hash(signatures, begin, end):
-    state = np.uint64(0)
-    for i in range(begin, end):
-        turned = (state << np.uint64(5)) | (state >> np.uint64(59))
-        state = (turned ^ np.uint64(signatures[i])) * np.uint64(0x517CC1B727220A95)
-    return state ^ (state >> np.uint64(32))  # the table is addressed by the lowest bits
+def _mix(state, label):
+    """Return the hash of a signature that goes on with a label."""
+    turned = (state << np.uint64(5)) | (state >> np.uint64(59))
+    return (turned ^ np.uint64(label)) * np.uint64(0x517CC1B727220A95)
+
+
+@njit(cache=True, nogil=True)
+def _fold(hash_):
+    """Bring the highest bits, which are mixed best, down to the lowest, by which tables are addressed."""
+    return hash_ ^ (hash_ >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True)
@@ -159,7 +164,7 @@ def number_patterns(
     for v in range(len(hashes)):
         label = -1
         if n_known:
-            slot = hashes[v] & known_mask
+            slot = _fold(hashes[v]) & known_mask
             while known_slots[slot] >= 0:
                 k = known_slots[slot]
                 if known_hashes[k] == hashes[v] and _equal(
@@ -169,7 +174,7 @@ def number_patterns(
                     break
                 slot = (slot + _ONE) & known_mask
         if label < 0:
-            slot = hashes[v] & mask
+            slot = _fold(hashes[v]) & mask
             while slots[slot] >= 0:
                 u = slots[slot]
                 if hashes[u] == hashes[v] and _equal(signatures, bounds, v, signatures, bounds, u):
@@ -210,7 +215,7 @@ def slot_table(hashes):
     slots = np.full(_table_size(len(hashes)), -1, dtype=np.int32)
     mask = np.uint64(len(slots) - 1)
     for k in range(len(hashes)):
-        slot = hashes[k] & mask
+        slot = _fold(hashes[k]) & mask
         while slots[slot] >= 0:
             slot = (slot + _ONE) & mask
         slots[slot] = k
