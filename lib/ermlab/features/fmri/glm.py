@@ -72,7 +72,7 @@ def first_level(
     """
     img = as_series(img)
     repetition_time = check_repetition_time(repetition_time, img)
-    events = _checked_events(events, img.shape[3] * repetition_time)
+    events = checked_events(events, img.shape[3] * repetition_time)
     if output not in OUTPUTS:
         raise ValueError(f"output is {output!r}: expected one of {OUTPUTS}")
     if not high_pass > 2 * repetition_time:
@@ -179,7 +179,7 @@ def _scaled(img: SpatialImage, mask: SpatialImage) -> SpatialImage:
     return new_img_like(img, data * np.float32(GLOBAL_MEAN / mean), copy_header=True)
 
 
-def _checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
+def checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
     """Return the events unless columns are missing or unknown, or no event lies in the series."""
     if not isinstance(events, pd.DataFrame):
         raise ValueError(f"events is a {type(events).__name__}: expected a table with {', '.join(REQUIRED)}")

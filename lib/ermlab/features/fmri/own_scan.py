@@ -1,0 +1,213 @@
+"""A user's own scan: files that the configuration names, read with care and preprocessed as in the thesis."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from nibabel.spatialimages import SpatialImage
+from nilearn.datasets import load_mni152_template
+from nilearn.glm.first_level import make_first_level_design_matrix
+from nilearn.image import mean_img, new_img_like
+from numpy.typing import NDArray
+
+from ermlab.datasets._files import broken
+from ermlab.errors import DataError
+from ermlab.features.fmri._images import as_series, check_repetition_time, check_same_grid, voxels
+from ermlab.features.fmri.glm import REQUIRED, checked_events
+from ermlab.features.fmri.masking import brain_mask
+from ermlab.features.fmri.normalisation import normalise, tissue_templates
+from ermlab.features.fmri.pipeline import Preprocessing, preprocess
+from ermlab.features.fmri.realignment import realign
+from ermlab.features.fmri.timing import correct_slice_timing, reference_time
+from ermlab.features.movie_series import label_series
+
+
+@dataclass(frozen=True)
+class OwnScan:
+    """The files of one person in one scanner; workflow/schemas/config.schema.yaml describes each entry."""
+
+    bold: Sequence[str]
+    repetition_time: float
+    target: str
+    labels: Sequence[str] | None = None
+    events: Sequence[str] | None = None
+    unlabelled: Sequence[str] = ()
+    slice_times: Sequence[float] | None = None
+    convolve: bool = True
+    template: bool = True
+    resolution: int = 3
+    fwhm: float = 6.0
+    high_pass: float | None = 512.0
+    low_pass: bool = True
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the entries out of a mapping that may hold more; one file needs no list."""
+        given = {field.name: values[field.name] for field in fields(cls) if field.name in values}
+        for name in ("bold", "labels", "events", "unlabelled"):
+            if isinstance(given.get(name), str):
+                given[name] = [given[name]]
+        scan = cls(**given)
+        scan._check()
+        return scan
+
+    def _check(self) -> None:
+        if (self.labels is None) == (self.events is None):
+            raise DataError("own_fmri names both or neither of labels and events: expected one of them")
+        for name in ("labels", "events"):
+            tables = getattr(self, name)
+            if tables is not None and len(tables) != len(self.bold):
+                raise DataError(
+                    f"own_fmri has {len(self.bold)} bold series and {len(tables)} files of {name}: "
+                    "expected one for each"
+                )
+
+    @property
+    def files(self) -> list[str]:
+        """All files that are read."""
+        return [*self.bold, *(self.labels or ()), *(self.events or ()), *self.unlabelled]
+
+
+@dataclass(frozen=True)
+class OwnSeries:
+    """What is learned from: volumes of all runs one after another, each run of mean 0."""
+
+    X: NDArray[np.float32]  #: (volumes, voxels)
+    y: NDArray[np.float64]  #: the target at each volume
+    runs: NDArray[np.int64]  #: run of each volume
+    unlabelled: NDArray[np.float32]  #: (volumes, voxels) of series without labels, maybe none
+    mask: NDArray[np.bool_]  #: (x, y, z)
+    affine: NDArray[np.float64]  #: voxel to millimetres
+    background: NDArray[np.float32]  #: (x, y, z), the mean volume
+    motion: NDArray[np.float64]  #: (all volumes, 6), against the very first volume
+
+    def write(self, path: str | Path) -> None:
+        """Write all arrays to an ``.npz`` file."""
+        with Path(path).open("wb") as file:
+            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read what `write` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as content:
+                return cls(**{field.name: content[field.name] for field in fields(cls)})
+        except (OSError, KeyError, ValueError) as error:
+            raise DataError(f"{path} is not what OwnSeries.write has written ({error})") from error
+
+
+def prepare_own_scan(scan: OwnScan) -> OwnSeries:
+    """Read and preprocess a scan.
+
+    All series are realigned together, to one mean, and share one mask and one way to the template; filters
+    know nothing of other runs. What is wrong with the tables is told before the long work begins.
+    """
+    paths = [*scan.bold, *scan.unlabelled]
+    images = [as_series(path) for path in paths]
+    for path, img in zip(paths, images, strict=True):
+        check_repetition_time(scan.repetition_time, img)
+        check_same_grid(images[0], img, str(path))
+    lengths = [img.shape[3] for img in images]
+    targets = _targets(scan, lengths[: len(scan.bold)])
+    if scan.slice_times is not None:
+        images = [correct_slice_timing(img, scan.slice_times, scan.repetition_time) for img in images]
+    realigned = realign(_joined(images))
+    mean = mean_img(realigned.img, copy_header=True)
+    template = load_mni152_template(scan.resolution) if scan.template else None
+    settings = Preprocessing(
+        scan.repetition_time,
+        realign=False,
+        template=template,
+        source=mean,
+        mask=_mask(mean, template),
+        fwhm=scan.fwhm,
+        high_pass=scan.high_pass,
+        low_pass=scan.low_pass,
+    )
+    ends = np.cumsum([0, *lengths])
+    parts = [preprocess(realigned.img.slicer[..., a:b], settings) for a, b in pairwise(ends)]
+    rows = [part.series - part.series.mean(axis=0, dtype=np.float64).astype(np.float32) for part in parts]
+    labelled = len(scan.bold)
+    mask = parts[0].mask
+    empty = np.zeros((0, np.count_nonzero(mask)), dtype=np.float32)
+    return OwnSeries(
+        X=np.concatenate(rows[:labelled]),
+        y=np.concatenate([target - target.mean() for target in targets]),
+        runs=np.repeat(np.arange(labelled), lengths[:labelled]),
+        unlabelled=np.concatenate([empty, *rows[labelled:]]),
+        mask=mask,
+        affine=parts[0].affine,
+        background=voxels(_on_grid(mean, template))[..., 0],
+        motion=realigned.parameters,
+    )
+
+
+def _targets(scan: OwnScan, lengths: Sequence[int]) -> list[NDArray[np.float64]]:
+    """Return the target at each volume of each run, as the brain would show it."""
+    if scan.labels is not None:
+        targets = [_labels(path, scan, n) for path, n in zip(scan.labels, lengths, strict=True)]
+    else:
+        targets = [_events(path, scan, n) for path, n in zip(scan.events, lengths, strict=True)]
+    for path, target in zip(scan.labels or scan.events, targets, strict=True):
+        if np.ptp(target) == 0:
+            raise broken(path, f"{scan.target} is the same at all volumes", "a target that varies")
+    return targets
+
+
+def _labels(path: str, scan: OwnScan, volumes: int) -> NDArray[np.float64]:
+    table = _read_table(path)
+    if scan.target not in table:
+        raise broken(path, f"no column {scan.target!r}", f"one of {', '.join(map(str, table))}")
+    if len(table) != volumes:
+        raise broken(path, f"{len(table)} rows", f"one for each of {volumes} volumes")
+    column = pd.to_numeric(table[scan.target], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(column))
+    if len(wrong):
+        found = table[scan.target].tolist()[wrong[0]]
+        raise broken(f"{path}, row {wrong[0] + 1}", f"{scan.target} is {found!r}", "a finite number")
+    return label_series(column[:, None], scan.repetition_time)[:, 0] if scan.convolve else column
+
+
+def _events(path: str, scan: OwnScan, volumes: int) -> NDArray[np.float64]:
+    table = _read_table(path)
+    if missing := [name for name in REQUIRED if name not in table]:
+        raise broken(path, f"no column {', '.join(missing)}", f"columns {', '.join(REQUIRED)}")
+    try:
+        events = checked_events(table[list(REQUIRED)], volumes * scan.repetition_time)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+    kinds = sorted(set(events["trial_type"].astype(str)))
+    if scan.target not in kinds:
+        raise broken(path, f"no event of trial_type {scan.target!r}", f"one of {', '.join(kinds)}")
+    shown = 0.0 if scan.slice_times is None else reference_time(scan.slice_times)
+    design = make_first_level_design_matrix(
+        np.arange(volumes) * scan.repetition_time + shown, events, hrf_model="spm", drift_model=None
+    )
+    return design[scan.target].to_numpy()
+
+
+def _read_table(path: str) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path, sep="\t")
+    except FileNotFoundError:
+        raise broken(path, "no such file", "a table separated by tabs") from None
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise broken(path, f"{type(error).__name__}: {error}", "a table separated by tabs") from error
+
+
+def _joined(images: Sequence[SpatialImage]) -> SpatialImage:
+    return new_img_like(images[0], np.concatenate([voxels(img) for img in images], axis=3), copy_header=True)
+
+
+def _on_grid(mean: SpatialImage, template: SpatialImage | None) -> SpatialImage:
+    """Return the mean volume, as a series of one, on the final grid."""
+    single = new_img_like(mean, voxels(mean)[..., None])
+    return single if template is None else normalise(single, template, components=tissue_templates())
+
+
+def _mask(mean: SpatialImage, template: SpatialImage | None) -> SpatialImage:
+    return brain_mask(_on_grid(mean, template), standard=template is not None)

@@ -1,0 +1,75 @@
+# A user's own scan: the block own_fmri of config/config.yaml names the files. Run `snakemake own_fmri`.
+
+own_fmri = config["own_fmri"]
+own_fmri_files = []
+
+if own_fmri is not None:
+    from ermlab.features.fmri.own_scan import OwnScan
+
+    try:
+        own_fmri_files = OwnScan.of(own_fmri).files
+    except DataError as error:
+        sys.exit(f"config: {error}")
+
+
+def own_fmri_results(wildcards):
+    """Name what the target makes, or say what to write."""
+    if own_fmri is None:
+        sys.exit(
+            "config: own_fmri is null: write a block own_fmri into config/config.yaml that names bold, labels "
+            "or events, repetition_time and target, as README.md shows"
+        )
+    return "data/results/own_fmri/values.json"
+
+
+rule own_fmri:
+    input:
+        own_fmri_results,
+
+
+rule prepare_own_fmri:
+    input:
+        own_fmri_files,
+    output:
+        series="data/processed/own_fmri/series.npz",
+        motion="data/results/own_fmri/motion.csv",
+    log:
+        "logs/prepare_own_fmri.log",
+    benchmark:
+        "logs/benchmarks/prepare_own_fmri.tsv"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=120,
+    params:
+        library=library_digest("workflow/scripts/prepare_own_fmri.py"),
+        settings=own_fmri,
+    message:
+        "your scan, preprocessed"
+    script:
+        "../scripts/prepare_own_fmri.py"
+
+
+rule evaluate_own_fmri:
+    input:
+        series="data/processed/own_fmri/series.npz",
+    output:
+        values="data/results/own_fmri/values.json",
+        correlations="data/results/own_fmri/correlations.csv",
+        weights="data/results/own_fmri/weights.nii.gz",
+        map="data/results/own_fmri/map.html",
+    log:
+        "logs/evaluate_own_fmri.log",
+    benchmark:
+        "logs/benchmarks/evaluate_own_fmri.tsv"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/scripts/evaluate_own_fmri.py"),
+        settings=own_fmri,
+    message:
+        "what your scan tells of the target, on volumes held out"
+    script:
+        "../scripts/evaluate_own_fmri.py"
