@@ -1,9 +1,8 @@
 # Section 4.1: semi-supervised Laplacian regularisation of kernel canonical correlation analysis.
 
 kcca = config["laplacian_kcca"]
-kcca_settings = {name: kcca[name] for name in ("eps", "gamma", "permutations", "outer", "inner", "gap")} | {
-    "seed": config["seed"]
-}
+kcca_settings = {name: kcca[name] for name in ("eps", "gamma", "permutations")} | {"seed": config["seed"]}
+kcca_stretches = {name: kcca[name] for name in ("stretches", "gap")}
 kcca_sweep = {
     f"{scenario}_{seed}": {"scenario": scenario, "seed": seed}
     for scenario in kcca["scenarios"]
@@ -27,7 +26,7 @@ rule train_movie_kcca:
         runtime=60,
     params:
         library=library_digest("workflow/scripts/train_movie_kcca.py"),
-        settings=kcca_settings,
+        arguments=kcca_stretches | {"settings": kcca_settings},
     message:
         "Laplacian KCCA of film and brain, seed {wildcards.seed}"
     script:
@@ -51,7 +50,7 @@ rule train_movie_sweep:
         runtime=30,
     params:
         library=library_digest("workflow/scripts/train_movie_sweep.py"),
-        settings=kcca_settings | {name: kcca["sweep"][name] for name in ("gamma", "inner")},
+        arguments=kcca_stretches | {"settings": kcca_settings | {"gamma": kcca["sweep"]["gamma"]}},
     message:
         "Laplacian KCCA in the scenario {wildcards.scenario}, seed {wildcards.seed}"
     script:

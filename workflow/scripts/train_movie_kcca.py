@@ -11,23 +11,32 @@ from ermlab.regularization.laplacian_cca_protocol import Settings
 from ermlab.regularization.movie_study import (
     PUBLISHED_EXPERIMENTS,
     TARGETS,
-    Folds,
     both_protocols,
+    cut_films,
     film_maps,
-    study_film,
+    study_films,
+    whole_films,
 )
 from ermlab.workflow.job import job
 
 
-def main(series: str, table: str, maps: str, *, settings: Mapping[str, Any]) -> None:
-    """Learn all labels and sets of them, with stretches held out and, as published, with permuted volumes."""
-    data, grid, folds = MovieSeries.read(series), Settings.of(settings), Folds.of(settings)
-    fair = study_film(data, grid, folds)
-    permuted = study_film(
-        data, grid, folds, permuted=True, variants=PUBLISHED_EXPERIMENTS, criteria=("folds",)
+def main(
+    series: str, table: str, maps: str, *, stretches: int, gap: int, settings: Mapping[str, Any]
+) -> None:
+    """Learn all labels and sets of them, with stretches held out and, for comparison, permuted volumes."""
+    data, grid = MovieSeries.read(series), Settings.of(settings)
+    films = cut_films(data, stretches, gap)
+    fair = study_films(films, stretches, grid)
+    permuted = study_films(
+        whole_films(data),
+        stretches,
+        grid,
+        permuted=True,
+        variants=PUBLISHED_EXPERIMENTS,
+        criteria=("folds",),
     )
     both_protocols(fair, permuted).to_csv(table, index=False, lineterminator="\n")
-    weights = {f"{target}_{name}": values for (target, name), values in film_maps(data, fair).items()}
+    weights = {f"{target}_{name}": values for (target, name), values in film_maps(films, fair).items()}
     targets = {f"{target}_target": data.region(*names) for target, names in TARGETS.items()}
     with Path(maps).open("wb") as file:
         np.savez_compressed(
@@ -46,5 +55,5 @@ if "snakemake" in globals():
             snakemake.input.series,
             snakemake.output.table,
             snakemake.output.maps,
-            settings=snakemake.params.settings,
+            **snakemake.params.arguments,
         )

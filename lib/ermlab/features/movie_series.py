@@ -33,6 +33,7 @@ class MovieSeries:
     regions: NDArray[np.int64]  #: number of the true region of each voxel, 0 for none
     region_names: NDArray[np.str_]  #: names of the regions 1, 2, ...
     motion: NDArray[np.float64]  #: (films, 2): largest translation in mm, largest rotation in degrees
+    repetition_time: float = 3.2  #: seconds between volumes; the default is that of the thesis
 
     def write(self, path: str | Path) -> None:
         """Write all arrays to an ``.npz`` file."""
@@ -46,7 +47,8 @@ class MovieSeries:
         """Read what `write` wrote."""
         try:
             with np.load(path, allow_pickle=False) as content:
-                return cls(**{field.name: content[field.name] for field in fields(cls)})
+                arrays = {field.name: content[field.name] for field in fields(cls)}
+                return cls(**arrays | {"repetition_time": float(arrays["repetition_time"])})
         except (OSError, KeyError, ValueError) as error:
             raise DataError(f"{path} is not what MovieSeries.write has written ({error})") from error
 
@@ -96,6 +98,7 @@ def prepare_movie(data: MovieWatching) -> MovieSeries:
         _regions_on(mask, data.regions, [data.region_names[name] for name in names])[inside],
         np.array(names),
         np.array(motion),
+        data.repetition_time,
     )
 
 
@@ -107,6 +110,41 @@ def label_series(labels: pd.DataFrame | ArrayLike, repetition_time: float) -> ND
     delayed = np.apply_along_axis(lambda column: np.convolve(column, response)[: len(column)], 0, centred)
     passed = high_pass(delayed, repetition_time)
     return passed - passed.mean(axis=0)
+
+
+def drift_basis(volumes: int, repetition_time: float, cutoff: float = 512.0) -> NDArray[np.float64]:
+    """Return what `high_pass` takes out of a series, and the mean: cosines (volumes, number)."""
+    orders = np.arange(int(2 * volumes * repetition_time / cutoff) + 1)
+    return np.cos(np.pi * orders * (np.arange(volumes)[:, None] + 0.5) / volumes)
+
+
+def without_drifts(
+    series: ArrayLike, stretches: NDArray[np.int64], repetition_time: float
+) -> NDArray[np.float64]:
+    """Take the drifts out of each stretch of time by itself.
+
+    A series that was high-passed as a whole has no component along the cosines, so what a model that fits one
+    part of it does there fixes those components on the other part, too: a model of nothing that fits the
+    training part then correlates with what is held out. Nothing is left of this in stretches without them.
+
+    Parameters
+    ----------
+    stretches
+        Number of each volume's stretch; volumes of no stretch, with negative numbers, stay as they are.
+    """
+    series = np.array(series, dtype=np.float64)
+    if len(stretches) != len(series):
+        raise ValueError(f"{len(stretches)} stretch numbers: expected one for each of {len(series)} volumes")
+    drifts = drift_basis(len(series), repetition_time)
+    for number in np.unique(stretches[stretches >= 0]):
+        here = stretches == number
+        if np.count_nonzero(here) <= drifts.shape[1] + 1:
+            raise ValueError(
+                f"stretch {number} has {np.count_nonzero(here)} volumes: expected more than "
+                f"{drifts.shape[1] + 1}, for {drifts.shape[1]} drifts"
+            )
+        series[here] -= drifts[here] @ np.linalg.lstsq(drifts[here], series[here], rcond=None)[0]
+    return series
 
 
 def _regions_on(grid: nib.Nifti1Image, regions: nib.Nifti1Image, numbers: list[int]) -> NDArray[np.int64]:

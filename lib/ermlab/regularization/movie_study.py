@@ -1,8 +1,7 @@
 """Laplacian KCCA between volumes of a film and what it shows: outputs, protocols, maps (thesis, 4.1.3)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from ermlab.evaluation.splits import Sampling
 from ermlab.features.haxby import HaxbySeries
-from ermlab.features.movie_series import MovieSeries
+from ermlab.features.movie_series import MovieSeries, without_drifts
 from ermlab.regularization.laplacian_cca_protocol import (
     Settings,
     Study,
@@ -18,6 +17,7 @@ from ermlab.regularization.laplacian_cca_protocol import (
     run_study,
     weight_map,
 )
+from ermlab.regularization.laplacian_cca_selection import contiguous_folds
 
 #: The columns of Tables 4.1 and 4.2.
 VARIABLES = ("motion", "temporal_contrast", "human_body", "color", "faces", "language")
@@ -47,55 +47,85 @@ HAXBY_SETS = {
 
 
 @dataclass(frozen=True)
-class Folds:
-    """How volumes are held out; workflow/schemas/config.schema.yaml says why."""
+class Films:
+    """Volumes and labels to learn from."""
 
-    outer: int
-    inner: int
-    gap: int  #: volumes beside a stretch held out that are not trained on
+    paired: NDArray[np.float64]  #: (volumes, voxels) of film 1
+    unpaired: NDArray[np.float64]  #: of film 2
+    labels: NDArray[np.float64]  #: (volumes of film 1, labels)
+    names: list[str]  #: of the labels
+    stretches: NDArray[np.int64]  #: of the volumes of film 1
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the settings out of a mapping that may hold more."""
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+    def label(self, *names: str) -> NDArray[np.float64]:
+        """Return the series of some labels (volumes, names)."""
+        return self.labels[:, [self.names.index(name) for name in names]]
 
 
-def study_film(
-    series: MovieSeries,
-    settings: Settings,
-    folds: Folds,
-    *,
-    permuted: bool = False,
-    sets: bool = True,
-    **options: Any,
-) -> Study:
-    """Learn the labels of film 1 from its volumes, with film 2 unpaired.
+def cut_films(series: MovieSeries, stretches: int, gap: int) -> Films:
+    """Cut the films into stretches of time that know nothing of each other.
+
+    Each is freed of drifts by itself (`without_drifts`), and between those of film 1 some volumes are left
+    out, for what happens in one lasts into the next.
 
     Parameters
     ----------
+    stretches
+        Number of stretches.
+    gap
+        Number of volumes between two of them.
+    """
+    if not gap >= 0:
+        raise ValueError(f"gap is {gap!r}: expected at least 0 volumes")
+    first, second = (contiguous_folds(len(film), stretches) for film in (series.film1, series.film2))
+    borders = np.flatnonzero(np.diff(first)) + 1
+    for border in borders:
+        first[border - gap // 2 : border - gap // 2 + gap] = -1
+    kept = first >= 0
+    parts = (series.film1, first), (series.film2, second), (series.labels, first)
+    film1, film2, labels = (without_drifts(part, where, series.repetition_time) for part, where in parts)
+    return Films(film1[kept], film2, labels[kept], series.names.tolist(), first[kept])
+
+
+def whole_films(series: MovieSeries) -> Films:
+    """Return all volumes as they are, high-passed over the whole film: the protocol that leaks."""
+    none = np.zeros(len(series.film1), dtype=np.int64)
+    return Films(series.film1.astype(np.float64), series.film2, series.labels, series.names.tolist(), none)
+
+
+def study_films(
+    films: Films, folds: int, settings: Settings, *, permuted: bool = False, sets: bool = True, **options: Any
+) -> Study:
+    """Learn the labels of film 1 from its volumes, with film 2 unpaired.
+
+    One stretch is held out at a time, and of the others one at a time to choose parameters.
+
+    Parameters
+    ----------
+    folds
+        Number of stretches, or of parts of the volumes.
     permuted
-        Hold out volumes drawn at random, as published, instead of stretches of time.
+        Hold out volumes drawn at random instead.
     sets
         Learn the sets of labels too.
     options
         ``variants`` and ``criteria`` of `run_study`.
     """
-    outputs: dict[str, NDArray] = {name: series.label(name) for name in VARIABLES}
+    outputs: dict[str, NDArray] = {name: films.label(name) for name in VARIABLES}
     if sets:
-        outputs |= {name: series.label(*some) for name, some in SETS.items()}
-    n = len(series.film1)
-    sampling = Sampling("permuted", n) if permuted else Sampling("stretches", n, folds.gap)
-    splits = nested_splits(sampling, folds.outer, folds.inner, settings.seed)
-    return run_study(series.film1, series.film2, outputs, splits, settings, **options)
+        outputs |= {name: films.label(*some) for name, some in SETS.items()}
+    n = len(films.paired)
+    sampling = Sampling("permuted", n) if permuted else Sampling("runs", n, runs=films.stretches)
+    splits = nested_splits(sampling, folds, folds - 1, settings.seed)
+    return run_study(films.paired, films.unpaired, outputs, splits, settings, **options)
 
 
-def film_maps(series: MovieSeries, study: Study) -> dict[tuple[str, str], NDArray[np.float64]]:
-    """Return the weights of the voxels for each target and experiment, of models of all pairs."""
+def film_maps(films: Films, study: Study) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the weights of the voxels for each target and experiment, of models of all stretches."""
     return {
         (target, experiment): weight_map(
-            series.film1,
-            series.film2,
-            series.label(*labels),
+            films.paired,
+            films.unpaired,
+            films.label(*labels),
             experiment,
             *study.chosen[experiment, target],
         )
@@ -118,9 +148,7 @@ def study_haxby(
     """
     known = np.unique(series.runs)
     if not 6 <= runs <= len(known):
-        raise ValueError(
-            f"runs is {runs}: expected 6 to {len(known)}, half of them paired"
-        )
+        raise ValueError(f"runs is {runs}: expected 6 to {len(known)}, half of them paired")
     used = known[:runs]
     paired = np.isin(series.runs, used[::2])
     unpaired = np.isin(series.runs, used[1::2])

@@ -3,24 +3,26 @@
 import numpy as np
 import pytest
 
+from ermlab.evaluation.splits import Sampling
 from ermlab.evaluation.weight_maps import target_share
+from ermlab.features.fmri import high_pass, low_pass
 from ermlab.features.haxby import HaxbySeries
-from ermlab.features.movie_series import MovieSeries
-from ermlab.regularization.laplacian_cca_protocol import Settings
+from ermlab.features.movie_series import MovieSeries, label_series
+from ermlab.regularization.laplacian_cca_protocol import Settings, nested_splits, run_study
 from ermlab.regularization.movie_study import (
     PUBLISHED_EXPERIMENTS,
     SETS,
     TARGETS,
     VARIABLES,
-    Folds,
     both_protocols,
+    cut_films,
     film_maps,
-    study_film,
+    study_films,
     study_haxby,
+    whole_films,
 )
 
 SETTINGS = Settings(eps=(1e-2, 1.0), gamma=(0.01, 1.0), permutations=2)
-FOLDS = Folds(outer=3, inner=2, gap=2)
 
 
 @pytest.fixture(scope="module")
@@ -44,23 +46,79 @@ def film():
 
 
 def test_every_label_is_found_in_its_region(film):
-    study = study_film(film, SETTINGS, FOLDS)
+    films = cut_films(film, 3, gap=2)
+    study = study_films(films, 3, SETTINGS)
     means = study.means("folds")
     assert set(means.columns) == {*VARIABLES, *SETS}
     assert (means > 0.6).all(axis=None)
-    for (target, _), weights in film_maps(film, study).items():
+    maps = film_maps(films, study)
+    assert len(maps) == len(TARGETS) * len(PUBLISHED_EXPERIMENTS)
+    for (target, _), weights in maps.items():
         assert target_share(weights, film.region(*TARGETS[target])) > 0.8
-    assert len(film_maps(film, study)) == len(TARGETS) * len(PUBLISHED_EXPERIMENTS)
+
+
+def test_stretches_have_gaps_and_no_drifts(film):
+    films = cut_films(film, 3, gap=4)
+    assert np.bincount(films.stretches).tolist() == [28, 26, 28]
+    assert len(films.paired) == len(films.labels) == 82
+    assert len(films.unpaired) == len(film.film2)
+    for number in range(3):
+        here = films.stretches == number
+        np.testing.assert_allclose(films.paired[here].mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(films.labels[here].mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(films.label("faces", "motion"), films.labels[:, [4, 0]])
+
+
+def test_a_negative_gap_is_refused(film):
+    with pytest.raises(ValueError, match="gap is -1"):
+        cut_films(film, 3, gap=-1)
 
 
 def test_both_protocols_are_told_apart(film):
-    fair = study_film(film, SETTINGS, FOLDS, sets=False, variants=["exp1"], criteria=["folds"])
-    permuted = study_film(
-        film, SETTINGS, FOLDS, permuted=True, sets=False, variants=["exp1"], criteria=["folds"]
-    )
+    options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
+    fair = study_films(cut_films(film, 3, gap=2), 3, SETTINGS, **options)
+    permuted = study_films(whole_films(film), 3, SETTINGS, permuted=True, **options)
     table = both_protocols(fair, permuted)
     assert table.groupby("protocol").size().to_dict() == {"fair": 18, "permuted": 18}
     assert not fair.table["correlation"].equals(permuted.table["correlation"])
+
+
+def nothing(seed):
+    """Volumes and labels that have nothing in common but their filters."""
+    rng = np.random.default_rng(seed)
+    film1, film2 = (low_pass(high_pass(rng.standard_normal((300, 400)), 3.2), 3.2) for _ in range(2))
+    scenes = np.repeat(rng.standard_normal((50, 6)), 6, axis=0)
+    return MovieSeries(
+        film1 - film1.mean(axis=0),
+        film2,
+        label_series(scenes, 3.2),
+        np.array(VARIABLES),
+        np.ones((400, 1, 1), dtype=bool),
+        np.eye(4),
+        np.ones(400, dtype=int),
+        np.array(VARIABLES),
+        np.zeros((2, 2)),
+    )
+
+
+def test_filters_over_the_whole_film_leak_and_stretches_do_not():
+    # Over the whole film neither labels nor voxels have drifts. A model that fits the labels where it is trained
+    # has their drifts there, so it has their drifts where it is tested, too.
+    settings = Settings(eps=(1e-6,), gamma=(1.0,), permutations=1)
+    options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
+    whole, cut = [], []
+    for seed in range(6):
+        series = nothing(seed)
+        films = cut_films(series, 5, gap=5)
+        cut.append(study_films(films, 5, settings, **options).table["correlation"].mean())
+        every = whole_films(series)
+        sampling = Sampling("stretches", 300, gap=5)
+        outputs = {name: every.label(name) for name in VARIABLES}
+        splits = nested_splits(sampling, 5, 4)
+        study = run_study(every.paired, every.unpaired, outputs, splits, settings, ["exp1"], ["folds"])
+        whole.append(study.table["correlation"].mean())
+    assert np.mean(whole) > 0.1
+    assert abs(np.mean(cut)) < 0.05
 
 
 def scan(runs=8):
@@ -89,7 +147,3 @@ def test_labels_of_unpaired_runs_are_never_seen():
 def test_too_few_or_too_many_runs_are_refused(runs):
     with pytest.raises(ValueError, match=f"runs is {runs}: expected 6 to 8"):
         study_haxby(scan(), runs, SETTINGS)
-
-
-def test_folds_are_taken_out_of_a_larger_mapping():
-    assert Folds.of({"outer": 3, "inner": 2, "gap": 2, "eps": []}) == FOLDS
