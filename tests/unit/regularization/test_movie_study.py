@@ -102,8 +102,8 @@ def nothing(seed):
 
 
 def test_filters_over_the_whole_film_leak_and_stretches_do_not():
-    # Over the whole film neither labels nor voxels have drifts. A model that fits the labels where it is trained
-    # has their drifts there, so it has their drifts where it is tested, too.
+    # Over the whole film neither labels nor voxels have drifts. A model that fits the labels where it is
+    # trained has their drifts there, so it has their drifts where it is tested, too.
     settings = Settings(eps=(1e-6,), gamma=(1.0,), permutations=1)
     options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
     whole, cut = [], []
