@@ -1,11 +1,12 @@
 """Rigid realignment of a series with known motion, against dipy's rigid registration: seconds and errors.
 
-A brain (nilearn's template) that shifts and turns a little from volume to volume is scanned under noise on the
-grid of the thesis, 64 x 64 x 46 voxels of 3 mm, and on one of 6 mm. Ours is the whole of `realign`: two passes
-of least squares and the reslicing. dipy (`pip install dipy`; not a dependency) maximises mutual information, a
-criterion that also serves volumes of unlike contrast and asks for more work, and reslices: with its defaults,
-and on one level at full resolution. As it is slow, it gets only the first few volumes. All run on one thread,
-in seconds of its own, which a busy machine changes least. Prints one row a run and ratios of medians.
+A brain (nilearn's template) that shifts and turns a little from volume to volume is scanned under noise on
+the grid of the thesis, 64 x 64 x 46 voxels of 3 mm, and on one of 6 mm. Ours is the whole of `realign`: two
+passes of least squares and the reslicing. dipy (`pip install dipy`; not a dependency) maximises mutual
+information, a criterion that also serves volumes of unlike contrast and asks for more work, and reslices:
+with its defaults, and on one level at full resolution. As it is slow, it gets only the first few volumes. All
+run on one thread, in seconds of its own, which a busy machine changes least. Prints one row a run and ratios
+of medians.
 """
 
 import argparse

@@ -30,6 +30,15 @@ INNER_FOLDS = 4
 KSUPPORT = Grids(
     alphas=(), l1_ratios=(), ks=(10, 100, 1000), lams=(1.0, 0.3, 0.1, 0.03, 0.01, 0.003), tol=1e-3
 )
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body style="font-family: sans-serif; margin: 2em">
+<p>{title}</p>
+{view}
+</body>
+</html>
+"""
 #: Weights, and the parameters that were chosen, from rows, target, unlabelled rows and folds to choose in.
 Learner = Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, dict[str, Any]]]
 
@@ -74,7 +83,7 @@ def main(
     table.to_csv(folder / "correlations.csv", index=False, lineterminator="\n")
     nib.save(img, folder / "weights.nii.gz")
     mean = float(table["correlation"].mean())
-    title = f"{target}, {method}: weights above 2 SD; holdout correlation {mean:.3f}"
+    title = f"{target}, {method}: weights above 2 SD. Correlation on volumes held out: {mean:.3f}."
     _write_page(folder / "map.html", title, img, data)
     write_results(
         folder,
@@ -118,10 +127,8 @@ def _inner_folds(runs: NDArray) -> NDArray:
 
 def _write_page(path: Path, title: str, img: nib.Nifti1Image, data: OwnSeries) -> None:
     background = nib.Nifti1Image(data.background, data.affine)
-    view = interactive_map(img, background, title=title, mask=data.mask)
-    title = escape(title)
-    head = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>'
-    path.write_text(f"{head}\n<body>\n<h1>{title}</h1>\n{view.html}\n</body></html>\n", encoding="utf-8")
+    view = interactive_map(img, background, mask=data.mask)
+    path.write_text(PAGE.format(title=escape(title), view=view.html), encoding="utf-8")
 
 
 def arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
