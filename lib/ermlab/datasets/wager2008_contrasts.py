@@ -5,9 +5,9 @@ from pathlib import Path
 
 import nibabel as nib
 import numpy as np
+from nibabel.affines import apply_affine
 from nilearn.datasets import load_mni152_brain_mask
-from nilearn.image import resample_img
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, map_coordinates
 
 from ermlab.datasets._bold_anatomy import Region, grid_coordinates
 from ermlab.datasets._files import broken, list_files, read_table, read_volume, require_folder
@@ -45,6 +45,13 @@ def read_wager2008_contrasts(folder: str | Path) -> WagerContrasts:
     if len(scores) != len(maps):
         raise broken(folder / _SCORES, f"{len(scores)} subjects", f"one for each of {len(maps)} maps")
     return WagerContrasts(maps, mask, first.affine, score=scores[:, 1], prefrontal=scores[:, 0])
+
+
+def mni_brain(shape: tuple[int, ...], affine: np.ndarray) -> np.ndarray:
+    """Return which voxels of a grid lie in the MNI brain."""
+    brain = load_mni152_brain_mask(resolution=2)
+    index = apply_affine(np.linalg.inv(brain.affine), grid_coordinates(shape, affine))
+    return map_coordinates(np.asarray(brain.dataobj), np.moveaxis(index, -1, 0), order=0) > 0
 
 
 #: Subjects, and by how much the voxels are larger than the real ones along every axis.
@@ -97,7 +104,7 @@ def simulate_wager2008_contrasts(folder: str | Path, seed: int, size: str) -> No
     places = grid_coordinates(shape, affine)
     engaged = np.sum([mean * region.weight(places) for region, mean in _ENGAGED.items()], axis=0)
     related = np.sum([sign * region.weight(places) for region, sign in _RELATED.items()], axis=0)
-    inside = _inside(shape, affine)
+    inside = gaussian_filter(mni_brain(shape, affine).astype(np.float32), 1.0)
     target = (_VENTROLATERAL.weight(places) > 0.5) & (inside > 0.5)
     rows = []
     for number in range(1, count + 1):
@@ -121,19 +128,6 @@ def _grid(coarse: int) -> tuple[tuple[int, int, int], np.ndarray]:
     affine = np.diag([-edges[0], edges[1], edges[2], 1.0])
     affine[:3, 3] = -np.diag(affine)[:3] * origin
     return tuple(-(-n // coarse) for n in _SHAPE), affine
-
-
-def _inside(shape: tuple[int, int, int], affine: np.ndarray) -> np.ndarray:
-    """Return the share of brain in every voxel, as smooth as the maps are."""
-    brain = resample_img(
-        load_mni152_brain_mask(resolution=2),
-        affine,
-        shape,
-        interpolation="nearest",
-        copy_header=True,
-        force_resample=True,
-    )
-    return gaussian_filter(brain.get_fdata(dtype=np.float32), 1.0)
 
 
 def _differences(rng: np.random.Generator, shape: tuple[int, int, int], affine: np.ndarray) -> np.ndarray:

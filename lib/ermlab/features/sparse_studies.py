@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from nilearn.datasets import load_mni152_brain_mask
-from nilearn.image import new_img_like, resample_to_img
 from numpy.typing import NDArray
 
 from ermlab.datasets.haxby2001_slice import HaxbySlice
-from ermlab.datasets.wager2008_contrasts import WagerContrasts
+from ermlab.datasets.wager2008_contrasts import WagerContrasts, mni_brain
 from ermlab.errors import DataError
 from ermlab.evaluation.splits import Sampling
 from ermlab.features.contrast_maps import ContrastMaps
@@ -95,15 +93,7 @@ def wager_study(data: WagerContrasts, pool: int) -> Study:
     """
     if pool < 1:
         raise ValueError(f"pool is {pool}: expected at least 1")
-    grid = new_img_like(load_mni152_brain_mask(resolution=2), data.mask.astype(np.uint8), data.affine)
-    brain = resample_to_img(
-        load_mni152_brain_mask(resolution=2),
-        grid,
-        interpolation="nearest",
-        copy_header=True,
-        force_resample=True,
-    )
-    mask = data.mask & (np.asarray(brain.dataobj) > 0)
+    mask = data.mask & mni_brain(data.mask.shape, data.affine)
     if not mask.any():
         raise ValueError("no voxel lies in the MNI brain: expected maps in MNI space")
     maps, mask, affine = pool_voxels(data.maps, mask, data.affine, pool)

@@ -11,8 +11,8 @@ from ermlab.regularization.ksupport import norm
 #: Prices of the elastic net in the comparison.
 LAM1, LAM2 = 0.3, 0.7
 LARGEST = 100
-#: A vector with a large, two middle and a small entry, and k for it.
-EXAMPLE, EXAMPLE_K = (3.0, -2.0, 2.0, 0.5), 2
+#: A vector and a k for which the largest entry stands alone and the others share the rest.
+EXAMPLE, EXAMPLE_K = (4.0, -2.0, 1.0, 0.5), 2
 
 Regulariser = Callable[[NDArray[np.float64], int], float]
 #: Each regulariser by its formula and by its dual definition.

@@ -114,7 +114,7 @@ def curvature_bound(k: int, largest: float) -> float:
 
     It is the natural unit of ``lam``: with ``lam`` of this size penalty and risk bend alike.
     """
-    return min(float(k), largest)
+    return min(float(k), largest) or 1.0
 
 
 def fit_methods(X: ArrayLike, y: ArrayLike, grids: Grids) -> dict[str, Fits]:

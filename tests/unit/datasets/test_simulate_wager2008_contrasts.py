@@ -9,6 +9,7 @@ from ermlab.datasets._bold_anatomy import grid_coordinates
 from ermlab.datasets.wager2008_contrasts import (
     _RELATED,
     SIZES,
+    mni_brain,
     read_wager2008_contrasts,
     simulate_wager2008_contrasts,
 )
@@ -23,6 +24,7 @@ def simulated(tmp_path_factory):
 
 
 def brain(data):
+    """The brain's voxels by another library's resampling."""
     mask = resample_img(
         load_mni152_brain_mask(resolution=2),
         data.affine,
@@ -31,7 +33,12 @@ def brain(data):
         copy_header=True,
         force_resample=True,
     )
-    return data.mask & (mask.get_fdata() > 0)
+    return mask.get_fdata() > 0
+
+
+def test_the_brain_on_the_grid(simulated):
+    data = read_wager2008_contrasts(simulated)
+    assert (mni_brain(data.mask.shape, data.affine) == brain(data)).mean() > 0.998
 
 
 def test_the_grid_and_the_files_are_the_real_ones(simulated):
@@ -54,7 +61,7 @@ def test_the_grid_and_the_files_are_the_real_ones(simulated):
 
 def test_maps_are_as_smooth_and_as_large_as_the_real_ones(simulated):
     data = read_wager2008_contrasts(simulated)
-    inside = brain(data)
+    inside = brain(data) & data.mask
     maps = data.maps - data.maps.mean(axis=0)
     deviation = maps.std(axis=0)
     assert deviation[inside].mean() == pytest.approx(1.3, abs=0.3)

@@ -1,0 +1,150 @@
+"""Studies as rows of voxels: what is predicted, where the voxels are, what broken input says."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from nibabel.affines import apply_affine
+
+from ermlab.datasets.haxby2001_slice import HaxbySlice
+from ermlab.datasets.wager2008_contrasts import WagerContrasts
+from ermlab.errors import DataError
+from ermlab.features.contrast_maps import ContrastMaps, join_contrasts
+from ermlab.features.movie_series import MovieSeries
+from ermlab.features.sparse_studies import (
+    Study,
+    film_study,
+    group_study,
+    haxby_study,
+    median_split,
+    pool_voxels,
+    wager_study,
+)
+
+AFFINE = np.diag([4.0, 4, 4, 1])
+AFFINE[:3, 3] = [-20, -40, 0]
+
+
+@pytest.fixture
+def contrasts():
+    rng = np.random.default_rng(0)
+    maps = rng.normal(size=(6, 27)).astype(np.float32)
+    return ContrastMaps(
+        maps,
+        np.ones((3, 3, 3), dtype=bool),
+        AFFINE,
+        np.array(["cocaine", "control"] * 3),
+        np.arange(27) < 4,
+        np.zeros((6, 2)),
+        np.array([True] * 5 + [False]),
+    )
+
+
+def test_groups_leave_out_who_moved(contrasts):
+    study = group_study(contrasts, "cocaine")
+    assert study.y.tolist() == [1, -1, 1, -1, 1]
+    assert study.X.shape == (5, 27)
+    assert study.region.sum() == 4
+    with pytest.raises(ValueError, match=r"the groups kept are .*: expected two"):
+        group_study(replace(contrasts, group=np.array(["control"] * 6)), "cocaine")
+
+
+def test_joined_parts_have_the_voxels_that_all_show(contrasts):
+    first = replace(contrasts, maps=contrasts.maps.copy())
+    first.maps[2, 0] = np.nan
+    both = join_contrasts([first, contrasts])
+    assert both.maps.shape == (12, 26)
+    assert not both.mask[0, 0, 0]
+    assert both.mask.sum() == 26
+    assert both.region.sum() == 3
+    np.testing.assert_array_equal(both.maps[6:], contrasts.maps[:, 1:])
+    with pytest.raises(ValueError, match="expected one grid"):
+        join_contrasts([contrasts, replace(contrasts, affine=2 * AFFINE)])
+    with pytest.raises(ValueError, match="no voxel is shown by all of 6 subjects"):
+        join_contrasts([replace(contrasts, maps=np.full_like(contrasts.maps, np.nan))])
+
+
+@pytest.mark.parametrize("kind", [ContrastMaps, Study])
+def test_files_come_back_and_broken_ones_are_told(contrasts, kind, tmp_path):
+    one = contrasts if kind is ContrastMaps else group_study(contrasts, "cocaine")
+    one.write(tmp_path / "new/file.npz")
+    again = kind.read(tmp_path / "new/file.npz")
+    for name, value in vars(one).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
+    (tmp_path / "broken.npz").write_bytes(b"junk")
+    with pytest.raises(DataError, match=r"broken\.npz is not what"):
+        kind.read(tmp_path / "broken.npz")
+    np.savez(tmp_path / "other.npz", x=1)
+    with pytest.raises(DataError, match=r"other\.npz is not what"):
+        kind.read(tmp_path / "other.npz")
+
+
+def test_pooled_voxels_are_means_of_their_cubes_at_their_middle():
+    rng = np.random.default_rng(1)
+    maps = rng.normal(size=(2, 4, 4, 3))
+    mask = np.ones((4, 4, 3), dtype=bool)
+    mask[0, 0, 0] = False
+    mask[2:, 2:, :2] = False
+    mask[3, 3, 1] = True
+    maps[:, 0, 0, 0] = np.nan
+    pooled, inside, affine = pool_voxels(maps, mask, AFFINE, 2)
+    assert pooled.shape == (2, 2, 2, 2)
+    np.testing.assert_allclose(pooled[:, 0, 0, 0], np.nanmean(maps[:, :2, :2, :2], axis=(1, 2, 3)), rtol=1e-6)
+    np.testing.assert_allclose(pooled[:, 1, 0, 1], maps[:, 2:, :2, 2].mean(axis=(1, 2)), rtol=1e-6)
+    assert inside[0, 0, 0]
+    assert inside[1, 0, 1]  # half of the cube lies beyond the volume
+    assert not inside[1, 1, 0]
+    np.testing.assert_allclose(apply_affine(affine, [0, 0, 0]), apply_affine(AFFINE, [0.5] * 3))
+    np.testing.assert_allclose(apply_affine(affine, [1, 1, 1]), apply_affine(AFFINE, [2.5] * 3))
+
+
+def test_wager_maps_keep_the_brain():
+    rng = np.random.default_rng(2)
+    maps = rng.normal(size=(4, 12, 20, 10)).astype(np.float32)
+    affine = np.diag([10.0, 10, 10, 1])
+    affine[:3, 3] = [-60, -110, -20]
+    mask = np.ones(maps.shape[1:], dtype=bool)
+    data = WagerContrasts(maps, mask, affine, np.array([0.1, 0.4, 0.2, 0.3]), np.zeros(4))
+    study = wager_study(data, 1)
+    assert 0.2 < study.mask.mean() < 0.7
+    assert not study.mask[0, 0, 0]
+    np.testing.assert_array_equal(study.X, maps[:, study.mask])
+    assert median_split(study).y.tolist() == [-1, 1, -1, 1]
+    assert wager_study(data, 2).X.shape[1] < study.X.shape[1] / 4
+    with pytest.raises(ValueError, match="pool is 0"):
+        wager_study(data, 0)
+    affine[0, 3] += 1000
+    with pytest.raises(ValueError, match="no voxel lies in the MNI brain"):
+        wager_study(data, 1)
+
+
+def test_film_and_haxby_have_their_targets():
+    rng = np.random.default_rng(3)
+    film = MovieSeries(
+        rng.normal(size=(5, 8)).astype(np.float32),
+        np.zeros((5, 8), dtype=np.float32),
+        rng.normal(size=(5, 2)),
+        np.array(["faces", "temporal_contrast"]),
+        np.ones((2, 2, 2), dtype=bool),
+        AFFINE,
+        np.array([0, 1, 2, 2, 0, 0, 0, 0]),
+        np.array(["faces", "temporal_contrast"]),
+        np.zeros((2, 2)),
+    )
+    study = film_study(film)
+    np.testing.assert_array_equal(study.y, film.labels[:, 1])
+    assert np.flatnonzero(study.region).tolist() == [2, 3]
+    assert study.sampling("stretches", 3).gap == 3
+
+    labels = np.array(["rest", "face", "face", "cat", "rest", "rest"] * 2)
+    bold = rng.normal(size=(3, 2, 1, 12))
+    runs = np.repeat([0, 1], 6)
+    data = HaxbySlice(bold, np.ones((3, 2, 1), dtype=bool), labels, runs, AFFINE, 2.5)
+    study = haxby_study(data)
+    assert study.X.shape == (12, 6)
+    faces = labels == "face"
+    assert study.y[faces].min() > study.y[~faces].max()
+    assert study.sampling("runs", 5).gap == 0
+    assert study.sampling("permuted", 5).runs is None
+    with pytest.raises(ValueError, match="expected 'face' among them"):
+        haxby_study(replace(data, labels=np.where(faces, "cat", labels)))
