@@ -12,20 +12,28 @@ ksupport_protocols = [
     ("haxby", "permuted"),
     ("wager", "fair"),
 ]
+# The film with its target reversed in time, on the same splits: what is found in it is leak or luck.
+ksupport_control = [("reversed", "fair"), ("reversed", "permuted")]
 ksupport_groups = ["stroop_groups", "wager_groups"]
+
+
+def ksupport_counts(study, protocol):
+    """Return how many splits there are and how many one job works on."""
+    like = "film" if study == "reversed" else study
+    count = ksupport["splits" if protocol == "fair" else "permuted_splits"][like]
+    return count, ksupport["splits_per_job"][like]
 
 
 def ksupport_numbers(study, protocol, part):
     """Return the numbers of the splits that a job works on."""
-    count = ksupport["splits" if protocol == "fair" else "permuted_splits"][study]
-    size = ksupport["splits_per_job"][study]
+    count, size = ksupport_counts(study, protocol)
     return list(range(part * size, min((part + 1) * size, count)))
 
 
 def ksupport_parts(kind, ending, study, protocol):
     """Name the files of all jobs of a study and a protocol."""
-    count = ksupport["splits" if protocol == "fair" else "permuted_splits"][study]
-    jobs = -(-count // ksupport["splits_per_job"][study])
+    count, size = ksupport_counts(study, protocol)
+    jobs = -(-count // size)
     return expand(f"{ksupport_folder}/{kind}_{study}_{protocol}_{{part}}.{ending}", part=range(jobs))
 
 
@@ -38,7 +46,7 @@ rule prepare_ksupport_studies:
     output:
         **{
             name: f"{ksupport_folder}/study_{name}.npz"
-            for name in ("film", "haxby", "wager", "wager_groups", "stroop_groups")
+            for name in ("film", "reversed", "haxby", "wager", "wager_groups", "stroop_groups")
         },
     log:
         "logs/prepare_ksupport_studies.log",
@@ -68,7 +76,7 @@ rule train_ksupport_paths:
     benchmark:
         "logs/benchmarks/train_ksupport_paths/{study}_{protocol}_{part}.tsv"
     wildcard_constraints:
-        study="film|haxby|wager",
+        study="film|reversed|haxby|wager",
         protocol="fair|permuted",
         part=r"\d+",
     threads: 1
@@ -78,10 +86,10 @@ rule train_ksupport_paths:
     params:
         library=library_digest("workflow/scripts/train_ksupport_paths.py"),
         numbers=lambda wildcards: ksupport_numbers(wildcards.study, wildcards.protocol, int(wildcards.part)),
+        folds=lambda wildcards: 0 if wildcards.study == "reversed" else ksupport["folds"],
         arguments={
             "grids": ksupport_grids,
             "share": ksupport["share"],
-            "folds": ksupport["folds"],
             "gap": ksupport["gap"],
             "seed": config["seed"],
         },
@@ -127,7 +135,7 @@ rule evaluate_ksupport:
     input:
         **{
             f"paths_{study}_{protocol}": ksupport_parts("paths", "csv", study, protocol)
-            for study, protocol in ksupport_protocols
+            for study, protocol in ksupport_protocols + ksupport_control
         },
         **{
             f"{kind}_{groups}": f"{ksupport_folder}/{kind}_{groups}.{ending}"

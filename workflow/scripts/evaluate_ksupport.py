@@ -23,6 +23,7 @@ MAPS = {"drug_stroop": "stroop_groups", "wager2008_contrasts": "wager_groups"}
 def main(
     receipts: Mapping[str, str],
     tables: Mapping[tuple[str, str], Sequence[str]],
+    control: Mapping[str, Sequence[str]],
     studies: Mapping[str, str],
     maps: Mapping[str, Mapping[str, str]],
     timings: Sequence[str],
@@ -39,6 +40,8 @@ def main(
         Data set to its receipt.
     tables
         Study and protocol to the files of the training rule.
+    control
+        Protocol to these files for the film with its target reversed.
     studies
         Study to its file.
     maps
@@ -60,7 +63,7 @@ def main(
             "norm_dual_difference_max": max(differences.values()),
             "norm_dual_difference": differences,
             "norm_examples": example_values(),
-            "best_correlation": {method: best[method]["correlation"] for method in METHODS},
+            "best_correlation": _best_correlations(paths[MAIN]),
             "nested_correlation": _nested(chosen[MAIN]),
             "best_nonzeros": {method: best[method]["nonzeros"] for method in ("lasso", "elastic_net")},
             "best_k": best["ksupport"]["shape"],
@@ -70,6 +73,10 @@ def main(
                 for study, protocol in tables
             },
             "difference_of_nested": _differences(chosen[MAIN]),
+            "reversed_best": {
+                protocol: _best_correlations(mean_paths(pd.concat(map(pd.read_csv, files))))
+                for protocol, files in control.items()
+            },
             "studies": {name: _size(Study.read(path)) for name, path in studies.items()},
             "maps": {name: _map_values(files) for name, files in maps.items()},
             "largest_gap": max(float(table["gap"].max()) for table in splits.values()),
@@ -84,6 +91,10 @@ def main(
     )
     for name, files in maps.items():
         shutil.copyfile(files["weights"], folder / f"maps_{name}.npz")
+
+
+def _best_correlations(paths: pd.DataFrame) -> dict[str, float]:
+    return {method: row["correlation"] for method, row in best_rows(paths).items()}
 
 
 def _nested(chosen: pd.DataFrame) -> dict[str, float]:
@@ -154,6 +165,7 @@ if "snakemake" in globals():
         main(
             {name: inputs[f"receipt_{name}"] for name in snakemake.params.datasets},
             {key: inputs["_".join(("paths", *key))] for key in map(tuple, snakemake.params.protocols)},
+            {protocol: inputs[f"paths_reversed_{protocol}"] for protocol in ("fair", "permuted")},
             {name: inputs[f"study_{name}"] for name in ("film", "haxby", "wager")},
             {
                 name: {kind: inputs[f"{kind}_{study}"] for kind in ("weights", "clusters")}

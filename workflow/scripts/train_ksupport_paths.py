@@ -8,7 +8,7 @@ import pandas as pd
 
 from ermlab.evaluation.results import write_json
 from ermlab.features.sparse_studies import Study
-from ermlab.regularization.sparse_protocol import Grids, score_nested
+from ermlab.regularization.sparse_protocol import Grids, score_nested, score_split
 from ermlab.workflow.job import job
 
 
@@ -24,15 +24,21 @@ def main(
     gap: int,
     seed: int,
 ) -> None:
-    """Write a row for each split of ``numbers`` and each model; ``fair`` splits are of the study's kind."""
+    """Write a row for each split of ``numbers`` and each model; ``fair`` splits are of the study's kind.
+
+    Without ``folds`` nothing is chosen inside the training parts.
+    """
     study = Study.read(study_file)
     sampling = study.sampling(study.fair if protocol == "fair" else protocol, gap)
     splits = sampling.splits(max(numbers) + 1, share, seed)
     begin = time.perf_counter()
-    tables = [
-        score_nested(study.X, study.y, sampling, splits[i], Grids.of(grids), folds, [seed, i]).assign(split=i)
-        for i in numbers
-    ]
+    tables = []
+    for i in numbers:
+        if folds:
+            table = score_nested(study.X, study.y, sampling, splits[i], Grids.of(grids), folds, [seed, i])
+        else:
+            table = score_split(study.X, study.y, splits[i], Grids.of(grids))
+        tables.append(table.assign(split=i))
     pd.concat(tables).to_csv(outputs["paths"], index=False, lineterminator="\n")
     write_json(outputs["timings"], {"seconds_per_split": (time.perf_counter() - begin) / len(numbers)})
 
@@ -44,5 +50,6 @@ if "snakemake" in globals():
             dict(snakemake.output.items()),
             protocol=snakemake.wildcards.protocol,
             numbers=snakemake.params.numbers,
+            folds=snakemake.params.folds,
             **snakemake.params.arguments,
         )

@@ -1,6 +1,6 @@
 """The studies that section 4.2 learns from: rows of voxels, a target, and a fair way to split them."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Self
 
@@ -69,6 +69,14 @@ def film_study(series: MovieSeries) -> Study:
         "stretches",
         region=series.region(TARGET),
     )
+
+
+def reversed_target(study: Study) -> Study:
+    """Return the study with its target turned back to front: as smooth in time, and unrelated to the scan.
+
+    What is predicted of it is what the splits leak, or the luck of the best among many models.
+    """
+    return replace(study, y=study.y[::-1].copy())
 
 
 def haxby_study(data: HaxbySlice) -> Study:

@@ -33,11 +33,13 @@ SELECTIONS = {
     "ksupport_cut": "k-support norm, as many as the LASSO",
 }
 FORMULAS = {
-    "lasso": r"$\lambda_1 \|w\|_1$",
-    "elastic_net": r"$\lambda_1 \|w\|_1 + \lambda_2 \|w\|_2^2$",
-    "ksupport": r"$\lambda \|w\|_k^{sp}$",
+    "lasso": "λ₁ ‖w‖₁",
+    "elastic_net": "λ₁ ‖w‖₁ + λ₂ ‖w‖₂²",
+    "ksupport": "λ ‖w‖ₖ, equation (4.13)",
 }
 _PUBLISHED = {"color": "black", "linestyle": "", "marker": "*", "markersize": 9}
+#: A threshold in deviations that shows every weight and leaves voxels without one transparent.
+SHOW_ALL = 1e-6
 _LEAST = 0.5  # where a mean of no non-zeros stands on a logarithmic axis
 
 
@@ -145,6 +147,35 @@ def correlation_table(
     return pd.DataFrame(rows)
 
 
+def control_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the best correlations of the film beside those with its target reversed, for both protocols."""
+    rows = {}
+    for protocol in ("fair", "permuted"):
+        title = PROTOCOLS["film", protocol]
+        film = values["correlations"][f"film_{protocol}"]
+        rows[f"{title}: target"] = {TITLES[method]: film[method]["best"] for method in TITLES}
+        reverse = values["reversed_best"][protocol]
+        rows[f"{title}: target reversed"] = {TITLES[method]: reverse[method] for method in TITLES}
+    return pd.DataFrame(rows).T
+
+
+def difference_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return how the k-support norm compares with each peer on the same splits."""
+    rows = {f"over the {TITLES[peer]}": row for peer, row in values["difference_of_nested"].items()}
+    return pd.DataFrame(rows).T[["mean", "deviation", "better"]].astype({"better": int})
+
+
+def chosen_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return what was chosen for the maps."""
+    rows = {
+        (MAPS[name], TITLES[method]): row
+        for name in MAPS
+        for method, row in values["maps"][name]["chosen"].items()
+    }
+    table = pd.DataFrame(rows).T.rename(columns={"shape": "k", "strength": "price"})
+    return table[["k", "price", "correlation"]]
+
+
 def _place(method: str, found: Mapping[str, Any]) -> str:
     """Tell where the best model is: k or its non-zeros, and whether the grid ends there."""
     place = (
@@ -197,7 +228,7 @@ def plot_maps(
                 f"{TITLES[method]}, {MAPS[name]} ({datasets[name]}): {count} voxels, heaviest at z = {height}"
             )
             rows[title] = image
-    return weight_map_figure(rows, background, sorted(set(heights)), sd=0.0, display_mode="z")
+    return weight_map_figure(rows, background, sorted(set(heights)), sd=SHOW_ALL, display_mode="z")
 
 
 def map_table(maps: Mapping[str, Mapping[str, np.ndarray]]) -> pd.DataFrame:

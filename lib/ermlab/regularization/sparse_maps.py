@@ -34,7 +34,7 @@ def fit_group_maps(
     left out of the choice.
     """
     tables = [
-        score_split(X, y, split, grids).assign(split=i, inner=0.0)
+        score_split(X, y, split, grids).assign(split=i)
         for i, split in enumerate(sampling.splits(splits, share, seed))
     ]
     paths = mean_paths(pd.concat(tables, ignore_index=True))

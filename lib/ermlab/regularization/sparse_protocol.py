@@ -182,7 +182,6 @@ def mean_paths(table: pd.DataFrame) -> pd.DataFrame:
         correlation=("correlation", "mean"),
         deviation=("correlation", lambda some: some.std(ddof=1) if len(some) > 1 else 0.0),
         nonzeros=("nonzeros", "mean"),
-        inner=("inner", "mean"),
     ).reset_index()
 
 

@@ -18,6 +18,7 @@ from ermlab.features.sparse_studies import (
     haxby_study,
     median_split,
     pool_voxels,
+    reversed_target,
     wager_study,
 )
 
@@ -135,6 +136,9 @@ def test_film_and_haxby_have_their_targets():
     np.testing.assert_array_equal(study.y, film.labels[:, 1])
     assert np.flatnonzero(study.region).tolist() == [2, 3]
     assert study.sampling("stretches", 3).gap == 3
+    turned = reversed_target(study)
+    assert turned.y.tolist() == study.y.tolist()[::-1]
+    np.testing.assert_array_equal(turned.X, study.X)
 
     labels = np.array(["rest", "face", "face", "cat", "rest", "rest"] * 2)
     bold = rng.normal(size=(3, 2, 1, 12))

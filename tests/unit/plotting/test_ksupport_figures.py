@@ -9,8 +9,11 @@ from ermlab.plotting.ksupport import (
     MAPS,
     PROTOCOLS,
     TITLES,
+    chosen_table,
     cluster_summary,
+    control_table,
     correlation_table,
+    difference_table,
     heaviest_places,
     map_table,
     norm_table,
@@ -52,9 +55,19 @@ def values():
     found = {"weight_inside": 0.5, "selected_inside": 0.25, "region_found": 0.1, "chance": 0.01}
     return {
         "correlations": {"_".join(key): correlations for key in PROTOCOLS},
+        "reversed_best": {protocol: dict.fromkeys(TITLES, 0.3) for protocol in ("fair", "permuted")},
+        "difference_of_nested": {
+            peer: {"mean": -0.1, "deviation": 0.2, "better": 3} for peer in ("lasso", "elastic_net")
+        },
         "norm_examples": {name: {"formula": 7.5, "dual": 7.5} for name in TITLES},
         "norm_dual_difference": dict.fromkeys(TITLES, 1e-15),
-        "maps": {"drug_stroop": {"overlap": {"lasso": found, "ksupport": found}}},
+        "maps": {
+            name: {
+                "overlap": {"lasso": found, "ksupport": found},
+                "chosen": {"lasso": {"shape": 1.0, "strength": 0.1, "correlation": 0.2}},
+            }
+            for name in MAPS
+        },
     }
 
 
@@ -136,6 +149,14 @@ def test_table_of_correlations(values):
     assert first["at"] == "30 voxels"
     assert third["at"] == "k = 80 (edge of the grid)"
     assert (table.loc[table["study"].str.startswith("Haxby"), "published"] == "").all()
+
+
+def test_controls_and_differences(values):
+    table = control_table(values)
+    assert table.index[1] == "stretches of time: target reversed"
+    assert table["LASSO"].tolist() == [0.2, 0.3, 0.2, 0.3]
+    assert difference_table(values).loc["over the LASSO"].tolist() == [-0.1, 0.2, 3]
+    assert chosen_table(values).loc[("drug Stroop", "LASSO")].tolist() == [1, 0.1, 0.2]
 
 
 def test_norms(values):

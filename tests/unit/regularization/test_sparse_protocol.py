@@ -143,6 +143,7 @@ def test_chosen_and_best_rows():
     assert paths["deviation"].tolist() == pytest.approx([0.3 / 2**0.5, 0.3 / 2**0.5])
     best = best_rows(paths)["lasso"]
     assert (best["strength"], best["nonzeros"]) == (0.1, 7)
+    assert "inner" not in paths
 
 
 @pytest.mark.parametrize(
