@@ -3,9 +3,17 @@ import numpy as np
 import pytest
 from nilearn.datasets import load_mni152_brain_mask, load_mni152_template
 from nilearn.image import resample_img
+from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
-from ermlab.features.fmri import affine_to_template, brain_mask, normalise, smooth, tissue_templates
+from ermlab.features.fmri import (
+    affine_to_template,
+    brain_mask,
+    mean_brain,
+    normalise,
+    smooth,
+    tissue_templates,
+)
 
 VOXEL = 4
 
@@ -31,6 +39,14 @@ def moved(img, matrix, shape=(54, 62, 52), voxel=VOXEL):
     return resample_img(far, target_affine=grid, target_shape=shape, interpolation="continuous")
 
 
+def echo_planar(scalp=0):
+    """A brain with bright fluid and dark white matter, the template's the other way round; and a scalp."""
+    grey, white, rest = (tissue.get_fdata() for tissue in tissue_templates(VOXEL))
+    away = ndimage.distance_transform_edt(grey + white + rest < 0.5, sampling=VOXEL)
+    data = 700 * grey + 550 * white + 1000 * rest + scalp * ((away > 6) & (away < 14))
+    return nib.Nifti1Image(data.astype(np.float32), load_mni152_template(VOXEL).affine)
+
+
 def largest_error(found, matrix):
     """Millimetres by which two motions differ at most over the box of a brain."""
     corners = np.array([[x, y, z, 1] for x in (-70, 70) for y in (-105, 72) for z in (-45, 80)])
@@ -54,11 +70,8 @@ def test_a_known_affine_motion_is_found_within_a_tenth_of_a_voxel(template, matr
 
 
 def test_a_mixture_of_tissues_matches_a_brain_of_another_contrast(template):
-    grey, white, rest = (tissue.get_fdata() for tissue in tissue_templates(VOXEL))
-    # As in an echo-planar image: fluid bright, white matter dark; the template has it the other way round.
-    other = nib.Nifti1Image((700 * grey + 550 * white + 1000 * rest).astype(np.float32), template.affine)
     matrix = affine_motion()
-    source = moved(other, matrix)
+    source = moved(echo_planar(), matrix)
     assert largest_error(affine_to_template(source, tissue_templates(VOXEL)), matrix) < 0.1 * VOXEL
     assert largest_error(affine_to_template(source, template), matrix) > 0.1 * VOXEL
 
@@ -80,6 +93,26 @@ def test_the_normalised_series_lies_on_the_template(template):
         np.testing.assert_allclose(volume.mean(), expected.mean(), rtol=0.01)
     by_source = normalise(series, template, source=source, components=[template])
     np.testing.assert_allclose(by_source.get_fdata(), normal.get_fdata(), atol=30)
+
+
+@pytest.mark.parametrize("brightness", [0, 250])
+def test_neither_a_scalp_nor_its_absence_changes_the_size_of_the_brain(brightness):
+    source = moved(echo_planar(brightness), affine_motion())
+    rng = np.random.default_rng(0)
+    data = source.get_fdata() + 8 * np.abs(rng.normal(size=source.shape))
+    series = nib.Nifti1Image(data[..., None].astype(np.float32), source.affine)
+    found = affine_to_template(mean_brain(series), tissue_templates(VOXEL))
+    brain = load_mni152_brain_mask(VOXEL)
+    places = nib.affines.apply_affine(brain.affine, np.argwhere(brain.get_fdata() > 0))
+
+    def mean_error(matrix):
+        apart = nib.affines.apply_affine(matrix, places) - nib.affines.apply_affine(affine_motion(), places)
+        return np.linalg.norm(apart, axis=1).mean()
+
+    assert mean_error(found) < 0.1 * VOXEL
+    if brightness:
+        whole = nib.Nifti1Image(data.astype(np.float32), source.affine)
+        assert mean_error(affine_to_template(whole, tissue_templates(VOXEL))) > 2 * mean_error(found)
 
 
 def test_what_the_series_does_not_show_is_0(template):

@@ -7,7 +7,7 @@ Images are NIfTI: nibabel's objects or the names of files. Every step is a funct
 from ermlab.features.fmri.filters import high_pass, low_pass, scale_globally
 from ermlab.features.fmri.glm import first_level
 from ermlab.features.fmri.masking import brain_mask, smooth
-from ermlab.features.fmri.normalisation import affine_to_template, normalise, tissue_templates
+from ermlab.features.fmri.normalisation import affine_to_template, mean_brain, normalise, tissue_templates
 from ermlab.features.fmri.pipeline import Preprocessed, Preprocessing, preprocess
 from ermlab.features.fmri.realignment import Realignment, excessive_motion, realign
 from ermlab.features.fmri.timing import correct_slice_timing, reference_time
@@ -23,6 +23,7 @@ __all__ = [
     "first_level",
     "high_pass",
     "low_pass",
+    "mean_brain",
     "normalise",
     "preprocess",
     "realign",

@@ -37,6 +37,7 @@ from ermlab.features.fmri._registration import (
     spline_coefficients,
 )
 from ermlab.features.fmri._splines_numba import reslice
+from ermlab.features.fmri.masking import brain_mask
 
 #: Coarse to fine: family of motions, smoothing and distance of points in millimetres.
 STAGES: tuple[tuple[Motion, float, float], ...] = (
@@ -66,13 +67,13 @@ def normalise(
     template
         Image that gives the grid and, without ``components``, the brain to match.
     source
-        Image in the space of ``img`` that is matched, such as the anatomy; None: the mean of ``img``.
+        Image in the space of ``img`` that is matched, such as the anatomy without skull; None: `mean_brain`.
     components
         Images of which a mixture is matched, for series whose contrast is not the template's; as SPM does
         with several templates. `tissue_templates` gives those of the MNI brain.
     """
     img, template = as_series(img, least=1), as_image(template, 3, "template")
-    source = mean_img(img, copy_header=True) if source is None else as_image(source, 3, "source")
+    source = mean_brain(img) if source is None else as_image(source, 3, "source")
     matrix = affine_to_template(source, components or [template])
     motion = (np.linalg.inv(img.affine) @ matrix @ template.affine)[:3]
     volumes = volumes_first(img)
@@ -82,6 +83,18 @@ def normalise(
         reslice(spline_coefficients(volume), motion, target, seen)
     resliced *= seen
     return new_img_like(img, np.moveaxis(resliced, 0, 3), affine=template.affine, copy_header=True)
+
+
+def mean_brain(img: ImageLike) -> SpatialImage:
+    """Return the mean volume of a series, 0 outside the brain.
+
+    Templates show the brain alone: a scalp around it would be taken for a larger one. The voxels around the
+    mask hold a part of the brain, without which it would be taken for a smaller one: they stay.
+    """
+    img = as_series(img, least=1)
+    mean = mean_img(img, copy_header=True)
+    near = ndimage.binary_dilation(voxels(brain_mask(img)) > 0)
+    return new_img_like(mean, voxels(mean) * near, copy_header=True)
 
 
 def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLike]) -> Matrix:

@@ -19,7 +19,7 @@ from ermlab.errors import DataError
 from ermlab.features.fmri._images import as_series, check_repetition_time, check_same_grid, voxels
 from ermlab.features.fmri.glm import REQUIRED, checked_events
 from ermlab.features.fmri.masking import brain_mask
-from ermlab.features.fmri.normalisation import normalise, tissue_templates
+from ermlab.features.fmri.normalisation import mean_brain, normalise, tissue_templates
 from ermlab.features.fmri.pipeline import Preprocessing, preprocess
 from ermlab.features.fmri.realignment import realign
 from ermlab.features.fmri.timing import correct_slice_timing, reference_time
@@ -116,14 +116,15 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
     if scan.slice_times is not None:
         images = [correct_slice_timing(img, scan.slice_times, scan.repetition_time) for img in images]
     realigned = realign(_joined(images))
-    mean = mean_img(realigned.img, copy_header=True)
     template = load_mni152_template(scan.resolution) if scan.template else None
+    brain = mean_brain(realigned.img)
+    mean = _mean_on_grid(realigned.img, brain, template)
     settings = Preprocessing(
         scan.repetition_time,
         realign=False,
         template=template,
-        source=mean,
-        mask=_mask(mean, template),
+        source=brain,
+        mask=brain_mask(mean, standard=scan.template),
         fwhm=scan.fwhm,
         high_pass=scan.high_pass,
         low_pass=scan.low_pass,
@@ -141,7 +142,7 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
         unlabelled=np.concatenate([empty, *rows[labelled:]]),
         mask=mask,
         affine=parts[0].affine,
-        background=voxels(_on_grid(mean, template))[..., 0],
+        background=voxels(mean)[..., 0],
         motion=realigned.parameters,
     )
 
@@ -203,11 +204,10 @@ def _joined(images: Sequence[SpatialImage]) -> SpatialImage:
     return new_img_like(images[0], np.concatenate([voxels(img) for img in images], axis=3), copy_header=True)
 
 
-def _on_grid(mean: SpatialImage, template: SpatialImage | None) -> SpatialImage:
+def _mean_on_grid(img: SpatialImage, brain: SpatialImage, template: SpatialImage | None) -> SpatialImage:
     """Return the mean volume, as a series of one, on the final grid."""
+    mean = mean_img(img, copy_header=True)
     single = new_img_like(mean, voxels(mean)[..., None])
-    return single if template is None else normalise(single, template, components=tissue_templates())
-
-
-def _mask(mean: SpatialImage, template: SpatialImage | None) -> SpatialImage:
-    return brain_mask(_on_grid(mean, template), standard=template is not None)
+    if template is None:
+        return single
+    return normalise(single, template, source=brain, components=tissue_templates())

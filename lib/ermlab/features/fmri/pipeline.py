@@ -30,7 +30,7 @@ class Preprocessing:
     slice_times: Sequence[float] | None = None  #: seconds of each slice in a volume; None: no correction
     realign: bool = True  #: take out the head's motion
     template: ImageLike | None = None  #: image in MNI space onto whose grid the series goes; None: stays
-    source: ImageLike | None = None  #: what is matched to the template; None: the mean of the series
+    source: ImageLike | None = None  #: what is matched to the template; None: `mean_brain` of the series
     components: Sequence[ImageLike] | None = None  #: what it is matched to; None: `tissue_templates`
     mask: ImageLike | None = None  #: on the final grid; None: `brain_mask`
     fwhm: float = 6.0  #: of the smoothing, in millimetres
