@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.datasets.movie_watching import MovieWatching
 from ermlab.errors import DataError
-from ermlab.features.fmri import Preprocessing, high_pass, preprocess
+from ermlab.features.fmri import Preprocessing, high_pass, preprocess, tissue_templates
 
 #: Samples of the haemodynamic response for each volume.
 _OVERSAMPLING = 16
@@ -75,14 +75,15 @@ def prepare_movie(data: MovieWatching) -> MovieSeries:
     """
     resolution = int(np.round(np.min(nib.load(data.bold["film1"]).header.get_zooms()[:3])))
     mask = load_mni152_brain_mask(resolution=resolution)
+    settings = Preprocessing(
+        repetition_time=data.repetition_time,
+        slice_times=data.slice_times,
+        template=load_mni152_template(resolution=resolution),
+        components=tissue_templates(),
+        mask=mask,
+    )
     films, motion = {}, []
     for name in ("film1", "film2"):
-        settings = Preprocessing(
-            repetition_time=data.repetition_time,
-            slice_times=data.slice_times,
-            template=load_mni152_template(resolution=resolution),
-            mask=mask,
-        )
         done = preprocess(data.bold[name], settings)
         films[name] = done.series - done.series.mean(axis=0, dtype=np.float64).astype(np.float32)
         motion.append([np.abs(part).max() for part in (done.motion[:, :3], done.motion[:, 3:])])

@@ -20,8 +20,8 @@ from ermlab.plotting.style import BLUE, GREEN, GREY
 EXPERIMENTS = {
     "exp1": "1: no Laplacian",
     "exp1_matched": "1 at the ε of 2",
-    "exp2": "2: labelled film",
-    "exp3": "3: both films",
+    "exp2": "2: labelled volumes",
+    "exp3": "3: all volumes",
     "exp3_centred": "3, centring matrix",
 }
 PUBLISHED = ("exp1", "exp2", "exp3")
@@ -71,7 +71,8 @@ def correlation_table(
     for experiment, title in EXPERIMENTS.items():
         columns["ours", title] = [_told(value) for value in ours[experiment]]
     for experiment in PUBLISHED if permuted else ():
-        columns["ours, volumes permuted", experiment[3:]] = [_told(value) for value in permuted[experiment]]
+        means = [np.mean(value["per_seed"]) for value in permuted[experiment]]
+        columns["permuted volumes", experiment[3:]] = [f"{mean:.3f}" for mean in means]
     table = pd.DataFrame(columns, index=[OUTPUTS.get(name, name) for name in outputs])
     table.columns = pd.MultiIndex.from_tuples(columns)
     return table
@@ -201,7 +202,7 @@ def share_table(values: Mapping[str, Any]) -> pd.DataFrame:
     rows = {}
     for target, shares in values["target_share"].items():
         told = {
-            EXPERIMENTS[experiment]: _told(share, 100, ".1f")
+            EXPERIMENTS[experiment]: _told(share, 100, 1)
             for experiment, share in zip(PUBLISHED, shares, strict=True)
         }
         rows[OUTPUTS[target]] = told | {"by chance": f"{100 * values['target_chance'][target]:.1f}"}
@@ -257,11 +258,11 @@ def right_centre(maps: Mapping[str, NDArray], target: str) -> tuple[float, float
     return tuple(float(value) for value in max(right, key=len).mean(axis=0))
 
 
-def _told(value: Mapping[str, list[float]], factor: float = 1.0, style: str = ".3f") -> str:
-    """Return mean and standard deviation over seeds; the mean alone of a single one."""
+def _told(value: Mapping[str, list[float]], factor: float = 1.0, digits: int = 3) -> str:
+    """Return mean and standard deviation over seeds, on one line; the mean alone of a single one."""
     repeats = factor * np.asarray(value["per_seed"])
-    mean = format(np.mean(repeats), style)
-    return mean if len(repeats) < 2 else f"{mean} ± {format(np.std(repeats, ddof=1), style)}"
+    mean = f"{np.mean(repeats):.{digits}f}"
+    return mean if len(repeats) < 2 else f"{mean}\u00a0±\u00a0{np.std(repeats, ddof=1):.{min(digits, 2)}f}"
 
 
 def _deviation(repeats: Sequence[float]) -> float:

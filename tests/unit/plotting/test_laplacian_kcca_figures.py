@@ -66,8 +66,8 @@ def test_a_table_has_published_ours_and_permuted(ours):
     table = correlation_table(ours, NAMES, GIVEN, permuted)
     assert list(table.index) == ["motion", "faces"]
     assert table.loc["motion", ("published", "3")] == "0.500"
-    assert table.loc["motion", ("ours", EXPERIMENTS["exp2"])] == "0.300 ± 0.141"
-    assert table.loc["faces", ("ours, volumes permuted", "1")] == "0.800"
+    assert table.loc["motion", ("ours", EXPERIMENTS["exp2"])] == "0.300\u00a0±\u00a00.14"
+    assert table.loc["faces", ("permuted volumes", "1")] == "0.800"
     assert correlation_table(ours, NAMES).shape == (2, len(EXPERIMENTS))
 
 
