@@ -67,6 +67,16 @@ def section_parameters(section):
     return {name: values[name] for name in declared}
 
 
+def own_fmri_results(wildcards):
+    """Name what the user's own scan is turned into, or say what to write into the configuration."""
+    if config["own_fmri"] is None:
+        sys.exit(
+            "config: own_fmri is null: write a block own_fmri into config/config.yaml that names bold, labels "
+            "or events, repetition_time and target, as README.md shows"
+        )
+    return "data/results/own_fmri/values.json"
+
+
 def write_workflow_report():
     """Put Snakemake's own report, which only a finished run can have, where the book has kept its place."""
     place = Path("reports/html") / WORKFLOW_REPORT

@@ -15,26 +15,18 @@ ksupport_protocols = [
 # The film with its target reversed in time, on the same splits: what is found in it is leak or luck.
 ksupport_control = [("reversed", "fair"), ("reversed", "permuted")]
 ksupport_groups = ["stroop_groups", "wager_groups"]
-
-
-def ksupport_counts(study, protocol):
-    """Return how many splits there are and how many one job works on."""
-    like = "film" if study == "reversed" else study
-    count = ksupport["splits" if protocol == "fair" else "permuted_splits"][like]
-    return count, ksupport["splits_per_job"][like]
-
-
-def ksupport_numbers(study, protocol, part):
-    """Return the numbers of the splits that a job works on."""
-    count, size = ksupport_counts(study, protocol)
-    return list(range(part * size, min((part + 1) * size, count)))
-
-
-def ksupport_parts(kind, ending, study, protocol):
-    """Name the files of all jobs of a study and a protocol."""
-    count, size = ksupport_counts(study, protocol)
-    jobs = -(-count // size)
-    return expand(f"{ksupport_folder}/{kind}_{study}_{protocol}_{{part}}.{ending}", part=range(jobs))
+ksupport_splits = {"fair": ksupport["splits"], "permuted": ksupport["permuted_splits"]}
+# The numbers of the splits that each job works on.
+ksupport_jobs = {
+    (study, protocol): [list(range(first, min(first + size, count))) for first in range(0, count, size)]
+    for study, protocol in ksupport_protocols + ksupport_control
+    for like in ["film" if study == "reversed" else study]
+    for count, size in [(ksupport_splits[protocol][like], ksupport["splits_per_job"][like])]
+}
+ksupport_parts = {
+    (study, protocol): [f"{study}_{protocol}_{part}" for part in range(len(jobs))]
+    for (study, protocol), jobs in ksupport_jobs.items()
+}
 
 
 rule prepare_ksupport_studies:
@@ -85,7 +77,7 @@ rule train_ksupport_paths:
         runtime=240,
     params:
         library=library_digest("workflow/scripts/train_ksupport_paths.py"),
-        numbers=lambda wildcards: ksupport_numbers(wildcards.study, wildcards.protocol, int(wildcards.part)),
+        numbers=lambda wildcards: ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)],
         folds=lambda wildcards: 0 if wildcards.study == "reversed" else ksupport["folds"],
         arguments={
             "grids": ksupport_grids,
@@ -134,8 +126,8 @@ rule train_ksupport_maps:
 rule evaluate_ksupport:
     input:
         **{
-            f"paths_{study}_{protocol}": ksupport_parts("paths", "csv", study, protocol)
-            for study, protocol in ksupport_protocols + ksupport_control
+            f"paths_{study}_{protocol}": [f"{ksupport_folder}/paths_{part}.csv" for part in parts]
+            for (study, protocol), parts in ksupport_parts.items()
         },
         **{
             f"{kind}_{groups}": f"{ksupport_folder}/{kind}_{groups}.{ending}"
@@ -145,9 +137,9 @@ rule evaluate_ksupport:
         **{f"receipt_{name}": f"data/receipts/{name}.json" for name in ksupport_datasets},
         **{f"study_{name}": f"{ksupport_folder}/study_{name}.npz" for name in ("film", "haxby", "wager")},
         timings=[
-            path
-            for study, protocol in ksupport_protocols
-            for path in ksupport_parts("timings", "json", study, protocol)
+            f"{ksupport_folder}/timings_{part}.json"
+            for pair in ksupport_protocols
+            for part in ksupport_parts[pair]
         ],
     output:
         values="data/results/ksupport/values.json",

@@ -12,16 +12,6 @@ if own_fmri is not None:
         sys.exit(f"config: {error}")
 
 
-def own_fmri_results(wildcards):
-    """Name what the target makes, or say what to write."""
-    if own_fmri is None:
-        sys.exit(
-            "config: own_fmri is null: write a block own_fmri into config/config.yaml that names bold, labels "
-            "or events, repetition_time and target, as README.md shows"
-        )
-    return "data/results/own_fmri/values.json"
-
-
 rule own_fmri:
     input:
         own_fmri_results,
