@@ -11,13 +11,6 @@ from ermlab.datasets.registry import MIRROR_VARIABLE, acquire, load_registry
 REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
 
 
-def pytest_collection_modifyitems(items):
-    # The data are acquired once for all these tests, so all of them go to one worker.
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("real"))
-
-
 @pytest.fixture(scope="session")
 def mirror() -> Path:
     """The folder of archives."""
