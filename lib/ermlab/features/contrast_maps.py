@@ -1,9 +1,7 @@
 """Contrast maps of a study of two groups, a map a subject, as SPM makes them (thesis, section 4.2.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Self
+from dataclasses import dataclass
 
 import nibabel as nib
 import numpy as np
@@ -14,14 +12,14 @@ from nilearn.masking import unmask
 from numpy.typing import NDArray
 
 from ermlab.datasets.drug_stroop import WORDS, DrugStroop, Subject
-from ermlab.errors import DataError
+from ermlab.features.array_files import ArrayFile
 from ermlab.features.fmri import Preprocessing, excessive_motion, first_level, preprocess, reference_time
 
 _MOTION = ("x", "y", "z", "about x", "about y", "about z")
 
 
 @dataclass(frozen=True)
-class ContrastMaps:
+class ContrastMaps(ArrayFile):
     """Maps on one mask, and what is known of each subject."""
 
     maps: NDArray[np.float32]  #: (subjects, voxels), percent of the mean signal
@@ -31,22 +29,6 @@ class ContrastMaps:
     region: NDArray[np.bool_]  #: voxels of the region where the simulated groups differ
     motion: NDArray[np.float64]  #: (subjects, 2): largest translation in mm, largest rotation in degrees
     kept: NDArray[np.bool_]  #: subjects who moved by less than 2 mm and 2 degrees
-
-    def write(self, path: str | Path) -> None:
-        """Write all arrays to an ``.npz`` file."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
-
-    @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Read what `write` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as content:
-                return cls(**{field.name: content[field.name] for field in fields(cls)})
-        except (OSError, KeyError, ValueError) as error:
-            raise DataError(f"{path} is not what ContrastMaps.write has written ({error})") from error
 
 
 def prepare_contrasts(data: DrugStroop, subjects: Sequence[Subject], fwhm: float) -> ContrastMaps:

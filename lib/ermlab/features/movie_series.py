@@ -1,8 +1,6 @@
 """Two films as rows of voxels, and the labels of one: what the methods of chapter 4 learn from."""
 
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Self
+from dataclasses import dataclass
 
 import nibabel as nib
 import numpy as np
@@ -13,7 +11,7 @@ from nilearn.image import resample_to_img
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.datasets.movie_watching import MovieWatching
-from ermlab.errors import DataError
+from ermlab.features.array_files import ArrayFile
 from ermlab.features.fmri import Preprocessing, high_pass, preprocess, tissue_templates
 
 #: Samples of the haemodynamic response for each volume.
@@ -21,7 +19,7 @@ _OVERSAMPLING = 16
 
 
 @dataclass(frozen=True)
-class MovieSeries:
+class MovieSeries(ArrayFile):
     """Preprocessed volumes of two films on one mask; the first film has labels."""
 
     film1: NDArray[np.float32]  #: (volumes, voxels), of mean 0 over the film
@@ -34,23 +32,6 @@ class MovieSeries:
     region_names: NDArray[np.str_]  #: names of the regions 1, 2, ...
     motion: NDArray[np.float64]  #: (films, 2): largest translation in mm, largest rotation in degrees
     repetition_time: float = 3.2  #: seconds between volumes; the default is that of the thesis
-
-    def write(self, path: str | Path) -> None:
-        """Write all arrays to an ``.npz`` file."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
-
-    @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Read what `write` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as content:
-                arrays = {field.name: content[field.name] for field in fields(cls)}
-                return cls(**arrays | {"repetition_time": float(arrays["repetition_time"])})
-        except (OSError, KeyError, ValueError) as error:
-            raise DataError(f"{path} is not what MovieSeries.write has written ({error})") from error
 
     def label(self, *names: str) -> NDArray[np.float64]:
         """Return the series of some labels (volumes, names)."""

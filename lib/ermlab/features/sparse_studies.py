@@ -1,16 +1,14 @@
 """The studies that section 4.2 learns from: rows of voxels, a target, and a fair way to split them."""
 
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
-from typing import Self
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.datasets.haxby2001_slice import HaxbySlice
 from ermlab.datasets.wager2008_contrasts import WagerContrasts, mni_brain
-from ermlab.errors import DataError
 from ermlab.evaluation.splits import Sampling
+from ermlab.features.array_files import ArrayFile
 from ermlab.features.contrast_maps import ContrastMaps
 from ermlab.features.haxby import prepare_haxby
 from ermlab.features.movie_series import MovieSeries
@@ -23,7 +21,7 @@ _NO_RUNS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(ArrayFile):
     """Samples in rows, with the place of each voxel."""
 
     X: NDArray[np.float32]  #: (samples, voxels)
@@ -40,23 +38,6 @@ class Study:
         """Return the way to split samples; the gap counts for stretches of time alone."""
         runs = self.runs if kind == "runs" else None
         return Sampling(kind, len(self.y), gap if kind == "stretches" else 0, runs)
-
-    def write(self, path: str | Path) -> None:
-        """Write all arrays to an ``.npz`` file."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
-
-    @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Read what `write` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as content:
-                arrays = {field.name: content[field.name] for field in fields(cls)}
-        except (OSError, KeyError, ValueError) as error:
-            raise DataError(f"{path} is not what Study.write has written ({error})") from error
-        return cls(**arrays | {"fair": str(arrays["fair"])})
 
 
 def film_study(series: MovieSeries) -> Study:

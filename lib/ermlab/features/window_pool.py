@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.errors import DataError
+from ermlab.features.array_files import ArrayFile
 from ermlab.features.objectness import CUES, ImageCues, WindowPrior, initial_windows
 from ermlab.inference.boxes import as_boxes, best_overlap
 
@@ -16,7 +15,7 @@ INITIAL_COUNTS = (1_000, 10_000, 100_000)
 
 
 @dataclass(frozen=True)
-class WindowPool:
+class WindowPool(ArrayFile):
     """Windows of m images, one image after the other, and the objects, likewise.
 
     The windows of the i-th image are the rows from ``starts[i]`` to before ``starts[i + 1]``, its objects
@@ -65,20 +64,6 @@ class WindowPool:
             for name in ("starts", "truth_starts")
         }
         return cls(**parts, **starts)
-
-    @classmethod
-    def read(cls, path: str | Path) -> "WindowPool":
-        """Read what `write` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls(**{field.name: file[field.name] for field in fields(cls)})
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise DataError(f"{path} is no file of windows ({error}): delete it and run again") from error
-
-    def write(self, path: str | Path) -> None:
-        """Write all arrays to one ``.npz`` file, the same bytes for the same pool."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        np.savez(path, **{field.name: getattr(self, field.name) for field in fields(self)})
 
     def __len__(self) -> int:
         """Return the number of images."""

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from nilearn.glm.first_level import compute_regressor
 
-from ermlab.errors import DataError
 from ermlab.features.fmri import high_pass
 from ermlab.features.movie_series import (
     MovieSeries,
@@ -101,18 +100,3 @@ def test_unknown_names_are_refused(series):
         series.label("motion", "smell")
     with pytest.raises(ValueError, match=r"regions \['smell'\]"):
         series.region("smell")
-
-
-def test_what_is_written_is_read(series, tmp_path):
-    series.write(tmp_path / "sub" / "series.npz")
-    again = MovieSeries.read(tmp_path / "sub" / "series.npz")
-    for name, value in vars(series).items():
-        np.testing.assert_array_equal(getattr(again, name), value)
-
-
-def test_other_files_are_refused(tmp_path):
-    np.savez(tmp_path / "other.npz", film1=np.zeros(3))
-    (tmp_path / "damaged.npz").write_bytes(b"no archive")
-    for name in ("other.npz", "damaged.npz", "missing.npz"):
-        with pytest.raises(DataError, match=name):
-            MovieSeries.read(tmp_path / name)

@@ -8,11 +8,9 @@ from nibabel.affines import apply_affine
 
 from ermlab.datasets.haxby2001_slice import HaxbySlice
 from ermlab.datasets.wager2008_contrasts import WagerContrasts
-from ermlab.errors import DataError
 from ermlab.features.contrast_maps import ContrastMaps, join_contrasts
 from ermlab.features.movie_series import MovieSeries
 from ermlab.features.sparse_studies import (
-    Study,
     film_study,
     group_study,
     haxby_study,
@@ -63,21 +61,6 @@ def test_joined_parts_have_the_voxels_that_all_show(contrasts):
         join_contrasts([contrasts, replace(contrasts, affine=2 * AFFINE)])
     with pytest.raises(ValueError, match="no voxel is shown by all of 6 subjects"):
         join_contrasts([replace(contrasts, maps=np.full_like(contrasts.maps, np.nan))])
-
-
-@pytest.mark.parametrize("kind", [ContrastMaps, Study])
-def test_files_come_back_and_broken_ones_are_told(contrasts, kind, tmp_path):
-    one = contrasts if kind is ContrastMaps else group_study(contrasts, "cocaine")
-    one.write(tmp_path / "new/file.npz")
-    again = kind.read(tmp_path / "new/file.npz")
-    for name, value in vars(one).items():
-        np.testing.assert_array_equal(getattr(again, name), value)
-    (tmp_path / "broken.npz").write_bytes(b"junk")
-    with pytest.raises(DataError, match=r"broken\.npz is not what"):
-        kind.read(tmp_path / "broken.npz")
-    np.savez(tmp_path / "other.npz", x=1)
-    with pytest.raises(DataError, match=r"other\.npz is not what"):
-        kind.read(tmp_path / "other.npz")
 
 
 def test_pooled_voxels_are_means_of_their_cubes_at_their_middle():

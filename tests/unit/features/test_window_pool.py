@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from ermlab.errors import DataError
 from ermlab.features.objectness import WindowPrior, cues
 from ermlab.features.window_pool import INITIAL_COUNTS, WindowPool, describe_windows, split_images
 from ermlab.inference.boxes import best_overlap
@@ -88,29 +87,6 @@ def test_images_taken_from_a_pool_bring_all_their_rows(pools):
     for field in ("windows", "cues", "truth", "truth_cues", "difficult", "reachable"):
         first, second = (getattr(pool, field) for pool in pools)
         np.testing.assert_array_equal(getattr(swapped, field), np.concatenate([second, first]))
-
-
-def test_a_pool_comes_back_from_its_file(pools, tmp_path):
-    joined = WindowPool.join(pools)
-    joined.write(tmp_path / "windows.npz")
-    back = WindowPool.read(tmp_path / "windows.npz")
-    for name, value in vars(joined).items():
-        np.testing.assert_array_equal(getattr(back, name), value)
-        assert getattr(back, name).dtype == value.dtype
-
-
-@pytest.mark.parametrize("content", [b"", b"no archive"])
-def test_a_broken_file_is_named(tmp_path, content):
-    path = tmp_path / "windows.npz"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"windows\.npz is no file of windows"):
-        WindowPool.read(path)
-
-
-def test_a_file_without_all_arrays_is_named(tmp_path):
-    np.savez(tmp_path / "windows.npz", images=np.arange(2))
-    with pytest.raises(DataError, match="starts"):
-        WindowPool.read(tmp_path / "windows.npz")
 
 
 def test_arrays_must_agree(pools):

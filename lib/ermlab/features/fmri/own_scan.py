@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ermlab.datasets._files import broken
 from ermlab.errors import DataError
+from ermlab.features.array_files import ArrayFile
 from ermlab.features.fmri._images import as_series, check_repetition_time, check_same_grid, voxels
 from ermlab.features.fmri.glm import REQUIRED, checked_events
 from ermlab.features.fmri.masking import brain_mask
@@ -73,7 +73,7 @@ class OwnScan:
 
 
 @dataclass(frozen=True)
-class OwnSeries:
+class OwnSeries(ArrayFile):
     """What is learned from: volumes of all runs one after another, each run of mean 0."""
 
     X: NDArray[np.float32]  #: (volumes, voxels)
@@ -84,20 +84,6 @@ class OwnSeries:
     affine: NDArray[np.float64]  #: voxel to millimetres
     background: NDArray[np.float32]  #: (x, y, z), the mean volume
     motion: NDArray[np.float64]  #: (all volumes, 6), against the very first volume
-
-    def write(self, path: str | Path) -> None:
-        """Write all arrays to an ``.npz`` file."""
-        with Path(path).open("wb") as file:
-            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
-
-    @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """Read what `write` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as content:
-                return cls(**{field.name: content[field.name] for field in fields(cls)})
-        except (OSError, KeyError, ValueError) as error:
-            raise DataError(f"{path} is not what OwnSeries.write has written ({error})") from error
 
 
 def prepare_own_scan(scan: OwnScan) -> OwnSeries:
