@@ -1,0 +1,81 @@
+"""Covariances and metrics of trees as matrices, a row and a column for each leaf (thesis, section 5.2.3)."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Matrix = NDArray[np.float64]
+#: Asymmetry of a matrix, as a share of its largest entry, that is put down to rounding.
+_ROUNDING = 1e-8
+
+
+def tree_metric(B: ArrayLike) -> Matrix:
+    """Return the distances ``M(i, j) = B_ii + B_jj - 2 B_ij`` of a covariance (Theorem 5.2.4)."""
+    B = checked_symmetric(B, "B")
+    variances = np.diag(B)
+    return variances[:, None] + variances[None, :] - 2 * B
+
+
+def tree_covariance(M: ArrayLike, root: int | ArrayLike = 0) -> Matrix:
+    """Return the covariance of a metric: half of what the way over the root is longer than the direct one.
+
+    Parameters
+    ----------
+    M
+        Distances of the leaves.
+    root
+        The number of a leaf, or the distances of the root to all leaves.
+    """
+    M = checked_symmetric(M, "M")
+    if np.ndim(root) == 0:
+        if root not in range(len(M)):
+            raise ValueError(
+                f"root is {root}: expected a leaf, 0 to {len(M) - 1}, or distances to all leaves"
+            )
+        distances = M[int(root)]
+    else:
+        distances = np.asarray(root, dtype=np.float64)
+        if distances.shape != (len(M),) or not np.isfinite(distances).all():
+            raise ValueError(f"root of shape {distances.shape}: expected {len(M)} finite distances")
+    return (distances[:, None] + distances[None, :] - M) / 2
+
+
+def four_point_violation(M: ArrayLike) -> float:
+    """Return by how much eq. 5.20 fails at worst, 0 for a tree metric."""
+    M = checked_symmetric(M, "M")
+    worst = 0.0
+    for a in range(len(M)):
+        for b in range(a + 1, len(M)):
+            one_way = M[a][:, None] + M[b][None, :]
+            worst = max(worst, float((M[a, b] + M - np.maximum(one_way, one_way.T)).max()))
+    return worst
+
+
+def centred(B: ArrayLike) -> Matrix:
+    """Return ``H B H`` with ``H = I - 11'/k``, which does not depend on the root (Theorem 5.2.5)."""
+    B = checked_symmetric(B, "B")
+    rows = B - B.mean(axis=0)
+    return rows - rows.mean(axis=1, keepdims=True)
+
+
+def unit_trace(B: ArrayLike) -> Matrix:
+    """Return B scaled to a mean variance of 1, so that the same C means the same for all covariances."""
+    B = checked_symmetric(B, "B")
+    trace = np.trace(B)
+    if not trace > 0:
+        raise ValueError(f"the trace of B is {trace}: expected a positive number")
+    return B * (len(B) / trace)
+
+
+def checked_symmetric(values: ArrayLike, name: str) -> Matrix:
+    """Return a square symmetric matrix of finite numbers, or raise a ValueError."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
+        raise ValueError(f"{name} has shape {values.shape}: expected a square matrix")
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(f"{name} is {values[row, column]} at ({row}, {column}): expected finite numbers")
+    gap = np.abs(values - values.T)
+    if gap.max() > _ROUNDING * max(np.abs(values).max(), np.finfo(float).tiny):
+        row, column = np.unravel_index(gap.argmax(), gap.shape)
+        raise ValueError(f"{name} differs from its transpose by {gap.max():.3g} at ({row}, {column})")
+    return values
