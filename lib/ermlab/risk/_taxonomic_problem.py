@@ -1,0 +1,111 @@
+"""What both solvers of the taxonomic SVM work on: ``lam/2 |w|^2`` and the mean of the violations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.risk import _taxonomic_numba as kernels
+from ermlab.risk._taxonomic_kernel import JointKernel
+
+Matrix = NDArray[np.float64]
+#: A gap of this share of the objective at 0 is rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The true classes of each sample: ``classes[starts[i]:starts[i + 1]]``."""
+
+    starts: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    @classmethod
+    def from_indicators(cls, indicators: NDArray[np.bool_]) -> "Labels":
+        """Take a row a sample and a column a class."""
+        counts = indicators.sum(axis=1)
+        return cls(np.append(0, np.cumsum(counts)), np.nonzero(indicators)[1])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """For each sample a true class and the other one that violates most, -1 for none; and the mean violation."""
+
+    true: NDArray[np.int16]
+    other: NDArray[np.int16]
+    risk: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """A ``w``: its coefficients, its scores ``K alpha B``, its squared length."""
+
+    alpha: Matrix
+    scores: Matrix
+    norm2: float
+
+    @classmethod
+    def of(cls, alpha: Matrix, kernel: JointKernel) -> "Point":
+        """Multiply by the kernel."""
+        scores = kernel.scores(alpha)
+        norm2 = float(np.sum(alpha * scores))
+        if norm2 < -1e-9 * float(np.sum(np.abs(alpha * scores))):
+            raise ValueError(f"|w|^2 is {norm2:.3g} for some w: expected a positive semidefinite kernel")
+        return cls(alpha, scores, max(norm2, 0.0))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``min_w lam/2 |w|^2 + (1/n) sum_i max violation of sample i`` (thesis, eq. 5.16 to 5.18)."""
+
+    kernel: JointKernel
+    labels: Labels
+    loss: Matrix
+    slack: bool
+    lam: float
+
+    def zero(self) -> Point:
+        """Return ``w = 0``."""
+        shape = self.kernel.shape
+        return Point(np.zeros(shape), np.zeros(shape), 0.0)
+
+    def most_violated(self, scores: Matrix) -> Pairs:
+        """Return for each sample the pair of classes that violates most (thesis, eq. 5.17)."""
+        n = len(scores)
+        true, other = np.empty(n, dtype=np.int16), np.empty(n, dtype=np.int16)
+        risk = kernels.most_violated(
+            scores, self.labels.starts, self.labels.classes, self.loss, self.slack, true, other
+        )
+        return Pairs(true, other, float(risk))
+
+    def value(self, point: Point) -> float:
+        """Return the objective."""
+        return 0.5 * self.lam * point.norm2 + self.most_violated(point.scores).risk
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver stopped: the optimum lies in ``[lower, value]``."""
+
+    point: Point
+    value: float
+    lower: float
+    value_at_zero: float
+    seconds: list[float]  #: of each iteration
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the value, or of its distance from that of ``w = 0`` if that is less."""
+        return relative_gap(self.value, self.lower, self.value_at_zero)
+
+
+def relative_gap(value: float, lower: float, at_zero: float) -> float:
+    """Return the gap as a share of the value, or of its distance from the value of ``w = 0`` if that is less.
+
+    A small C makes all values alike: by the first share alone ``w = 0`` would do, which knows nothing.
+    """
+    gap = value - lower
+    if gap <= ROUNDING * at_zero:
+        return 0.0
+    scale = min(value, at_zero - value)
+    return gap / scale if scale > 0 else np.inf
