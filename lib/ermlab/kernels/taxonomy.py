@@ -163,6 +163,27 @@ class Taxonomy:
         places = {name: place for place, name in enumerate(self.names)}
         return replace(self.permuted([places[name] for name in names]), names=tuple(names))
 
+    def restricted(self, names: Sequence[str]) -> Self:
+        """Return the tree of some leaves, in their order, without nodes that are left between two edges."""
+        unknown = sorted(set(names) - set(self.names))
+        if unknown or not names:
+            raise ValueError(f"names has {unknown or 'no leaf'}: expected some of {', '.join(self.names)}")
+        used = self.partition_matrix()[[self.names.index(name) for name in names]].any(axis=0)
+        parents, lengths = self.parents.tolist(), self.lengths.tolist()
+        inner_names = dict(zip(self.inner.tolist(), self.inner_names, strict=False))
+        dropped = np.flatnonzero(~used).tolist()
+        for node in self.inner[used[self.inner]].tolist():
+            below = np.flatnonzero(used).tolist()
+            children = [child for child in below if parents[child] == node and child not in dropped]
+            if len(children) == 1 and node != self.root:
+                parents[children[0]] = parents[node]
+                lengths[children[0]] += lengths[node]
+                dropped.append(node)
+        parents, lengths = _without_nodes(parents, lengths, dropped)
+        kept = tuple(name for node, name in inner_names.items() if node not in dropped)
+        leaves = tuple(name for name in self.names if name in set(names))
+        return replace(self, parents=parents, lengths=lengths, names=leaves, inner_names=kept).ordered(names)
+
     def rerooted(self, node: int, above: float = 0.0) -> Self:
         """Return the tree with its root at a node, or on the edge above it; inner names are dropped.
 

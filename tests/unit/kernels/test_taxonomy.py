@@ -141,6 +141,14 @@ def test_leaves_in_the_order_of_classes(figure_5_5):
         figure_5_5.permuted([0, 0, 1, 2])
 
 
+def test_restricted_trees_keep_the_names_of_what_is_left(figure_5_5):
+    assert figure_5_5.restricted(["d", "e", "g"]).to_newick() == "((d:3.0,e:4.0)b:1.0,g:8.0)a;"
+    with pytest.raises(ValueError, match=r"names has \['x'\]"):
+        figure_5_5.restricted(["d", "x"])
+    with pytest.raises(ValueError, match="names has no leaf"):
+        figure_5_5.restricted([])
+
+
 def test_robinson_foulds_counts_splits():
     one = Taxonomy.from_newick("((a,b),(c,(d,e)));")  # ab|cde, de|abc
     other = Taxonomy.from_newick("((a,c),(b,(d,e)));")  # ac|bde, de|abc
