@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from ermlab.datasets._files import ImageFiles, broken, list_series
+from ermlab.datasets._flower_scenes import draw_flower
+from ermlab.datasets.scenes.noise import Noise
 
 CLASSES = (
     "daffodil",
@@ -42,3 +45,34 @@ def read_flowers17(folder: str | Path) -> Flowers17:
     if len(paths) % len(CLASSES):
         raise broken(folder, f"{len(paths)} images", f"equally many of each of the {len(CLASSES)} classes")
     return Flowers17(ImageFiles(paths), np.repeat(np.arange(len(CLASSES)), len(paths) // len(CLASSES)))
+
+
+#: Images of a kind, and pixels of their shorter side; the last one is that of the real data.
+SIZES = {"smoke": (8, 120), "demo": (40, 250), "paper": (80, 500)}
+
+
+def simulate_flowers17(folder: str | Path, seed: int, size: str) -> None:
+    """Write simulated photographs with the names and the layout of the real ones.
+
+    Image k of a kind depends on the seed, the kind and k alone.
+
+    Parameters
+    ----------
+    folder
+        Where to write.
+    seed
+        Of all that is random.
+    size
+        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images as the real data, as large as there.
+    """
+    if size not in SIZES:
+        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    count, side = SIZES[size]
+    noise = Noise(np.random.default_rng([seed, 0]))
+    for label, name in enumerate(CLASSES):
+        for number in range(count):
+            image = draw_flower(name, np.random.default_rng([seed, 1, label, number]), noise, side)
+            path = folder / f"image_{label * count + number + 1:04d}.jpg"
+            Image.fromarray(image).save(path, quality=90)
