@@ -1,0 +1,129 @@
+"""Assignments against the enumeration of all of them, on small pairs of frames."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ermlab.inference.assignment import EVENTS, NONE, Assigner, Candidates, Hypotheses, NoAssignmentError
+
+N_FEATURES = 2
+
+
+def cells_of(n, count):
+    """Return all choices of so many of n cells, as rows of two."""
+    chosen = [(*cells, NONE, NONE)[:2] for cells in combinations(range(n), count)]
+    return np.array(chosen, dtype=np.int64).reshape(-1, 2)
+
+
+def hypotheses(rng, n_sources, n_targets, share):
+    """Return all events that appear or disappear, and a share of the others."""
+    candidates = {}
+    for name, (before, after) in EVENTS.items():
+        sources, targets = cells_of(n_sources, before), cells_of(n_targets, after)
+        i, j = np.indices((len(sources), len(targets))).reshape(2, -1)
+        kept = (rng.random(len(i)) < share) | (before * after == 0)
+        features = rng.normal(size=(kept.sum(), N_FEATURES))
+        candidates[name] = Candidates(sources[i[kept]], targets[j[kept]], features)
+    return Hypotheses(n_sources, n_targets, candidates)
+
+
+def all_assignments(problem):
+    """Return every assignment, found by giving the cells their events one after the other."""
+    taken = problem.incidence.toarray().astype(bool)
+    n_cells, n_events = taken.shape
+
+    def completed(chosen, covered):
+        if covered.all():
+            return [np.isin(np.arange(n_events), chosen)]
+        cell = int(np.argmin(covered))
+        fitting = [e for e in np.flatnonzero(taken[cell]) if not (taken[:, e] & covered).any()]
+        return [y for e in fitting for y in completed([*chosen, e], covered | taken[:, e])]
+
+    return np.array(completed([], np.zeros(n_cells, dtype=bool)))
+
+
+problems = st.builds(
+    lambda seed, m, n, share: (
+        hypotheses(np.random.default_rng(seed), m, n, share),
+        np.random.default_rng([seed, 1]),
+    ),
+    st.integers(0, 10**6),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.sampled_from([0.3, 1.0]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems)
+def test_the_best_two_and_the_worst_are_those_of_the_enumeration(case):
+    problem, rng = case
+    every, scores = all_assignments(problem), rng.normal(size=len(problem))
+    values = np.sort(every @ scores)
+    assigner = Assigner(problem)
+    best = assigner.best(scores)
+    assert problem.is_assignment(best)
+    assert scores[best].sum() == pytest.approx(values[-1], abs=1e-6)
+    assert scores[assigner.worst(scores)].sum() == pytest.approx(values[0], abs=1e-6)
+    if len(every) > 1:
+        first, second = assigner.best_two(scores)
+        assert scores[first].sum() == pytest.approx(values[-1], abs=1e-6)
+        assert scores[second].sum() == pytest.approx(values[-2], abs=1e-6)
+        assert not np.array_equal(first, second)
+        assert problem.is_assignment(second)
+    else:
+        with pytest.raises(NoAssignmentError):
+            assigner.best_two(scores)
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems, st.integers(0, 10**6))
+def test_events_are_included_and_excluded(case, seed):
+    problem, rng = case
+    every, scores = all_assignments(problem), rng.normal(size=len(problem))
+    truth = every[seed % len(every)]
+    annotated = np.flatnonzero(truth)[:: 1 + seed % 2]
+    compatible = every[:, annotated].all(axis=1)
+    assigner = Assigner(problem)
+    inside = assigner.best(scores, including=annotated)
+    assert inside[annotated].all()
+    assert scores[inside].sum() == pytest.approx((every[compatible] @ scores).max(), abs=1e-6)
+    if compatible.all():
+        with pytest.raises(NoAssignmentError):
+            assigner.best(scores, excluding=annotated)
+    else:
+        outside = assigner.best(scores, excluding=annotated)
+        assert not outside[annotated].all()
+        assert scores[outside].sum() == pytest.approx((every[~compatible] @ scores).max(), abs=1e-6)
+    # What was demanded is forgotten: the next search is free again.
+    assert scores[assigner.best(scores)].sum() == pytest.approx((every @ scores).max(), abs=1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(problems)
+def test_scores_are_linear_in_the_joint_feature(case):
+    problem, rng = case
+    w, y = rng.normal(size=problem.dimension), rng.random(len(problem)) < 0.5
+    assert problem.scores(w)[y].sum() == pytest.approx(w @ problem.joint_feature(y))
+    single = [problem.joint_feature(row) for row in np.eye(len(problem))[y]]
+    total = np.sum(single, axis=0) if y.any() else np.zeros(problem.dimension)
+    np.testing.assert_allclose(total, problem.joint_feature(y), atol=1e-12)
+
+
+def test_a_relaxation_that_is_not_integral_is_branched_on():
+    rng = np.random.default_rng(0)
+    fractional = 0
+    for _ in range(200):
+        problem = hypotheses(rng, 4, 4, 1.0)
+        assigner, scores = Assigner(problem), rng.normal(size=len(problem))
+        best = assigner.best(scores)
+        fractional += assigner.integral == 0
+        assert problem.is_assignment(best)
+        if assigner.integral == 0:
+            assert scores[best].sum() == pytest.approx((all_assignments(problem) @ scores).max(), abs=1e-6)
+        if fractional == 3:
+            break
+    assert fractional == 3
