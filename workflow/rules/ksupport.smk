@@ -15,18 +15,62 @@ ksupport_protocols = [
 # The film with its target reversed in time, on the same splits: what is found in it is leak or luck.
 ksupport_control = [("reversed", "fair"), ("reversed", "permuted")]
 ksupport_groups = ["stroop_groups", "wager_groups"]
+ksupport_stretches = config["movie_watching"]["stretches"]
 ksupport_splits = {"fair": ksupport["splits"], "permuted": ksupport["permuted_splits"]}
-# The numbers of the splits that each job works on.
+# The study that each job works on, and the numbers of its splits. A film cut into stretches is one job a scan;
+# permuted volumes are those of the first scan, whole.
 ksupport_jobs = {
-    (study, protocol): [list(range(first, min(first + size, count))) for first in range(0, count, size)]
-    for study, protocol in ksupport_protocols + ksupport_control
-    for like in ["film" if study == "reversed" else study]
+    (study, "fair"): [
+        {
+            "study": f"{study}_{scan}",
+            "numbers": list(range(ksupport_stretches)),
+            "first": scan * ksupport_stretches,
+        }
+        for scan in range(ksupport["scans"])
+    ]
+    for study in ("film", "reversed")
+} | {
+    (study, protocol): [
+        {"study": source, "numbers": list(range(first, min(first + size, count))), "first": 0}
+        for first in range(0, count, size)
+    ]
+    for study, protocol, source, like in (
+        ("film", "permuted", "film_whole", "film"),
+        ("reversed", "permuted", "reversed_whole", "film"),
+        ("haxby", "fair", "haxby", "haxby"),
+        ("haxby", "permuted", "haxby", "haxby"),
+        ("wager", "fair", "wager", "wager"),
+    )
     for count, size in [(ksupport_splits[protocol][like], ksupport["splits_per_job"][like])]
 }
 ksupport_parts = {
     (study, protocol): [f"{study}_{protocol}_{part}" for part in range(len(jobs))]
     for (study, protocol), jobs in ksupport_jobs.items()
 }
+
+
+rule prepare_film_study:
+    input:
+        film="data/processed/movie_watching/main_{scan}.npz",
+    output:
+        **{name: f"{ksupport_folder}/study_{name}_{{scan}}.npz" for name in ("film", "reversed")},
+    log:
+        "logs/prepare_film_study/{scan}.log",
+    benchmark:
+        "logs/benchmarks/prepare_film_study/{scan}.tsv"
+    wildcard_constraints:
+        scan=r"\d+",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/prepare_film_study.py"),
+        arguments=config["movie_watching"],
+    message:
+        "the film in stretches, scan {wildcards.scan}"
+    script:
+        "../scripts/prepare_film_study.py"
 
 
 rule prepare_ksupport_studies:
@@ -38,7 +82,7 @@ rule prepare_ksupport_studies:
     output:
         **{
             name: f"{ksupport_folder}/study_{name}.npz"
-            for name in ("film", "reversed", "haxby", "wager", "wager_groups", "stroop_groups")
+            for name in ("film_whole", "reversed_whole", "haxby", "wager", "wager_groups", "stroop_groups")
         },
     log:
         "logs/prepare_ksupport_studies.log",
@@ -52,14 +96,17 @@ rule prepare_ksupport_studies:
         library=library_digest("workflow/scripts/prepare_ksupport_studies.py"),
         pool=ksupport["pool"],
     message:
-        "film, Haxby slice and contrast maps as rows of voxels"
+        "whole film, Haxby slice and contrast maps as rows of voxels"
     script:
         "../scripts/prepare_ksupport_studies.py"
 
 
 rule train_ksupport_paths:
     input:
-        study=f"{ksupport_folder}/study_{{study}}.npz",
+        study=lambda wildcards: "{}/study_{}.npz".format(
+            ksupport_folder,
+            ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)]["study"],
+        ),
     output:
         paths=f"{ksupport_folder}/paths_{{study}}_{{protocol}}_{{part}}.csv",
         timings=f"{ksupport_folder}/timings_{{study}}_{{protocol}}_{{part}}.json",
@@ -77,12 +124,11 @@ rule train_ksupport_paths:
         runtime=240,
     params:
         library=library_digest("workflow/scripts/train_ksupport_paths.py"),
-        numbers=lambda wildcards: ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)],
+        job=lambda wildcards: ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)],
         folds=lambda wildcards: 0 if wildcards.study == "reversed" else ksupport["folds"],
         arguments={
             "grids": ksupport_grids,
             "share": ksupport["share"],
-            "gap": ksupport["gap"],
             "seed": config["seed"],
         },
     message:
@@ -135,7 +181,10 @@ rule evaluate_ksupport:
             for kind, ending in (("weights", "npz"), ("clusters", "csv"))
         },
         **{f"receipt_{name}": f"data/receipts/{name}.json" for name in ksupport_datasets},
-        **{f"study_{name}": f"{ksupport_folder}/study_{name}.npz" for name in ("film", "haxby", "wager")},
+        **{
+            f"study_{name}": f"{ksupport_folder}/study_{source}.npz"
+            for name, source in (("film", "film_0"), ("haxby", "haxby"), ("wager", "wager"))
+        },
         timings=[
             f"{ksupport_folder}/timings_{part}.json"
             for pair in ksupport_protocols

@@ -2,7 +2,6 @@
 
 kcca = config["laplacian_kcca"]
 kcca_settings = {name: kcca[name] for name in ("eps", "gamma", "permutations")} | {"seed": config["seed"]}
-kcca_stretches = {name: kcca[name] for name in ("stretches", "gap")}
 kcca_sweep = {
     f"{scenario}_{seed}": {"scenario": scenario, "seed": seed}
     for scenario in kcca["scenarios"]
@@ -26,7 +25,7 @@ rule train_movie_kcca:
         runtime=60,
     params:
         library=library_digest("workflow/scripts/train_movie_kcca.py"),
-        arguments=kcca_stretches | {"settings": kcca_settings},
+        arguments=config["movie_watching"] | {"settings": kcca_settings},
     message:
         "Laplacian KCCA of film and brain, seed {wildcards.seed}"
     script:
@@ -50,7 +49,7 @@ rule train_movie_sweep:
         runtime=30,
     params:
         library=library_digest("workflow/scripts/train_movie_sweep.py"),
-        arguments=kcca_stretches | {"settings": kcca_settings | {"gamma": kcca["sweep"]["gamma"]}},
+        arguments=config["movie_watching"] | {"settings": kcca_settings | {"gamma": kcca["sweep"]["gamma"]}},
     message:
         "Laplacian KCCA in the scenario {wildcards.scenario}, seed {wildcards.seed}"
     script:

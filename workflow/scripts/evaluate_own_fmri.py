@@ -1,12 +1,11 @@
 """Learn a target from a user's own scan, test it on what was held out, and map the weights.
 
 Rule evaluate_own_fmri. Volumes near in time are alike: whole runs are held out or, of a single run, stretches
-with a gap at either side; parameters are chosen inside each training part, by runs or stretches, too.
+with gaps between them; parameters are chosen inside each training part, by runs or stretches, too.
 """
 
 from collections.abc import Callable, Mapping
 from html import escape
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,12 @@ from numpy.typing import NDArray
 from ermlab.evaluation.results import write_results
 from ermlab.evaluation.splits import Sampling
 from ermlab.features.fmri import excessive_motion
-from ermlab.features.fmri.own_scan import OwnSeries
+from ermlab.features.fmri.own_scan import OwnScan, OwnSeries
 from ermlab.plotting.brain_maps import interactive_map, to_image
-from ermlab.regularization.laplacian_cca_selection import LaplacianKCCACV, contiguous_folds
+from ermlab.regularization.laplacian_cca_selection import LaplacianKCCACV
 from ermlab.regularization.sparse_protocol import Grids, Scaling, correlations, fit_ksupport
 from ermlab.workflow.job import job
 
-#: Folds in which parameters are chosen, where the training part has one run only.
-INNER_FOLDS = 4
 #: Parameters of the k-support norm that are tried; the number of voxels joins ``ks``.
 KSUPPORT = Grids(
     alphas=(), l1_ratios=(), ks=(10, 100, 1000), lams=(1.0, 0.3, 0.1, 0.03, 0.01, 0.003), tol=1e-3
@@ -71,14 +68,12 @@ def learn_ksupport(X: NDArray, y: NDArray, extra: NDArray, folds: NDArray) -> tu
 LEARNERS: dict[str, Learner] = {"laplacian_kcca": learn_laplacian_kcca, "ksupport": learn_ksupport}
 
 
-def main(
-    series: str, folder: Path, *, method: str, target: str, repetition_time: float, folds: int, gap: float
-) -> None:
+def main(series: str, folder: Path, *, method: str, target: str, folds: int) -> None:
     """Write ``values.json``, ``correlations.csv``, ``weights.nii.gz`` and ``map.html`` into ``folder``."""
     data, learn = OwnSeries.read(series), LEARNERS[method]
     folder.mkdir(parents=True, exist_ok=True)
-    table = _held_out(data, learn, folds, ceil(gap / repetition_time))
-    weights, chosen = learn(data.X, data.y, data.unlabelled, _inner_folds(data.runs))
+    table = held_out(data, learn, folds)
+    weights, chosen = learn(data.X, data.y, data.unlabelled, data.stretches)
     img = to_image(weights, data.mask, data.affine)
     table.to_csv(folder / "correlations.csv", index=False, lineterminator="\n")
     nib.save(img, folder / "weights.nii.gz")
@@ -104,25 +99,18 @@ def main(
     )
 
 
-def _held_out(data: OwnSeries, learn: Learner, folds: int, gap: int) -> pd.DataFrame:
+def held_out(data: OwnSeries, learn: Learner, folds: int) -> pd.DataFrame:
     """Return the correlation on each part that was held out, with what was chosen without it."""
     n, runs = len(data.y), np.unique(data.runs)
-    by_run = len(runs) > 1
-    sampling = Sampling("runs", n, runs=data.runs) if by_run else Sampling("stretches", n, gap=gap)
-    count = min(folds, len(runs)) if by_run else folds
+    sampling = Sampling("runs", n, runs=data.runs if len(runs) > 1 else data.stretches)
+    count = min(folds, len(runs)) if len(runs) > 1 else folds
     rows = []
     for number, split in enumerate(sampling.folds(np.arange(n), count, seed=0)):
         train, test = split.train, split.test
-        inner = _inner_folds(data.runs[train])
-        weights, chosen = learn(data.X[train], data.y[train], data.unlabelled, inner)
+        weights, chosen = learn(data.X[train], data.y[train], data.unlabelled, data.stretches[train])
         found = correlations(data.X[test], data.y[test], weights[None])[0]
         rows.append({"fold": number, "volumes": len(test), "correlation": found, **chosen})
     return pd.DataFrame(rows)
-
-
-def _inner_folds(runs: NDArray) -> NDArray:
-    """Return the fold of each volume in which parameters are chosen: its run, if there are several."""
-    return runs if len(np.unique(runs)) > 1 else contiguous_folds(len(runs), INNER_FOLDS)
 
 
 def _write_page(path: Path, title: str, img: nib.Nifti1Image, data: OwnSeries) -> None:
@@ -136,9 +124,7 @@ def arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "method": settings.get("method", "laplacian_kcca"),
         "target": settings["target"],
-        "repetition_time": settings["repetition_time"],
-        "folds": settings.get("folds", 5),
-        "gap": settings.get("gap", 16.0),
+        "folds": OwnScan.of(settings).folds,
     }
 
 

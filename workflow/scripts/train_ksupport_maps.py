@@ -24,9 +24,7 @@ def main(
 ) -> None:
     """Choose the parameters over splits of the subjects, fit to all of them, and look at the clusters."""
     study = Study.read(study_file)
-    maps = fit_group_maps(
-        study.X, study.y, study.sampling(study.fair, 0), Grids.of(grids), splits, share, seed
-    )
+    maps = fit_group_maps(study.X, study.y, study.sampling(study.fair), Grids.of(grids), splits, share, seed)
     maps.paths.to_csv(outputs["paths"], index=False, lineterminator="\n")
     cluster_table(maps, study.mask, draws, seed).to_csv(outputs["clusters"], index=False, lineterminator="\n")
     with Path(outputs["weights"]).open("wb") as file:

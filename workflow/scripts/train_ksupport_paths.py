@@ -18,27 +18,35 @@ def main(
     *,
     protocol: str,
     numbers: Sequence[int],
+    first: int,
     grids: Mapping[str, Any],
     share: float,
     folds: int,
-    gap: int,
     seed: int,
 ) -> None:
     """Write a row for each split of ``numbers`` and each model; ``fair`` splits are of the study's kind.
 
-    Without ``folds`` nothing is chosen inside the training parts.
+    Parameters
+    ----------
+    first
+        Number of the study's first split among those of all its scans.
+    folds
+        Of the training parts, to choose parameters in, at most as many as these have runs; 0: no choice.
     """
     study = Study.read(study_file)
-    sampling = study.sampling(study.fair if protocol == "fair" else protocol, gap)
+    sampling = study.sampling(study.fair if protocol == "fair" else protocol)
     splits = sampling.splits(max(numbers) + 1, share, seed)
     begin = time.perf_counter()
     tables = []
     for i in numbers:
         if folds:
-            table = score_nested(study.X, study.y, sampling, splits[i], Grids.of(grids), folds, [seed, i])
+            inner = folds if sampling.runs is None else min(folds, len(set(study.runs[splits[i].train])))
+            table = score_nested(
+                study.X, study.y, sampling, splits[i], Grids.of(grids), inner, [seed, first + i]
+            )
         else:
             table = score_split(study.X, study.y, splits[i], Grids.of(grids))
-        tables.append(table.assign(split=i))
+        tables.append(table.assign(split=first + i))
     pd.concat(tables).to_csv(outputs["paths"], index=False, lineterminator="\n")
     write_json(outputs["timings"], {"seconds_per_split": (time.perf_counter() - begin) / len(numbers)})
 
@@ -49,7 +57,8 @@ if "snakemake" in globals():
             snakemake.input.study,
             dict(snakemake.output.items()),
             protocol=snakemake.wildcards.protocol,
-            numbers=snakemake.params.numbers,
+            numbers=snakemake.params.job["numbers"],
+            first=snakemake.params.job["first"],
             folds=snakemake.params.folds,
             **snakemake.params.arguments,
         )

@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ermlab.features.movie_series import MovieSeries
+from ermlab.features.movie_series import MovieSeries, cut_films, whole_films
 from ermlab.regularization.laplacian_cca_protocol import Settings
 from ermlab.regularization.movie_study import (
     PUBLISHED_EXPERIMENTS,
     TARGETS,
     both_protocols,
-    cut_films,
     film_maps,
     study_films,
-    whole_films,
 )
 from ermlab.workflow.job import job
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ermlab.features.movie_series import MovieSeries
+from ermlab.features.movie_series import MovieSeries, cut_films
 from ermlab.regularization.laplacian_cca_protocol import Settings
-from ermlab.regularization.movie_study import cut_films, study_films
+from ermlab.regularization.movie_study import study_films
 from ermlab.workflow.job import job
 
 

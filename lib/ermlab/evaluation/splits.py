@@ -85,7 +85,7 @@ class Sampling:
         return [self._split(train, np.sort(part)) for part in parts]
 
     def _draws(self, share: float, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-        """Yield test parts for ever; no stretch comes twice before all have come."""
+        """Yield test parts for ever: no stretch twice before all have come, and no run within a round."""
         units = np.arange(self.n) if self.runs is None else np.unique(self.runs)
         size = max(1, round(share * len(units)))
         while True:
@@ -93,7 +93,9 @@ class Sampling:
                 for start in rng.permutation(self.n - size + 1):
                     yield np.arange(start, start + size)
             elif self.kind == "runs":
-                yield np.flatnonzero(np.isin(self.runs, rng.choice(units, size, replace=False)))
+                order = rng.permutation(units)
+                for last in range(size, len(units) + 1, size):
+                    yield np.flatnonzero(np.isin(self.runs, order[last - size : last]))
             else:
                 yield np.sort(rng.choice(units, size, replace=False))
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.datasets.movie_watching import MovieWatching
 from ermlab.features.array_files import ArrayFile
 from ermlab.features.fmri import Preprocessing, high_pass, preprocess, tissue_templates
+from ermlab.features.stretches import stretch_numbers, without_drifts
 
 #: Samples of the haemodynamic response for each volume.
 _OVERSAMPLING = 16
@@ -94,39 +95,46 @@ def label_series(labels: pd.DataFrame | ArrayLike, repetition_time: float) -> ND
     return passed - passed.mean(axis=0)
 
 
-def drift_basis(volumes: int, repetition_time: float, cutoff: float = 512.0) -> NDArray[np.float64]:
-    """Return what `high_pass` takes out of a series, and the mean: cosines (volumes, number)."""
-    orders = np.arange(int(2 * volumes * repetition_time / cutoff) + 1)
-    return np.cos(np.pi * orders * (np.arange(volumes)[:, None] + 0.5) / volumes)
+@dataclass(frozen=True)
+class Films:
+    """Volumes and labels to learn from."""
+
+    paired: NDArray[np.float64]  #: (volumes, voxels) of film 1
+    unpaired: NDArray[np.float64]  #: of film 2
+    labels: NDArray[np.float64]  #: (volumes of film 1, labels)
+    names: list[str]  #: of the labels
+    stretches: NDArray[np.int64]  #: of the volumes of film 1
+
+    def label(self, *names: str) -> NDArray[np.float64]:
+        """Return the series of some labels (volumes, names)."""
+        return self.labels[:, [self.names.index(name) for name in names]]
 
 
-def without_drifts(
-    series: ArrayLike, stretches: NDArray[np.int64], repetition_time: float
-) -> NDArray[np.float64]:
-    """Take the drifts out of each stretch of time by itself.
+def cut_films(series: MovieSeries, stretches: int, gap: int) -> Films:
+    """Cut the films into stretches of time that know nothing of each other.
 
-    A series that was high-passed as a whole has no component along the cosines, so what a model that fits one
-    part of it does there fixes those components on the other part, too: a model of nothing that fits the
-    training part then correlates with what is held out. Nothing is left of this in stretches without them.
+    Each is freed of drifts by itself (`without_drifts`), and between those of film 1 some volumes are left
+    out, for what happens in one lasts into the next.
 
     Parameters
     ----------
     stretches
-        Number of each volume's stretch; volumes of no stretch, with negative numbers, stay as they are.
+        Number of stretches.
+    gap
+        Number of volumes between two of them.
     """
-    series = np.array(series, dtype=np.float64)
-    if len(stretches) != len(series):
-        raise ValueError(f"{len(stretches)} stretch numbers: expected one for each of {len(series)} volumes")
-    drifts = drift_basis(len(series), repetition_time)
-    for number in np.unique(stretches[stretches >= 0]):
-        here = stretches == number
-        if np.count_nonzero(here) <= drifts.shape[1] + 1:
-            raise ValueError(
-                f"stretch {number} has {np.count_nonzero(here)} volumes: expected more than "
-                f"{drifts.shape[1] + 1}, for {drifts.shape[1]} drifts"
-            )
-        series[here] -= drifts[here] @ np.linalg.lstsq(drifts[here], series[here], rcond=None)[0]
-    return series
+    first = stretch_numbers(len(series.film1), stretches, gap)
+    second = stretch_numbers(len(series.film2), stretches, 0)
+    kept = first >= 0
+    parts = (series.film1, first), (series.film2, second), (series.labels, first)
+    film1, film2, labels = (without_drifts(part, where, series.repetition_time) for part, where in parts)
+    return Films(film1[kept], film2, labels[kept], series.names.tolist(), first[kept])
+
+
+def whole_films(series: MovieSeries) -> Films:
+    """Return all volumes as they are, high-passed over the whole film: the protocol that leaks."""
+    none = np.zeros(len(series.film1), dtype=np.int64)
+    return Films(series.film1.astype(np.float64), series.film2, series.labels, series.names.tolist(), none)
 
 
 def _regions_on(grid: nib.Nifti1Image, regions: nib.Nifti1Image, numbers: list[int]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from ermlab.evaluation.splits import Sampling
 from ermlab.features.array_files import ArrayFile
 from ermlab.features.contrast_maps import ContrastMaps
 from ermlab.features.haxby import prepare_haxby
-from ermlab.features.movie_series import MovieSeries
+from ermlab.features.movie_series import Films, MovieSeries
 
 #: Of the film study: what is predicted (thesis, section 4.2.3).
 TARGET = "temporal_contrast"
@@ -34,30 +34,34 @@ class Study(ArrayFile):
         default_factory=lambda: np.zeros(0, dtype=bool)
     )  #: true voxels, if known
 
-    def sampling(self, kind: str, gap: int) -> Sampling:
-        """Return the way to split samples; the gap counts for stretches of time alone."""
-        runs = self.runs if kind == "runs" else None
-        return Sampling(kind, len(self.y), gap if kind == "stretches" else 0, runs)
+    def sampling(self, kind: str) -> Sampling:
+        """Return the way to split samples."""
+        return Sampling(kind, len(self.y), runs=self.runs if kind == "runs" else None)
 
 
-def film_study(series: MovieSeries) -> Study:
-    """Predict temporal contrast from the volumes of the first film."""
+def film_study(series: MovieSeries, films: Films) -> Study:
+    """Predict temporal contrast from the volumes of the first film, whose stretches are runs.
+
+    ``films`` are those of ``series``, cut into stretches that know nothing of each other or, for splits that
+    leak, as they are.
+    """
     return Study(
-        series.film1,
-        series.label(TARGET)[:, 0],
+        films.paired.astype(np.float32),
+        films.label(TARGET)[:, 0],
         series.mask,
         series.affine,
-        "stretches",
+        "runs",
+        runs=films.stretches,
         region=series.region(TARGET),
     )
 
 
-def reversed_target(study: Study) -> Study:
-    """Return the study with its target turned back to front: as smooth in time, and unrelated to the scan.
+def reversed_labels(series: MovieSeries) -> MovieSeries:
+    """Return the films with their labels turned back to front: as smooth in time, and unrelated to the scan.
 
-    What is predicted of it is what the splits leak, or the luck of the best among many models.
+    What is predicted of them is what the splits leak, or the luck of the best among many models.
     """
-    return replace(study, y=study.y[::-1].copy())
+    return replace(series, labels=series.labels[::-1].copy())
 
 
 def haxby_study(data: HaxbySlice) -> Study:

@@ -1,6 +1,5 @@
 """Laplacian KCCA between volumes of a film and what it shows: outputs, protocols, maps (thesis, 4.1.3)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from ermlab.evaluation.splits import Sampling
 from ermlab.features.haxby import HaxbySeries
-from ermlab.features.movie_series import MovieSeries, without_drifts
+from ermlab.features.movie_series import Films
 from ermlab.regularization.laplacian_cca_protocol import (
     Settings,
     Study,
@@ -17,7 +16,6 @@ from ermlab.regularization.laplacian_cca_protocol import (
     run_study,
     weight_map,
 )
-from ermlab.regularization.laplacian_cca_selection import contiguous_folds
 
 #: The columns of Tables 4.1 and 4.2.
 VARIABLES = ("motion", "temporal_contrast", "human_body", "color", "faces", "language")
@@ -44,52 +42,6 @@ HAXBY_SETS = {
     "bottle_scissors_shoe": ("bottle", "scissors", "shoe"),
     "all": ("bottle", "cat", "chair", "face", "house", "scissors", "scrambledpix", "shoe"),
 }
-
-
-@dataclass(frozen=True)
-class Films:
-    """Volumes and labels to learn from."""
-
-    paired: NDArray[np.float64]  #: (volumes, voxels) of film 1
-    unpaired: NDArray[np.float64]  #: of film 2
-    labels: NDArray[np.float64]  #: (volumes of film 1, labels)
-    names: list[str]  #: of the labels
-    stretches: NDArray[np.int64]  #: of the volumes of film 1
-
-    def label(self, *names: str) -> NDArray[np.float64]:
-        """Return the series of some labels (volumes, names)."""
-        return self.labels[:, [self.names.index(name) for name in names]]
-
-
-def cut_films(series: MovieSeries, stretches: int, gap: int) -> Films:
-    """Cut the films into stretches of time that know nothing of each other.
-
-    Each is freed of drifts by itself (`without_drifts`), and between those of film 1 some volumes are left
-    out, for what happens in one lasts into the next.
-
-    Parameters
-    ----------
-    stretches
-        Number of stretches.
-    gap
-        Number of volumes between two of them.
-    """
-    if not gap >= 0:
-        raise ValueError(f"gap is {gap!r}: expected at least 0 volumes")
-    first, second = (contiguous_folds(len(film), stretches) for film in (series.film1, series.film2))
-    borders = np.flatnonzero(np.diff(first)) + 1
-    for border in borders:
-        first[border - gap // 2 : border - gap // 2 + gap] = -1
-    kept = first >= 0
-    parts = (series.film1, first), (series.film2, second), (series.labels, first)
-    film1, film2, labels = (without_drifts(part, where, series.repetition_time) for part, where in parts)
-    return Films(film1[kept], film2, labels[kept], series.names.tolist(), first[kept])
-
-
-def whole_films(series: MovieSeries) -> Films:
-    """Return all volumes as they are, high-passed over the whole film: the protocol that leaks."""
-    none = np.zeros(len(series.film1), dtype=np.int64)
-    return Films(series.film1.astype(np.float64), series.film2, series.labels, series.names.tolist(), none)
 
 
 def study_films(

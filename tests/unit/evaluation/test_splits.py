@@ -46,6 +46,13 @@ def test_runs_stay_whole(seed):
             assert not set(RUNS[fold.train]) & set(RUNS[fold.test])
 
 
+def test_every_run_is_tested_in_each_round():
+    splits = Sampling("runs", len(RUNS), runs=RUNS).splits(6, 0.3, 1)
+    rounds = [[sorted(set(RUNS[split.test])) for split in splits[i : i + 3]] for i in (0, 3)]
+    assert [sorted(np.concatenate(some)) for some in rounds] == 2 * [list(range(6))]
+    assert rounds[0] != rounds[1]
+
+
 def test_permuted_samples_are_mixed():
     sampling = Sampling("permuted", 50)
     (split,) = sampling.splits(1, 0.2, 3)

@@ -5,13 +5,10 @@ import numpy as np
 import pytest
 from nilearn.glm.first_level import compute_regressor
 
-from ermlab.features.fmri import high_pass
 from ermlab.features.movie_series import (
     MovieSeries,
     _regions_on,
-    drift_basis,
     label_series,
-    without_drifts,
 )
 
 
@@ -50,34 +47,6 @@ def test_a_slow_drift_of_a_label_is_taken_out():
     times = np.arange(400)
     slow = np.cos(np.pi * (times + 0.5) / 400)
     assert np.abs(label_series(slow[:, None], 3.2)[100:]).max() < 0.05 * np.abs(slow).max()
-
-
-def test_the_drifts_are_what_the_high_pass_takes_out():
-    drifts = drift_basis(350, 3.2)
-    assert drifts.shape == (350, 5)
-    passed = high_pass(drifts, 3.2)
-    np.testing.assert_allclose(passed[:, 1:], 0, atol=1e-9)
-    np.testing.assert_allclose(passed[:, 0], 1)  # the mean stays
-
-
-def test_each_stretch_loses_its_drifts_and_nothing_else():
-    rng = np.random.default_rng(1)
-    series, stretches = rng.standard_normal((350, 3)), np.repeat([0, -1, 1], [150, 20, 180])
-    found, drifts = without_drifts(series, stretches, 3.2), drift_basis(350, 3.2)
-    for number in (0, 1):
-        here = stretches == number
-        np.testing.assert_allclose(drifts[here].T @ found[here], 0, atol=1e-9)
-        taken = series[here] - found[here]
-        fit = drifts[here] @ np.linalg.lstsq(drifts[here], taken, rcond=None)[0]
-        np.testing.assert_allclose(fit, taken, atol=1e-9)
-    np.testing.assert_array_equal(found[stretches < 0], series[stretches < 0])
-
-
-def test_stretches_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="3 stretch numbers: expected one for each of 4"):
-        without_drifts(np.zeros((4, 1)), np.zeros(3, dtype=int), 3.2)
-    with pytest.raises(ValueError, match="stretch 1 has 4 volumes: expected more than 6"):
-        without_drifts(np.zeros((350, 1)), np.repeat([0, 1], [346, 4]), 3.2)
 
 
 def test_regions_keep_their_number_on_another_grid():

@@ -8,15 +8,16 @@ from nibabel.affines import apply_affine
 
 from ermlab.datasets.haxby2001_slice import HaxbySlice
 from ermlab.datasets.wager2008_contrasts import WagerContrasts
+from ermlab.evaluation.splits import Sampling
 from ermlab.features.contrast_maps import ContrastMaps, join_contrasts
-from ermlab.features.movie_series import MovieSeries
+from ermlab.features.movie_series import MovieSeries, cut_films, whole_films
 from ermlab.features.sparse_studies import (
     film_study,
     group_study,
     haxby_study,
     median_split,
     pool_voxels,
-    reversed_target,
+    reversed_labels,
     wager_study,
 )
 
@@ -115,11 +116,11 @@ def test_film_and_haxby_have_their_targets():
         np.array(["faces", "temporal_contrast"]),
         np.zeros((2, 2)),
     )
-    study = film_study(film)
+    study = film_study(film, whole_films(film))
     np.testing.assert_array_equal(study.y, film.labels[:, 1])
+    np.testing.assert_array_equal(study.X, film.film1)
     assert np.flatnonzero(study.region).tolist() == [2, 3]
-    assert study.sampling("stretches", 3).gap == 3
-    turned = reversed_target(study)
+    turned = film_study(reversed_labels(film), whole_films(reversed_labels(film)))
     assert turned.y.tolist() == study.y.tolist()[::-1]
     np.testing.assert_array_equal(turned.X, study.X)
 
@@ -131,7 +132,34 @@ def test_film_and_haxby_have_their_targets():
     assert study.X.shape == (12, 6)
     faces = labels == "face"
     assert study.y[faces].min() > study.y[~faces].max()
-    assert study.sampling("runs", 5).gap == 0
-    assert study.sampling("permuted", 5).runs is None
+    assert study.sampling("runs").runs.tolist() == runs.tolist()
+    assert study.sampling("permuted").runs is None
     with pytest.raises(ValueError, match="expected 'face' among them"):
         haxby_study(replace(data, labels=np.where(faces, "cat", labels)))
+
+
+def test_a_film_without_signal_gives_no_correlation_by_stretches_but_does_by_a_filter_over_all(
+    film_of_nothing, fit_closely
+):
+    def reached(study, split):
+        weights = fit_closely(study.X[split.train], study.y[split.train])
+        return np.corrcoef(study.X[split.test] @ weights, study.y[split.test])[0, 1]
+
+    found = {"cut": [], "inside": [], "reversed": [], "whole": []}
+    for seed in range(40):
+        series = film_of_nothing(seed)
+        turned = reversed_labels(series)
+        whole = film_study(series, whole_films(series))
+        stretches = Sampling("stretches", 300, gap=5).folds(np.arange(300), 5, 0)
+        found["whole"] += [reached(whole, split) for split in stretches]
+        for name, some in (("cut", series), ("reversed", turned)):
+            study = film_study(some, cut_films(some, 5, gap=5))
+            sampling = study.sampling(study.fair)
+            for split in sampling.splits(5, 0.2, seed):
+                assert len(set(study.runs[split.test])) == 1
+                found[name].append(reached(study, split))
+                if name == "cut":
+                    found["inside"] += [reached(study, part) for part in sampling.folds(split.train, 4, 0)]
+    assert np.mean(found["whole"]) > 0.1
+    for name in ("cut", "inside", "reversed"):
+        assert abs(np.mean(found[name])) < 0.06

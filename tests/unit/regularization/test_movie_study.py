@@ -5,9 +5,8 @@ import pytest
 
 from ermlab.evaluation.splits import Sampling
 from ermlab.evaluation.weight_maps import target_share
-from ermlab.features.fmri import high_pass, low_pass
 from ermlab.features.haxby import HaxbySeries
-from ermlab.features.movie_series import MovieSeries, label_series
+from ermlab.features.movie_series import MovieSeries, cut_films, whole_films
 from ermlab.regularization.laplacian_cca_protocol import Settings, nested_splits, run_study
 from ermlab.regularization.movie_study import (
     PUBLISHED_EXPERIMENTS,
@@ -15,11 +14,9 @@ from ermlab.regularization.movie_study import (
     TARGETS,
     VARIABLES,
     both_protocols,
-    cut_films,
     film_maps,
     study_films,
     study_haxby,
-    whole_films,
 )
 
 SETTINGS = Settings(eps=(1e-2, 1.0), gamma=(0.01, 1.0), permutations=2)
@@ -83,32 +80,14 @@ def test_both_protocols_are_told_apart(film):
     assert not fair.table["correlation"].equals(permuted.table["correlation"])
 
 
-def nothing(seed):
-    """Volumes and labels that have nothing in common but their filters."""
-    rng = np.random.default_rng(seed)
-    film1, film2 = (low_pass(high_pass(rng.standard_normal((300, 400)), 3.2), 3.2) for _ in range(2))
-    scenes = np.repeat(rng.standard_normal((50, 6)), 6, axis=0)
-    return MovieSeries(
-        film1 - film1.mean(axis=0),
-        film2,
-        label_series(scenes, 3.2),
-        np.array(VARIABLES),
-        np.ones((400, 1, 1), dtype=bool),
-        np.eye(4),
-        np.ones(400, dtype=int),
-        np.array(VARIABLES),
-        np.zeros((2, 2)),
-    )
-
-
-def test_filters_over_the_whole_film_leak_and_stretches_do_not():
+def test_filters_over_the_whole_film_leak_and_stretches_do_not(film_of_nothing):
     # Over the whole film neither labels nor voxels have drifts. A model that fits the labels where it is
     # trained has their drifts there, so it has their drifts where it is tested, too.
     settings = Settings(eps=(1e-6,), gamma=(1.0,), permutations=1)
     options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
     whole, cut = [], []
     for seed in range(6):
-        series = nothing(seed)
+        series = film_of_nothing(seed)
         films = cut_films(series, 5, gap=5)
         cut.append(study_films(films, 5, settings, **options).table["correlation"].mean())
         every = whole_films(series)

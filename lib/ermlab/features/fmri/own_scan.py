@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,10 @@ from ermlab.features.fmri.pipeline import Preprocessing, preprocess
 from ermlab.features.fmri.realignment import realign
 from ermlab.features.fmri.timing import correct_slice_timing, reference_time
 from ermlab.features.movie_series import label_series
+from ermlab.features.stretches import stretch_numbers, without_drifts
+
+#: Least number of stretches of a run that is cut: one is held out and, of the others, one at a time.
+LEAST_STRETCHES = 4
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class OwnScan:
     fwhm: float = 6.0
     high_pass: float | None = 512.0
     low_pass: bool = True
+    folds: int = 5
+    gap: float = 16.0
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -74,11 +81,12 @@ class OwnScan:
 
 @dataclass(frozen=True)
 class OwnSeries(ArrayFile):
-    """What is learned from: volumes of all runs one after another, each run of mean 0."""
+    """What is learned from: volumes of all runs one after another, each stretch of mean 0."""
 
     X: NDArray[np.float32]  #: (volumes, voxels)
     y: NDArray[np.float64]  #: the target at each volume
     runs: NDArray[np.int64]  #: run of each volume
+    stretches: NDArray[np.int64]  #: what is held out as a whole: the volume's run or, of one or two, a part
     unlabelled: NDArray[np.float32]  #: (volumes, voxels) of series without labels, maybe none
     mask: NDArray[np.bool_]  #: (x, y, z)
     affine: NDArray[np.float64]  #: voxel to millimetres
@@ -90,7 +98,8 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
     """Read and preprocess a scan.
 
     All series are realigned together, to one mean, and share one mask and one way to the template; filters
-    know nothing of other runs. What is wrong with the tables is told before the long work begins.
+    know nothing of other runs, and each stretch (`stretches_of_runs`) is freed of drifts by itself. What is
+    wrong with the tables is told before the long work begins.
     """
     paths = [*scan.bold, *scan.unlabelled]
     images = [as_series(path) for path in paths]
@@ -99,6 +108,13 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
         check_same_grid(images[0], img, str(path))
     lengths = [img.shape[3] for img in images]
     targets = _targets(scan, lengths[: len(scan.bold)])
+    try:
+        stretches = stretches_of_runs(
+            lengths[: len(scan.bold)], scan.folds, ceil(scan.gap / scan.repetition_time)
+        )
+        targets = [_freed(target, where, scan) for target, where in zip(targets, stretches, strict=True)]
+    except ValueError as error:
+        raise DataError(f"own_fmri: {error}; longer runs, fewer folds or a smaller gap would do") from error
     if scan.slice_times is not None:
         images = [correct_slice_timing(img, scan.slice_times, scan.repetition_time) for img in images]
     realigned = realign(_joined(images))
@@ -121,16 +137,35 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
     labelled = len(scan.bold)
     mask = parts[0].mask
     empty = np.zeros((0, np.count_nonzero(mask)), dtype=np.float32)
+    X = [_freed(row, where, scan) for row, where in zip(rows[:labelled], stretches, strict=True)]
     return OwnSeries(
-        X=np.concatenate(rows[:labelled]),
-        y=np.concatenate([target - target.mean() for target in targets]),
-        runs=np.repeat(np.arange(labelled), lengths[:labelled]),
+        X=np.concatenate(X).astype(np.float32),
+        y=np.concatenate(targets),
+        runs=np.repeat(np.arange(labelled), [len(target) for target in targets]),
+        stretches=np.concatenate([where[where >= 0] for where in stretches]),
         unlabelled=np.concatenate([empty, *rows[labelled:]]),
         mask=mask,
         affine=parts[0].affine,
         background=voxels(mean)[..., 0],
         motion=realigned.parameters,
     )
+
+
+def stretches_of_runs(lengths: Sequence[int], folds: int, gap: int) -> list[NDArray[np.int64]]:
+    """Return for each run the stretch of each volume, numbered over all runs; -1 where volumes are left out.
+
+    What is held out is a run if there are several, else each of ``folds`` parts in turn, and what is left
+    must have parts, too, in which parameters are chosen. So one run or two are cut, with ``gap`` volumes
+    between stretches; of more, each run is a stretch.
+    """
+    count = {1: max(LEAST_STRETCHES, folds), 2: LEAST_STRETCHES}.get(len(lengths), 1)
+    parts = [stretch_numbers(volumes, count, gap) for volumes in lengths]
+    return [np.where(part < 0, -1, part + run * count) for run, part in enumerate(parts)]
+
+
+def _freed(rows: NDArray, stretches: NDArray[np.int64], scan: OwnScan) -> NDArray[np.float64]:
+    """Return the volumes of one run's stretches, each without drifts."""
+    return without_drifts(rows, stretches, scan.repetition_time, scan.high_pass)[stretches >= 0]
 
 
 def _targets(scan: OwnScan, lengths: Sequence[int]) -> list[NDArray[np.float64]]:
