@@ -29,6 +29,26 @@ CLASSES = (
     "windflower",
     "pansy",
 )
+#: Families, orders and clades of the kinds in the Newick format, after APG IV (Botanical Journal of the
+#: Linnean Society 181, 1-20, 2016). A rank with a single member below it is left out: it groups nothing.
+LINNAEAN = """
+(
+  (
+    (
+      (daffodil, snowdrop)Amaryllidaceae,
+      ('lily of the valley', bluebell)Asparagaceae,
+      (crocus, iris)Iridaceae
+    )Asparagales,
+    ('tiger lily', tulip, fritillary)Liliaceae
+  )monocots,
+  (
+    (sunflower, daisy, 'colt''s foot', dandelion)Asteraceae,
+    cowslip,
+    (buttercup, windflower)Ranunculaceae,
+    pansy
+  )eudicots
+)angiosperms;
+"""
 
 
 @dataclass(frozen=True)

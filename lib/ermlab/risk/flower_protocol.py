@@ -1,0 +1,151 @@
+"""The experiment with Flowers 17: splits, covariances of the classes, the price C (thesis, section 5.2.6).
+
+Everything that is learned or chosen, taxonomies included, comes from the training part of a split, but for
+C, which its validation part decides. The test part is looked at once for each method.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC
+
+from ermlab.kernels.taxonomy import Taxonomy, centred, unit_trace
+from ermlab.kernels.taxonomy_learning import learn_edge_lengths, learn_taxonomy
+from ermlab.risk.taxonomic import TaxonomicSVM
+
+#: Without a covariance of the classes.
+ONE_VS_REST = "one_vs_rest"
+#: No taxonomy, the Linnaean one, the learned one, and two controls that tell its topology from its lengths.
+COVARIANCES = ("identity", "semantic", "learned", "learned_topology", "permuted")
+METHODS = (ONE_VS_REST, *COVARIANCES)
+
+
+@dataclass(frozen=True)
+class FlowerSplit:
+    """Numbers of the images to learn from, to choose C by, and to test on."""
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def draw_splits(labels: ArrayLike, count: int, seed: int) -> list[FlowerSplit]:
+    """Draw splits with half of the images of each class in training, a quarter each in validation and test.
+
+    The first splits do not depend on ``count``.
+    """
+    labels = np.asarray(labels)
+    sizes = np.bincount(labels)
+    if sizes.min() < 4:
+        raise ValueError(f"class {sizes.argmin()} has {sizes.min()} images: expected at least 4 of each")
+    rng = np.random.default_rng(seed)
+    splits = []
+    for _ in range(count):
+        parts: tuple[list[int], list[int], list[int]] = ([], [], [])
+        for label in range(len(sizes)):
+            order = rng.permutation(np.flatnonzero(labels == label))
+            half, quarter = len(order) // 2, len(order) // 4
+            for part, some in zip(parts, np.split(order, [half, half + quarter]), strict=True):
+                part.extend(some[:half].tolist())
+        splits.append(FlowerSplit(*(np.sort(part) for part in parts)))
+    return splits
+
+
+def always_trained(splits: Sequence[FlowerSplit]) -> NDArray[np.int64]:
+    """Return the images in the training part of every split, whose vocabularies serve all splits."""
+    common = set.intersection(*(set(split.train.tolist()) for split in splits))
+    if not common:
+        raise ValueError(
+            f"no image is in the training part of all {len(splits)} splits: expected one at least"
+        )
+    return np.array(sorted(common))
+
+
+def class_taxonomies(
+    K: ArrayLike, y: ArrayLike, semantic: Taxonomy, names: Sequence[str], seed: int | Sequence[int]
+) -> dict[str, Taxonomy]:
+    """Return the taxonomies that training images give; those without a tree are left out.
+
+    ``semantic`` has the lengths of eq. 5.34, as has ``learned_topology``; ``permuted`` is the learned tree
+    with its classes shuffled.
+    """
+    learned = learn_taxonomy(K, y, names)
+    return {
+        "semantic": learn_edge_lengths(K, y, semantic.ordered(names)),
+        "learned": learned,
+        "learned_topology": learn_edge_lengths(K, y, learned),
+        "permuted": learned.permuted(np.random.default_rng(seed).permutation(len(names))),
+    }
+
+
+def covariance_of(taxonomy: Taxonomy | None, n_classes: int) -> NDArray[np.float64]:
+    """Return the centred covariance of a taxonomy, or of none, scaled to a mean variance of 1.
+
+    Scores of an image may all be shifted alike, so that the centred covariance gives the same classifier
+    as any rooting of the tree (Theorem 5.2.5); its trace compares trees wherever their roots are.
+    """
+    return unit_trace(centred(np.eye(n_classes) if taxonomy is None else taxonomy.covariance()))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A classifier trained with a price, and how good it is on the validation part."""
+
+    C: float
+    validation: float  #: accuracy
+    gap: float  #: relative, of the optimiser; nan where it does not tell
+    iterations: int
+    classifier: OneVsRestClassifier | TaxonomicSVM
+
+
+def train_once(
+    B: NDArray | None, C: float, K: NDArray, labels: NDArray, split: FlowerSplit, tol: float
+) -> Trial:
+    """Train with a price, the SVM with covariance ``B`` or, without one, one SVM a class against the rest."""
+    train, validation = split.train, split.validation
+    classifier = (
+        OneVsRestClassifier(SVC(C=C, kernel="precomputed", tol=tol))
+        if B is None
+        else TaxonomicSVM(B=B, C=C, tol=tol)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # neither a large gap nor w = 0 may pass unseen
+        classifier.fit(K[np.ix_(train, train)], labels[train])
+    right = classifier.predict(K[np.ix_(validation, train)]) == labels[validation]
+    gap, iterations = (np.nan, 0) if B is None else (classifier.gap_, classifier.n_iter_)
+    return Trial(C, float(right.mean()), float(gap), int(iterations), classifier)
+
+
+def search_price(
+    train: Callable[[float], Trial], prices: Sequence[float], limits: tuple[float, float]
+) -> tuple[Trial, list[Trial]]:
+    """Return the best trial and all of them, rising; the grid grows until the best is inside it.
+
+    Of equally good prices the lowest inside the grid is taken. New prices keep the ratio of the last two at
+    that end and stay within ``limits``.
+    """
+    if len(prices) < 2 or sorted(set(prices)) != list(prices) or prices[0] <= 0:
+        raise ValueError(f"prices are {list(prices)}: expected at least two, positive and rising")
+    trials = [train(C) for C in prices]
+    while True:
+        best = max(trial.validation for trial in trials)
+        inside = [trial for trial in trials[1:-1] if trial.validation == best]
+        low, high = (trials[0].C ** 2 / trials[1].C, trials[-1].C ** 2 / trials[-2].C)
+        if inside:
+            return inside[0], trials
+        if trials[0].validation == best and low >= limits[0]:
+            trials.insert(0, train(low))
+        elif trials[-1].validation == best and high <= limits[1]:
+            trials.append(train(high))
+        else:
+            return next(trial for trial in trials if trial.validation == best), trials
+
+
+def is_inside(chosen: float, trials: Sequence[Trial]) -> bool:
+    """Return whether a price is neither the lowest nor the highest that was tried."""
+    return min(trial.C for trial in trials) < chosen < max(trial.C for trial in trials)
