@@ -19,33 +19,21 @@ class JointKernel:
     """
 
     def __init__(self, K: Matrix, B: Matrix, *, factor: bool = False, n_threads: int | None = None):
-        self._K, self._factor, self._n_threads = K, factor, n_threads
-        self.B = B
+        self.K, self.B = K, B
+        self._factor, self._n_threads = factor, n_threads
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of samples and of classes."""
-        return len(self._K), len(self.B)
-
-    @property
-    def diagonal(self) -> Matrix:
-        """``K(x, x)`` of each sample."""
-        return np.sum(self._K * self._K, axis=1) if self._factor else np.diagonal(self._K).copy()
-
-    def column(self, i: int) -> Matrix:
-        """Return ``K(., x_i)``."""
-        if self._factor:
-            with one_blas_thread():
-                return self._K @ self._K[i]
-        return self._K[i]
+        return len(self.K), len(self.B)
 
     def scores(self, alpha: Matrix) -> Matrix:
         """Return ``K alpha B`` (thesis, eq. 5.29): the compatibility of each sample with each class."""
         with one_blas_thread():
             right = alpha @ self.B
             if self._factor:
-                right = self._K.T @ right
-            return _row_blocks(self._K, right, self._n_threads)
+                right = self.K.T @ right
+            return _row_blocks(self.K, right, self._n_threads)
 
 
 def _row_blocks(left: Matrix, right: Matrix, n_threads: int | None) -> Matrix:

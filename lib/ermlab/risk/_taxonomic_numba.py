@@ -2,14 +2,13 @@
 
 ``scores`` has a row a sample and a column a class. The true classes of sample ``i`` are
 ``labels[starts[i]:starts[i + 1]]``, one of them unless samples have several. A constraint names for each
-sample a true class and another one, -1 for none: ``xi >= sum_i loss - s_i (scores[i, true] - scores[i, other])``
-with ``s_i = 1`` (margin) or the loss (slack rescaling).
+sample a true class and another one, -1 for none:
+``xi >= sum_i loss - s_i (scores[i, true] - scores[i, other])`` with ``s_i = 1`` (margin) or the loss (slack
+rescaling).
 """
 
 import numpy as np
 from numba import njit
-
-from ermlab.optimize._simplex_qp_numba import maximise
 
 
 @njit(cache=True)

@@ -29,7 +29,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Pairs:
-    """For each sample a true class and the other one that violates most, -1 for none; and the mean violation."""
+    """For each sample a true class and the one that violates most, -1 for none; and the mean violation."""
 
     true: NDArray[np.int16]
     other: NDArray[np.int16]
