@@ -21,3 +21,81 @@ rule evaluate_tree_covariance:
         "random trees with their root at every node and on every edge"
     script:
         "../scripts/evaluate_tree_covariance.py"
+
+
+rule prepare_voc_bags:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+    output:
+        bags="data/processed/voc_taxonomy/bags.npz",
+    log:
+        "logs/prepare_voc_bags.log",
+    benchmark:
+        "logs/benchmarks/prepare_voc_bags.tsv"
+    threads: 2
+    resources:
+        mem_mb=3000,
+        runtime=20,
+    params:
+        library=library_digest("workflow/scripts/prepare_voc_bags.py"),
+        seed=config["seed"],
+        images=config["voc_taxonomy"]["images"],
+        words=config["voc_taxonomy"]["words"],
+        step=config["voc_taxonomy"]["step"],
+    message:
+        "three parts of the VOC images as bags of visual words"
+    script:
+        "../scripts/prepare_voc_bags.py"
+
+
+rule train_voc_taxonomies:
+    input:
+        bags="data/processed/voc_taxonomy/bags.npz",
+        taxonomy="config/taxonomies/voc2007.nwk",
+    output:
+        result="data/processed/voc_taxonomy/order_{order}.json",
+    log:
+        "logs/train_voc_taxonomies/{order}.log",
+    benchmark:
+        "logs/benchmarks/train_voc_taxonomies/{order}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        library=library_digest("workflow/scripts/train_voc_taxonomies.py"),
+        seed=config["seed"],
+        prices=config["voc_taxonomy"]["C"],
+        tol=config["voc_taxonomy"]["tol"],
+    message:
+        "taxonomies of the VOC classes, order {wildcards.order} of the roles"
+    script:
+        "../scripts/train_voc_taxonomies.py"
+
+
+rule evaluate_voc_taxonomy:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+        runs=expand(
+            "data/processed/voc_taxonomy/order_{order}.json", order=range(config["voc_taxonomy"]["orders"])
+        ),
+    output:
+        values="data/results/voc_taxonomy/values.json",
+        areas="data/results/voc_taxonomy/areas.csv",
+        curves="data/results/voc_taxonomy/curves.csv",
+    log:
+        "logs/evaluate_voc_taxonomy.log",
+    benchmark:
+        "logs/benchmarks/evaluate_voc_taxonomy.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/evaluate_voc_taxonomy.py"),
+        seed=config["seed"],
+        permutations=config["voc_taxonomy"]["permutations"],
+    message:
+        "ROC curves and topologies of the VOC taxonomies"
+    script:
+        "../scripts/evaluate_voc_taxonomy.py"

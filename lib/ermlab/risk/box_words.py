@@ -41,21 +41,27 @@ def words_at_points(grid: WordGrid) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def halve_images(labels: Sequence[ArrayLike]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of training and of test images, with every class in both where it can be.
+    """Return the numbers of training and of test images, with every class in both where it can be."""
+    train, test = share_images(labels, 2)
+    return train, test
 
-    From the rarest class to the most frequent, its images that are still free go to the half with fewer of
-    the class, among equals to the smaller half, then to training; so do images without objects at last.
+
+def share_images(labels: Sequence[ArrayLike], n_parts: int) -> list[NDArray[np.int64]]:
+    """Return the numbers of the images in each part, with every class in all parts where it can be.
+
+    From the rarest class to the most frequent, its images that are still free go to the part with fewest of
+    the class, among equals to the smallest part, then to the first; so do images without objects at last.
     """
     present = [set(np.asarray(image).tolist()) for image in labels]
     frequency = {c: sum(c in image for image in present) for c in set().union(*present)}
-    halves: tuple[list[int], list[int]] = ([], [])
+    parts: list[list[int]] = [[] for _ in range(n_parts)]
     free = list(range(len(present)))
     for c in [*sorted(frequency, key=lambda c: (frequency[c], c)), None]:
         for i in [i for i in free if c is None or c in present[i]]:
-            sizes = [(sum(c in present[k] for k in half), len(half)) for half in halves]
-            halves[int(sizes[1] < sizes[0])].append(i)
+            sizes = [(sum(c in present[k] for k in part), len(part)) for part in parts]
+            parts[sizes.index(min(sizes))].append(i)
             free.remove(i)
-    return np.sort(halves[0]).astype(np.int64), np.sort(halves[1]).astype(np.int64)
+    return [np.sort(part).astype(np.int64) for part in parts]
 
 
 def background_boxes(
