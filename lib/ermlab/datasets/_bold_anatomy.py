@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
-from nilearn.datasets import load_mni152_gm_template, load_mni152_template
+from nilearn.datasets import load_mni152_brain_mask, load_mni152_gm_template, load_mni152_template
 from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
@@ -27,6 +27,7 @@ class Template:
 
     t1: np.ndarray  #: 0 outside the brain
     grey: np.ndarray  #: share of grey matter
+    brain: np.ndarray  #: 1 in the brain, 0 outside
     affine: np.ndarray
 
     @property
@@ -38,8 +39,9 @@ class Template:
 @cache
 def load_template(resolution: int) -> Template:
     """Return the template with voxels of ``resolution`` millimetres."""
-    t1, grey = (load(resolution=resolution) for load in (load_mni152_template, load_mni152_gm_template))
-    return Template(t1.get_fdata(dtype=np.float32), grey.get_fdata(dtype=np.float32), t1.affine)
+    loaders = (load_mni152_template, load_mni152_gm_template, load_mni152_brain_mask)
+    images = [load(resolution=resolution) for load in loaders]
+    return Template(*(image.get_fdata(dtype=np.float32) for image in images), images[0].affine)
 
 
 def grid_coordinates(shape: Sequence[int], affine: np.ndarray) -> np.ndarray:
@@ -134,13 +136,16 @@ class Head:
         return self.sample(self.template.t1)
 
     def epi(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the mean EPI image: contrast of T2*, coil shading, and a dim scalp."""
-        t1 = self.t1()
-        brain = np.clip(t1 / 0.2, 0, 1)
+        """Return the mean EPI image: contrast of T2*, coil shading, and a dim scalp.
+
+        What a voxel at the rim has of the brain shines by its share: both terms of the contrast have it.
+        """
+        brain = self.sample(self.template.brain)
+        contrast = np.clip(1.6 * brain - 0.9 * self.t1(), 0, None)
         shading = 1 + 0.1 * random_fields(rng, 1, self.shape, self.resolution, 120.0)[0]
         outside = ndimage.distance_transform_edt(brain < 0.5, sampling=self.resolution)
         scalp = _SCALP_BRIGHTNESS * ((outside > _SCALP_FROM) & (outside < _SCALP_TO))
-        return (BRIGHTNESS * shading * (brain * (1.6 - 0.9 * t1) + scalp)).astype(np.float32)
+        return (BRIGHTNESS * shading * (contrast + scalp)).astype(np.float32)
 
 
 def draw_head(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ermlab.datasets import _walkers as walkers
 from ermlab.datasets._files import broken, list_series, read_pgm_stack, require_folder
+from ermlab.datasets._simulation import check_size
 from ermlab.datasets.scenes.noise import Noise
 
 #: Height and width of a crop.
@@ -98,8 +99,7 @@ def simulate_daimler_pedestrians(folder: str | Path, seed: int, size: str) -> No
     size
         ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images as the real data.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     folder, counts = Path(folder), SIZES[size]
     noise = Noise(np.random.default_rng([seed, 0]))
     for number, name in enumerate(TRAIN + TEST, start=1):

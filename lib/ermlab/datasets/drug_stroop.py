@@ -43,6 +43,7 @@ from ermlab.datasets._bold_series import (
     render,
 )
 from ermlab.datasets._files import broken, inside, require_folder
+from ermlab.datasets._simulation import check_size
 
 CONTROL, COCAINE = "control", "cocaine"
 #: The condition in which words are shown, ten in a block.
@@ -167,8 +168,7 @@ def simulate_drug_stroop(folder: str | Path, seed: int, size: str, *, effect: fl
     effect
         Percent of signal by which cocaine users are lower; 0 makes the groups alike.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     if not np.isfinite(effect):
         raise ValueError(f"effect is {effect}: expected a finite percentage")
     folder, counts = Path(folder), SIZES[size]

@@ -20,6 +20,7 @@ from ermlab.datasets._bold_series import (
     render,
 )
 from ermlab.datasets._files import broken, read_lines, read_volume, require_folder
+from ermlab.datasets._simulation import check_size
 
 #: The label of volumes without a stimulus.
 REST = "rest"
@@ -27,11 +28,11 @@ REST = "rest"
 
 @dataclass(frozen=True)
 class HaxbySlice:
-    """A scan of several runs, with the category seen at each volume."""
+    """A scan of several runs, with the category that each volume answers to."""
 
     bold: np.ndarray  #: (x, y, z, volumes)
     mask: np.ndarray  #: (x, y, z), True in the brain
-    labels: np.ndarray  #: category of each volume, `REST` without a stimulus
+    labels: np.ndarray  #: category of each volume, `REST` without a stimulus; they follow the response
     runs: np.ndarray  #: run of each volume, from 0
     affine: np.ndarray  #: voxel to millimetres
     repetition_time: float  #: seconds between volumes
@@ -79,6 +80,9 @@ CATEGORIES = ("bottle", "cat", "chair", "face", "house", "scissors", "scrambledp
 _RUNS, _REPETITION_TIME, _SHAPE, _STEP = 12, 2.5, (40, 20, 1), (3.1, 3.75, 3.75)
 #: Volumes of rest before each block and after the last, and of a block, as in the study.
 _REST, _BLOCK = (6, 6, 5, 5, 5, 6, 5, 5, 6), 9
+#: Seconds by which the file's labels lag behind the pictures. The real labels follow the response: moved by a
+#: volume either way they explain less. The response to a block lags behind it by about as much.
+_LABEL_DELAY = 6.0
 #: MNI millimetres of the slice: posterior half, through the fusiform gyri.
 _SLICE_CENTRE = np.array([0.0, -70.0, -14.0])
 #: Percent of signal in the core of a region: what any picture evokes, and what its kind adds (localisers give
@@ -111,8 +115,7 @@ def simulate_haxby2001_slice(folder: str | Path, seed: int, size: str) -> None:
     size
         ``"smoke"``, ``"demo"`` or ``"paper"``, which all give 12 runs of 121 volumes.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng([seed, 0])
@@ -169,6 +172,7 @@ def _draw_labels(rng: np.random.Generator) -> list[str]:
 def _shown(labels: list[str]) -> np.ndarray:
     """Return when any picture, and when one of each category, is seen: (1 + categories, fine samples)."""
     count = int(np.ceil(len(labels) * _REPETITION_TIME / FINE)) + 1
-    volume = np.minimum((FINE * np.arange(count) / _REPETITION_TIME).astype(int), len(labels) - 1)
+    labelled = FINE * np.arange(count) + _LABEL_DELAY
+    volume = np.minimum((labelled / _REPETITION_TIME).astype(int), len(labels) - 1)
     names = np.array(labels)[volume]
     return np.stack([names != REST, *(names == category for category in CATEGORIES)]).astype(float)

@@ -17,6 +17,7 @@ from ermlab.datasets._files import (
     read_table,
     require_folder,
 )
+from ermlab.datasets._simulation import check_size
 from ermlab.datasets.scenes.noise import Noise
 
 #: The class of cars; the few objects of other classes are trucks and buses.
@@ -115,8 +116,7 @@ def simulate_kit_ais_cars(folder: str | Path, seed: int, size: str) -> None:
     size
         ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many frames as the real data, as large as there.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     most, widest = SIZES[size]

@@ -44,6 +44,7 @@ from ermlab.datasets._bold_series import (
     render,
 )
 from ermlab.datasets._files import broken, read_volume, require_folder
+from ermlab.datasets._simulation import check_size
 
 FILMS = ("film1", "film2")
 _ANATOMY = "sub-01/anat/sub-01_T1w.nii.gz"
@@ -162,8 +163,7 @@ def simulate_movie_watching(
     signal
         Factor of all that the films drive; at 0 the brain knows nothing of them.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     if not 0 <= sharing <= 1:
         raise ValueError(f"sharing is {sharing}: expected a number from 0 to 1")
     if not 0 <= signal < np.inf:

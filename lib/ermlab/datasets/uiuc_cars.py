@@ -15,6 +15,7 @@ from ermlab.datasets._files import (
     read_pgm_stack,
     require_folder,
 )
+from ermlab.datasets._simulation import check_size
 from ermlab.datasets.scenes.noise import Noise
 
 #: Height and width of a crop; every marked car has the same ratio of sides.
@@ -128,8 +129,7 @@ def simulate_uiuc_cars(folder: str | Path, seed: int, size: str) -> None:
     size
         ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images and cars as the real data.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     folder, counts = Path(folder), SIZES[size]
     noise = Noise(np.random.default_rng([seed, 0]))
     for number in range(counts.cars):

@@ -11,6 +11,7 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 
 from ermlab.datasets._bold_anatomy import Region, grid_coordinates
 from ermlab.datasets._files import broken, list_files, read_table, read_volume, require_folder
+from ermlab.datasets._simulation import check_size
 
 _SCORES = "Wager_2008_emotionreg_behavioral_data.txt"
 
@@ -95,8 +96,7 @@ def simulate_wager2008_contrasts(folder: str | Path, seed: int, size: str) -> No
     size
         ``"smoke"``, ``"demo"`` or ``"paper"``; the last two are as large as the real data.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     count, coarse = SIZES[size]
     folder = Path(folder)
     (folder / "older").mkdir(parents=True, exist_ok=True)

@@ -2,18 +2,22 @@
 
 import numpy as np
 import pytest
+from nilearn.datasets import load_mni152_brain_mask, load_mni152_template
 from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
 from ermlab.datasets import _bold_series as series
 from ermlab.datasets._bold_anatomy import (
+    BRIGHTNESS,
     Head,
     Region,
     draw_head,
     draw_networks,
+    grid_coordinates,
     label_regions,
     load_template,
     random_fields,
+    scanner_affine,
 )
 from ermlab.datasets._bold_films import KINDS, LABELS, draw_film, rate
 from ermlab.datasets._bold_motion_numba import resample
@@ -163,6 +167,22 @@ def test_heads_hold_the_template_where_their_pose_takes_it():
     coordinates = template.coordinates - pose[:3, 3]
     head = Head(template.t1.shape, template.affine, 6, template, pose, coordinates)
     np.testing.assert_allclose(head.t1()[1:, :-2, 1:], template.t1[:-1, 2:, :-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.25, 0.5])
+def test_a_brain_shines_as_much_on_a_coarse_grid_as_on_a_fine_one(offset):
+    """Voxels at the rim shine by what they have of the brain, wherever the grid cuts it."""
+    fine, inside = (load(resolution=2).get_fdata() for load in (load_mni152_template, load_mni152_brain_mask))
+    truth = 8 * (1.6 - 0.9 * fine[inside > 0]).sum()
+    shape, resolution, template = (40, 48, 38), 6, load_template(6)
+    affine = scanner_affine(shape, resolution)
+    affine[:3, 3] += offset * resolution
+    coordinates = grid_coordinates(shape, affine)
+    head = Head(shape, affine, resolution, template, np.eye(4), coordinates)
+    shading = 1 + 0.1 * random_fields(np.random.default_rng(0), 1, shape, resolution, 120.0)[0]
+    light = head.epi(np.random.default_rng(0)) / shading / BRIGHTNESS
+    brain = ndimage.binary_dilation(head.sample(template.brain) >= 0.5)  # without the scalp, 6 mm away
+    assert 6**3 * light[brain].sum() == pytest.approx(truth, rel=0.02)
 
 
 def test_people_differ_in_size_and_pose():

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from nilearn.glm.first_level import spm_hrf
 from threadpoolctl import threadpool_limits
 
 from ermlab.datasets import haxby2001_slice
@@ -15,6 +16,7 @@ from ermlab.datasets.haxby2001_slice import (
     simulate_haxby2001_slice,
 )
 from ermlab.datasets.treehash import tree_hash
+from ermlab.features.haxby import detrend_runs, prepare_haxby
 
 SEED = 1
 
@@ -62,6 +64,24 @@ def test_voxels_answer_to_each_kind_of_picture_as_they_should(simulated):
     estimate = np.linalg.lstsq(design, voxels.T, rcond=None)[0][:8]
     for wanted, found in ((truth, estimate), (truth - truth.mean(axis=0), estimate - estimate.mean(axis=0))):
         assert (wanted * found).sum() / (wanted**2).sum() == pytest.approx(1, abs=0.2)
+
+
+def test_labels_follow_the_response_as_those_of_the_real_file_do(simulated):
+    """Moved by a volume either way, or convolved with a response once more, they explain less."""
+    data = read_haxby2001_slice(simulated)
+    series = prepare_haxby(data)
+
+    def explained(labels):
+        labels = detrend_runs(labels, data.runs)
+        fitted = labels @ np.linalg.lstsq(labels, series.volumes, rcond=None)[0]
+        return (fitted**2).sum() / (series.volumes**2).sum()
+
+    named = np.column_stack([data.labels == name for name in CATEGORIES]).astype(float)
+    late, early = (np.roll(named, shift, axis=0) for shift in (1, -1))
+    response = spm_hrf(2.5, 16)[::16]
+    delayed = np.column_stack([np.convolve(column, response)[: len(named)] for column in named.T])
+    assert explained(named) > max(explained(late), explained(early))
+    assert explained(named) > 1.3 * explained(delayed)
 
 
 def test_same_bytes_for_a_seed_and_any_number_of_threads_but_not_for_another_seed(simulated, tmp_path):
