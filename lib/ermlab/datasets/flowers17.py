@@ -29,26 +29,6 @@ CLASSES = (
     "windflower",
     "pansy",
 )
-#: Families, orders and clades of the kinds in the Newick format, after APG IV (Botanical Journal of the
-#: Linnean Society 181, 1-20, 2016). A rank with a single member below it is left out: it groups nothing.
-LINNAEAN = """
-(
-  (
-    (
-      (daffodil, snowdrop)Amaryllidaceae,
-      ('lily of the valley', bluebell)Asparagaceae,
-      (crocus, iris)Iridaceae
-    )Asparagales,
-    ('tiger lily', tulip, fritillary)Liliaceae
-  )monocots,
-  (
-    (sunflower, daisy, 'colt''s foot', dandelion)Asteraceae,
-    cowslip,
-    (buttercup, windflower)Ranunculaceae,
-    pansy
-  )eudicots
-)angiosperms;
-"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +48,7 @@ def read_flowers17(folder: str | Path) -> Flowers17:
 
 
 #: Images of a kind, and pixels of their shorter side; the last one is that of the real data.
-SIZES = {"smoke": (8, 120), "demo": (40, 250), "paper": (80, 500)}
+SIZES = {"smoke": (8, 90), "demo": (40, 250), "paper": (80, 500)}
 
 
 def simulate_flowers17(folder: str | Path, seed: int, size: str) -> None:

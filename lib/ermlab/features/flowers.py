@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from ermlab.features.array_files import ArrayFile
 from ermlab.features.flower_mask import boundary_points, checked_rgb, foreground
 from ermlab.features.hog import hog
 from ermlab.features.surf import DIMENSION, describe, grid_points
@@ -182,6 +183,22 @@ def bags_of_words(
         ]
         bags[channel] = np.concatenate([count / max(2 * count.sum(), 1) for count in counts])
     return bags
+
+
+@dataclass(frozen=True)
+class FlowerBags(ArrayFile):
+    """The bags of some images, a row each."""
+
+    images: NDArray[np.int64]  #: numbers in the data set
+    labels: NDArray[np.int64]
+    colour: NDArray[np.float64]
+    texture: NDArray[np.float64]
+    gradients: NDArray[np.float64]
+    boundary: NDArray[np.float64]
+
+    def channels(self) -> dict[str, NDArray[np.float64]]:
+        """Return the bags of each channel."""
+        return {channel: getattr(self, channel) for channel in CHANNELS}
 
 
 def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int | None = None) -> NDArray:
