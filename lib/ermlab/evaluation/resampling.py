@@ -86,10 +86,19 @@ def permutation_test(
     rng = np.random.default_rng(seed)
     truth = float(score(y))
     scores = np.array([float(score(rng.permutation(y))) for _ in range(n_permutations)])
+    return permutation_result(truth, scores), scores
+
+
+def permutation_result(truth: float, scores: ArrayLike) -> TestResult:
+    """Return the score of the true labels with its p, its rank among those of permuted labels and itself."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1 or not len(scores):
+        raise ValueError(f"scores of shape {scores.shape}: expected one for each of 1 permutation or more")
     if not np.isfinite([truth, *scores]).all():
         raise ValueError("the score of some labels is not finite: expected finite scores")
-    p = (1 + np.count_nonzero(scores >= truth)) / (1 + n_permutations)
-    return TestResult(truth, p), scores
+    # Equal but for the rounding of means is equal.
+    reached = scores >= truth - 1e-12 * abs(truth)
+    return TestResult(float(truth), (1 + np.count_nonzero(reached)) / (1 + len(scores)))
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
