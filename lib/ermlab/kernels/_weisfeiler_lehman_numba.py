@@ -257,3 +257,15 @@ def gather_counts(starts, columns, counts, n_distinct, n_known):
             some_counts[at] = counts[i]
             at += 1
     return some_columns, some_counts, kept
+
+
+@njit(cache=True, nogil=True)
+def copy_block(indptr, columns, counts, before, ends, joined_columns, joined_counts):
+    """Write the rows of a matrix behind what each row of a wider one has, up to ``ends``, which moves on."""
+    for row in range(len(indptr) - 1):
+        at = ends[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            joined_columns[at] = columns[i] + before
+            joined_counts[at] = counts[i]
+            at += 1
+        ends[row] = at

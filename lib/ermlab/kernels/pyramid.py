@@ -60,7 +60,7 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         values = vector_labels([values])
         if len(values) == 0:
             raise ValueError("no value to learn from: expected at least one")
-        self.values_, counts = np.unique(values, axis=0, return_counts=True)
+        self.values_, counts = _unique_rows(values)
         self.scale_ = _spread(values) if self.standardize else np.ones(values.shape[1])
         scaled = self.values_ / self.scale_
         members, points, weights = _thin_out(scaled, counts, self.max_values)
@@ -243,8 +243,20 @@ def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(spread > 0, spread, 1.0)
 
 
+def _unique_rows(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct rows in lexicographic order, and how often each occurs."""
+    if values.shape[1] > 1:
+        return np.unique(values, axis=0, return_counts=True)
+    # Numbers are sorted much faster than rows of one.
+    distinct, counts = np.unique(values[:, 0], return_counts=True)
+    return distinct[:, None], counts
+
+
 def _find(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return which of the distinct rows each row of values is, -1 if none."""
+    """Return which of the distinct rows, in lexicographic order, each row of values is, -1 if none."""
+    if distinct.shape[1] == 1:
+        places = np.minimum(np.searchsorted(distinct[:, 0], values[:, 0]), len(distinct) - 1)
+        return np.where(distinct[places, 0] == values[:, 0], places, -1)
     # Adding 0 makes -0 a 0, whose bytes are others.
     numbers = {row.tobytes(): i for i, row in enumerate(distinct + 0.0)}
     return np.array([numbers.get(row.tobytes(), -1) for row in values + 0.0], dtype=np.int64)

@@ -16,12 +16,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.kernels._graph_collections import GraphCollection, discrete_labels, label_sizes, split_samples
 from ermlab.kernels._weisfeiler_lehman_numba import (
+    copy_block,
     gather_counts,
     gather_signatures,
     hash_each,
@@ -352,7 +353,18 @@ def _no_patterns(h: int) -> list[Patterns]:
 
 def join_blocks(blocks: Sequence[csr_array]) -> csr_array:
     """Return the matrices side by side."""
-    return csr_array(hstack(blocks, format="csr")) if len(blocks) > 1 else blocks[0]
+    if len(blocks) == 1:
+        return blocks[0]
+    widths = np.cumsum([0] + [block.shape[1] for block in blocks])
+    indptr = np.sum([block.indptr for block in blocks], axis=0, dtype=np.int64)
+    # As scipy does: 32 bits if they are enough.
+    small = max(widths[-1], indptr[-1]) <= np.iinfo(np.int32).max
+    columns, numbers = np.empty(indptr[-1], np.int32 if small else np.int64), np.empty(indptr[-1])
+    ends = indptr[:-1].copy()
+    for block, before in zip(blocks, widths.tolist(), strict=False):
+        copy_block(block.indptr, block.indices, block.data, before, ends, columns, numbers)
+    shape = (blocks[0].shape[0], int(widths[-1]))
+    return csr_array((numbers, columns, indptr.astype(columns.dtype)), shape=shape)
 
 
 def check_height(h: int) -> int:
