@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ermlab.kernels.taxonomy import Taxonomy, centred, tree_metric
-from ermlab.plotting.style import GREY, ORANGE
+from ermlab.plotting.style import COLORS, GREY, ORANGE
 
 #: Free space right of the longest leaf for the names, as a share of the tree's height, for each letter.
 _LETTER = 0.028
@@ -80,6 +80,19 @@ def plot_rerooting(trees: Mapping[str, Taxonomy]) -> Figure:
             largest = max(np.abs(some[name]).max() for some in matrices.values())
             _draw_matrix(ax, matrix, tree.names, largest, name)
     return fig
+
+
+def colors_by_group(tree: Taxonomy) -> dict[str, str]:
+    """Return a colour for the name of each leaf: leaves below the same child of the root share it.
+
+    Leaves that hang on the root alone are black.
+    """
+    groups: dict[int, list[str]] = {}
+    for leaf, name in zip(tree.leaves, tree.names, strict=True):
+        path = tree.path_up(leaf)
+        groups.setdefault(path[-2] if len(path) > 1 else path[-1], []).append(name)
+    together = [names for names in groups.values() if len(names) > 1]
+    return {name: COLORS[place % len(COLORS)] for place, names in enumerate(together) for name in names}
 
 
 def leaf_order(tree: Taxonomy) -> list[str]:
