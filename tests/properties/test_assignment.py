@@ -127,3 +127,16 @@ def test_a_relaxation_that_is_not_integral_is_branched_on():
         if fractional == 3:
             break
     assert fractional == 3
+
+
+def test_branch_and_cut_finds_the_same(monkeypatch):
+    rng = np.random.default_rng(1)
+    problem = hypotheses(rng, 4, 4, 1.0)
+    every = all_assignments(problem)
+    monkeypatch.setattr("ermlab.inference.assignment._FEW_PROGRAMMES", 0)
+    assigner = Assigner(problem)
+    for _ in range(20):
+        scores = rng.normal(size=len(problem))
+        best = assigner.best(scores)
+        assert problem.is_assignment(best)
+        assert scores[best].sum() == pytest.approx((every @ scores).max(), abs=1e-6)

@@ -26,6 +26,8 @@ EVENTS = {
 }
 #: What counts as integral, and as better than the best value so far; scores are at most 1 in size by then.
 _PRECISION = 1e-7
+#: Linear programmes after which branch and bound gives way to branch and cut.
+_FEW_PROGRAMMES = 20
 #: Place of a second cell that an event does not have.
 NONE = -1
 
@@ -170,7 +172,8 @@ class Assigner:
     """Finds assignments between two frames; the linear programme is built once and solved again and again.
 
     The relaxation is solved by the simplex method, from the last solution on. Where it is not integral,
-    branch and bound follows: its programmes differ by a bound or two, so each is solved in a few steps.
+    branch and bound follows: its programmes differ by a bound or two, so each is solved in a few steps. Where
+    a few of them do not settle it, the solver's branch and cut does.
 
     Attributes
     ----------
@@ -182,7 +185,9 @@ class Assigner:
         self.hypotheses = hypotheses
         self.searches = self.integral = self.programmes = 0
         self._columns = np.arange(len(hypotheses), dtype=np.int32)
+        self._n_cells = hypotheses.n_sources + hypotheses.n_targets
         self._model = _linear_programme(hypotheses.incidence)
+        self._forbidden: NDArray[np.int32] | None = None
 
     def best(
         self, scores: ArrayLike, *, including: ArrayLike = (), excluding: ArrayLike | None = None
@@ -202,17 +207,11 @@ class Assigner:
         including = self._events("including", including)
         if excluding is None:
             return self._solve(scores, including)
-        excluding = self._events("excluding", excluding)
-        if not len(excluding):
-            raise NoAssignmentError("excluding is empty: no assignment lacks one of no events")
-        row = self._model.getNumRow()
-        self._model.addRow(
-            -highspy.kHighsInf, len(excluding) - 1.0, len(excluding), excluding, np.ones(len(excluding))
-        )
+        self._forbid(self._events("excluding", excluding))
         try:
             return self._solve(scores, including)
         finally:
-            self._model.deleteRows(1, np.array([row], dtype=np.int32))
+            self._model.changeRowBounds(self._n_cells, -highspy.kHighsInf, highspy.kHighsInf)
 
     def worst(self, scores: ArrayLike) -> Assignment:
         """Return the assignment with the least sum of scores."""
@@ -229,6 +228,19 @@ class Assigner:
             raise ValueError(f"{name} is {numbers.tolist()}: expected events 0 to {len(self._columns) - 1}")
         return numbers
 
+    def _forbid(self, events: NDArray[np.int32]) -> None:
+        """Demand that one of the events is missing, by a row that stays and is only bounded anew."""
+        if not len(events):
+            raise NoAssignmentError("excluding is empty: no assignment lacks one of no events")
+        if self._forbidden is None or not np.array_equal(events, self._forbidden):
+            if self._forbidden is not None:
+                self._model.deleteRows(1, np.array([self._n_cells], dtype=np.int32))
+            self._model.addRow(
+                -highspy.kHighsInf, highspy.kHighsInf, len(events), events, np.ones(len(events))
+            )
+            self._forbidden = events
+        self._model.changeRowBounds(self._n_cells, -highspy.kHighsInf, len(events) - 1.0)
+
     def _solve(self, scores: Vector, including: NDArray[np.int32]) -> Assignment:
         # Tolerances of the solver are absolute.
         scale = np.abs(scores).max(initial=0.0)
@@ -236,30 +248,39 @@ class Assigner:
         self.searches += 1
         self._fix(including, np.ones(len(including)))
         try:
-            y = self._branch_and_bound()
+            y = self._best_integral()
         finally:
             self._free(including)
         if y is None:
             raise NoAssignmentError("no assignment obeys what was demanded of its events")
         return y > 0.5
 
-    def _branch_and_bound(self) -> Vector | None:
+    def _best_integral(self) -> Vector | None:
         """Return the best integral solution, None if there is none: depth first, with the event first."""
         best, best_value = None, -np.inf
         nodes: list[dict[int, float]] = [{}]
-        while nodes:
+        for _ in range(_FEW_PROGRAMMES):
             fixed = nodes.pop()
             y, value = self._relaxation(fixed)
-            if y is None or value <= best_value + _PRECISION:
-                continue
-            distance = np.abs(y - np.round(y))
-            if (distance <= _PRECISION).all():
-                best, best_value = y, value
-                self.integral += not fixed
-            else:
-                undecided = int(np.argmax(distance))
-                nodes += [{**fixed, undecided: 0.0}, {**fixed, undecided: 1.0}]
-        return best
+            if y is not None and value > best_value + _PRECISION:
+                distance = np.abs(y - np.round(y))
+                if (distance <= _PRECISION).all():
+                    best, best_value = y, value
+                    self.integral += not fixed
+                else:
+                    undecided = int(np.argmax(distance))
+                    nodes += [{**fixed, undecided: 0.0}, {**fixed, undecided: 1.0}]
+            if not nodes:
+                return best
+        return self._by_cutting_planes()
+
+    def _by_cutting_planes(self) -> Vector | None:
+        """Let the solver's own branch and cut do what is left: slow to begin, but it comes to an end."""
+        self._set_kind(highspy.HighsVarType.kInteger)
+        try:
+            return self._run()[0]
+        finally:
+            self._set_kind(highspy.HighsVarType.kContinuous)
 
     def _relaxation(self, fixed: dict[int, float]) -> tuple[Vector | None, float]:
         """Return the solution of the linear programme with some events decided, and its value."""
@@ -279,6 +300,10 @@ class Assigner:
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
             raise RuntimeError(f"the solver ended with {self._model.modelStatusToString(status)}")
         return np.array(self._model.getSolution().col_value), self._model.getInfo().objective_function_value
+
+    def _set_kind(self, kind: highspy.HighsVarType) -> None:
+        kinds = np.full(len(self._columns), int(kind), dtype=np.uint8)
+        self._model.changeColsIntegrality(len(self._columns), self._columns, kinds)
 
     def _fix(self, columns: NDArray[np.int32], values: Vector) -> None:
         if len(columns):
@@ -305,5 +330,7 @@ def _linear_programme(incidence: csc_array) -> highspy.Highs:
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     model.setOptionValue("threads", 1)
+    model.setOptionValue("mip_rel_gap", 0.0)
+    model.setOptionValue("mip_abs_gap", 0.0)
     model.passModel(programme)
     return model
