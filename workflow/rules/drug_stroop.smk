@@ -1,4 +1,4 @@
-# The drug Stroop study of section 4.2: contrast maps of two groups, which sections 4.2 and 4.3 learn from.
+# Contrast maps of two groups, which sections 4.2 and 4.3 learn from: the drug Stroop study and the Wager maps.
 
 stroop = config["drug_stroop"]
 
@@ -44,3 +44,27 @@ rule prepare_contrast_maps:
         "contrast maps of the drug Stroop study"
     script:
         "../scripts/prepare_contrast_maps.py"
+
+
+rule prepare_group_studies:
+    input:
+        stroop="data/processed/drug_stroop/contrasts.npz",
+        wager="data/receipts/wager2008_contrasts.json",
+    output:
+        stroop="data/processed/group_studies/stroop_groups.npz",
+        wager="data/processed/group_studies/wager_groups.npz",
+    log:
+        "logs/prepare_group_studies.log",
+    benchmark:
+        "logs/benchmarks/prepare_group_studies.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/prepare_group_studies.py"),
+        pool=config["ksupport"]["pool"],
+    message:
+        "contrast maps of two groups as rows of voxels"
+    script:
+        "../scripts/prepare_group_studies.py"

@@ -14,7 +14,7 @@ ksupport_protocols = [
 ]
 # The film with its target reversed in time, on the same splits: what is found in it is leak or luck.
 ksupport_control = [("reversed", "fair"), ("reversed", "permuted")]
-ksupport_groups = ["stroop_groups", "wager_groups"]
+ksupport_groups = ["stroop_groups", "wager_groups"]  # of prepare_group_studies
 ksupport_stretches = config["movie_watching"]["stretches"]
 ksupport_splits = {"fair": ksupport["splits"], "permuted": ksupport["permuted_splits"]}
 # The study that each job works on, and the numbers of its splits. A film cut into stretches is one job a scan;
@@ -78,11 +78,10 @@ rule prepare_ksupport_studies:
         film="data/processed/movie_watching/main_0.npz",
         haxby="data/receipts/haxby2001_slice.json",
         wager="data/receipts/wager2008_contrasts.json",
-        stroop="data/processed/drug_stroop/contrasts.npz",
     output:
         **{
             name: f"{ksupport_folder}/study_{name}.npz"
-            for name in ("film_whole", "reversed_whole", "haxby", "wager", "wager_groups", "stroop_groups")
+            for name in ("film_whole", "reversed_whole", "haxby", "wager")
         },
     log:
         "logs/prepare_ksupport_studies.log",
@@ -96,7 +95,7 @@ rule prepare_ksupport_studies:
         library=library_digest("workflow/scripts/prepare_ksupport_studies.py"),
         pool=ksupport["pool"],
     message:
-        "whole film, Haxby slice and contrast maps as rows of voxels"
+        "whole film, Haxby slice and Wager maps as rows of voxels"
     script:
         "../scripts/prepare_ksupport_studies.py"
 
@@ -139,7 +138,7 @@ rule train_ksupport_paths:
 
 rule train_ksupport_maps:
     input:
-        study=f"{ksupport_folder}/study_{{groups}}.npz",
+        study="data/processed/group_studies/{groups}.npz",
     output:
         weights=f"{ksupport_folder}/weights_{{groups}}.npz",
         clusters=f"{ksupport_folder}/clusters_{{groups}}.csv",

@@ -2,33 +2,22 @@
 
 from collections.abc import Mapping
 
-from ermlab.datasets.drug_stroop import COCAINE
 from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
 from ermlab.evaluation.results import read_json
-from ermlab.features.contrast_maps import ContrastMaps
 from ermlab.features.movie_series import MovieSeries, whole_films
-from ermlab.features.sparse_studies import (
-    film_study,
-    group_study,
-    haxby_study,
-    median_split,
-    reversed_labels,
-    wager_study,
-)
+from ermlab.features.sparse_studies import film_study, haxby_study, reversed_labels, wager_study
 from ermlab.workflow.job import job
 
 
 def main(inputs: Mapping[str, str], outputs: Mapping[str, str], *, pool: int) -> None:
-    """Write the whole film with its target and with it reversed, Haxby and Wager, and two pairs of groups."""
+    """Write the whole film with its target and with it reversed, Haxby and Wager."""
     film = MovieSeries.read(inputs["film"])
     for name, some in (("film", film), ("reversed", reversed_labels(film))):
         film_study(some, whole_films(some)).write(outputs[f"{name}_whole"])
     haxby_study(read_haxby2001_slice(read_json(inputs["haxby"])["folder"])).write(outputs["haxby"])
     wager = wager_study(read_wager2008_contrasts(read_json(inputs["wager"])["folder"]), pool)
     wager.write(outputs["wager"])
-    median_split(wager).write(outputs["wager_groups"])
-    group_study(ContrastMaps.read(inputs["stroop"]), COCAINE).write(outputs["stroop_groups"])
 
 
 if "snakemake" in globals():
