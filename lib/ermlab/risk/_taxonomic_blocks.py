@@ -31,7 +31,7 @@ def minimise_with_blocks(problem: Problem, tol: float, max_iter: int) -> Solutio
     while relative_gap(value, lower, at_zero) > tol and len(seconds) < max_iter:
         began = time.perf_counter()
         gap = max(value - lower, 0.0)
-        asked = tol * max(min(value, at_zero - value), tol * value) if seconds else tol * value
+        asked = tol * (min(value, at_zero - value) if seconds else value)
         point = _ascend(problem, mu, point, rng, SAMPLE_PRECISION * asked, MODEL_PRECISION * gap)
         lower = max(lower, _dual_value(problem, mu, point))
         # The dual is long exact when small slacks still spoil the value: a slightly longer w has none.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab.risk._taxonomic_blocks import minimise_with_blocks
@@ -108,6 +109,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
     def fit(self, K: ArrayLike, y: ArrayLike) -> Self:
         """Learn from a kernel matrix (or features, see ``kernel``) and the classes of the samples."""
         self._check_options()
+        in_blocks = self._in_blocks()
         K, y = validate_data(self, K, y, dtype=np.float64, order="C", multi_output=self.multilabel)
         if self.kernel == "precomputed":
             _check_kernel(K)
@@ -121,7 +123,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             slack=self.rescaling == "slack",
             lam=1.0 / (self.C * len(K)),
         )
-        minimise = minimise_with_blocks if self._in_blocks() else minimise_with_planes
+        minimise = minimise_with_blocks if in_blocks else minimise_with_planes
         solution = minimise(problem, self.tol, self.max_iter)
         self.alpha_ = solution.point.alpha
         self.objective_ = solution.value / problem.lam
@@ -134,7 +136,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, K: ArrayLike) -> Matrix:
-        """Return the scores ``F = K alpha B``, a row a sample and a column a class."""
+        """Return the scores ``F = K alpha B``, a row a sample and a column a class, also for two classes."""
         check_is_fitted(self)
         K = validate_data(self, K, dtype=np.float64, order="C", reset=False)
         if self.kernel == "linear":
@@ -143,7 +145,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
 
     def predict(self, K: ArrayLike) -> NDArray:
         """Return the class of the highest score for each sample."""
-        return self.classes_[self.decision_function(K).argmax(axis=1)]
+        scores = self.decision_function(K)
+        return self.classes_[scores.argmax(axis=1)]
 
     def _check_options(self) -> None:
         if self.rescaling not in RESCALINGS:
@@ -168,6 +171,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
     def _labels(self, y: NDArray) -> Labels:
         """Set ``classes_`` and return the true classes of the samples."""
         if not self.multilabel:
+            check_classification_targets(y)
             self.classes_, numbers = np.unique(y, return_inverse=True)
             return Labels(np.arange(len(y) + 1), numbers.astype(np.int64))
         if y.ndim != 2 or not np.isin(y, (0, 1)).all():
@@ -244,6 +248,11 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
 def _check_kernel(K: Matrix) -> None:
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"the kernel matrix has shape {K.shape}: expected as many columns as rows")
+    if (np.diagonal(K) < 0).any():
+        i = int(np.argmin(np.diagonal(K)))
+        raise ValueError(
+            f"the kernel of sample {i} with itself is {K[i, i]}: expected a positive semidefinite kernel"
+        )
     allowed = _ROUNDING * np.abs(K).max()
     for start in range(0, len(K), 1024):
         rows = slice(start, start + 1024)
