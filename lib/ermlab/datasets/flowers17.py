@@ -8,6 +8,7 @@ from PIL import Image
 
 from ermlab.datasets._files import ImageFiles, broken, list_series
 from ermlab.datasets._flower_scenes import draw_flower
+from ermlab.datasets._simulation import check_size
 from ermlab.datasets.scenes.noise import Noise
 
 CLASSES = (
@@ -65,8 +66,7 @@ def simulate_flowers17(folder: str | Path, seed: int, size: str) -> None:
     size
         ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images as the real data, as large as there.
     """
-    if size not in SIZES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIZES)}")
+    check_size(size, SIZES)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     count, side = SIZES[size]

@@ -2,6 +2,7 @@
 
 Photographers put a flower in the middle. Starting from that guess, colours of the inside and of the outside
 are counted, each pixel goes to the side that its neighbourhood resembles more, and colours are counted again.
+A small flower on plain ground is found together with some of the ground around it.
 """
 
 import numpy as np
