@@ -8,20 +8,21 @@ import numpy as np
 import pandas as pd
 
 from ermlab.evaluation.results import read_json
+from ermlab.inference.windows import Windows
 from ermlab.risk.localisation import swap_boxes
-from ermlab.risk.localisation_protocol import METHODS, CarBench, Settings, read_cars
+from ermlab.risk.localisation_protocol import METHODS, CarBench, Settings, Trainer, read_cars
 from ermlab.workflow.job import job
 
-#: Changes of the settings, each with the ways to search that are tried.
+#: Changes of what is trained, each with the ways to search that are tried.
 BOTH = ("known", "free")
 VARIANTS = (
     ({}, BOTH),
     ({"normalisation": "area"}, BOTH),
     ({"normalisation": "counts"}, BOTH),
     ({"levels": (1, 2, 4, 8)}, ("known",)),
-    ({"max_overlap": 0.2}, ("known",)),
-    ({"max_overlap": 0.5}, ("known",)),
 )
+#: Other overlaps of detections, tried with the settings as they are; the training is the same.
+OVERLAPS = (0.2, 0.5)
 #: One of so many training images is held out to compare the variants.
 HELD_OUT = 3
 
@@ -41,11 +42,10 @@ def main(
     """Try the variants on clean training pairs, and cross-validation at some levels of noise."""
     bench = CarBench.of(read_cars(read_json(receipt)["folder"], **size), words, Settings.of(settings))
     variants = [
-        {**_described(varied.settings), "method": method, **row}
+        row
         for changes, searches in VARIANTS
-        for varied in [bench.varied(changes)]
         for method in METHODS
-        for row in _errors(varied, method, searches)
+        for row in _errors(bench.varied(changes), method, searches, () if changes else OVERLAPS)
     ]
     validated = [
         {
@@ -61,37 +61,46 @@ def main(
         pd.DataFrame(rows).to_csv(outputs[name], index=False, lineterminator="\n")
 
 
-def _described(settings: Settings) -> dict[str, Any]:
-    return {
-        "normalisation": settings.normalisation,
-        "levels": " ".join(map(str, settings.levels)),
-        "max_overlap": settings.max_overlap,
-    }
+def _errors(
+    bench: CarBench, method: str, searches: Sequence[str], overlaps: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Return the error on held-out training images and on the test images, trained on the other images.
 
-
-def _errors(bench: CarBench, method: str, searches: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the error on held-out training images and on the test images, trained on the other images."""
+    Each way to search is tried with the overlap of the settings, the first one with other ``overlaps``, too.
+    """
     trainer, pairs = bench.trainer(method), bench.pairs
     held_out = np.arange(len(bench.train)) % HELD_OUT == 0
     candidates = trainer.train(pairs[~held_out[pairs.images]])
     scorer = candidates.scorers[candidates.chosen]
     images = np.flatnonzero(held_out)
     truth = [bench.train_boxes[image] for image in images]
-    rows = []
-    for search in searches:
-        if search == "known":
-            windows, test = trainer.known_size_windows(images, truth), bench.test_windows(trainer)
-        else:
-            windows = [trainer.windows(bench.train[image], bench.free_sizes) for image in images]
-            test = [trainer.windows(grid, bench.free_sizes) for grid in bench.test]
-        rows.append(
-            {
-                "search": search,
-                "held_out_error": trainer.error(scorer, windows, truth),
-                "test_error": trainer.error(scorer, test, bench.test_boxes),
-            }
-        )
-    return rows
+    tried = [(search, bench.settings.max_overlap) for search in searches]
+    return [
+        {
+            "normalisation": bench.settings.normalisation,
+            "levels": " ".join(map(str, bench.settings.levels)),
+            "max_overlap": overlap,
+            "method": method,
+            "search": search,
+            "held_out_error": trainer.error(scorer, windows, truth, overlap),
+            "test_error": trainer.error(scorer, test, bench.test_boxes, overlap),
+        }
+        for search, overlap in [*tried, *((searches[0], overlap) for overlap in overlaps)]
+        for windows, test in [_windows(bench, trainer, search, images, truth)]
+    ]
+
+
+def _windows(
+    bench: CarBench, trainer: Trainer, search: str, images: Sequence[int], truth: Sequence[np.ndarray]
+) -> tuple[list[list[Windows]], list[list[Windows]]]:
+    """Return what is searched of some training images and of the test images."""
+    if search == "known":
+        return trainer.known_size_windows(images, truth), bench.test_windows(trainer)
+    sizes = bench.free_sizes
+    return (
+        [trainer.windows(bench.train[image], sizes) for image in images],
+        [trainer.windows(grid, sizes) for grid in bench.test],
+    )
 
 
 def _cross_validated(bench: CarBench, method: str, r: float, seed: list[int], folds: int) -> dict[str, Any]:
@@ -99,14 +108,15 @@ def _cross_validated(bench: CarBench, method: str, r: float, seed: list[int], fo
     trainer = bench.trainer(method)
     pairs = swap_boxes(bench.pairs, bench.shapes, r, np.random.default_rng(seed))
     candidates, windows = trainer.train(pairs), bench.test_windows(trainer)
-    by_folds = int(np.argmin(trainer.cross_validate(pairs, folds)))
+    chosen = {"crops": candidates.chosen, "folds": int(np.argmin(trainer.cross_validate(pairs, folds)))}
+    errors = {
+        index: trainer.error(candidates.scorers[index], windows, bench.test_boxes)
+        for index in sorted(set(chosen.values()))
+    }
     return {
         f"{quantity}_{name}": value
-        for name, index in (("crops", candidates.chosen), ("folds", by_folds))
-        for quantity, value in (
-            ("parameter", candidates.parameters[index]),
-            ("error", trainer.error(candidates.scorers[index], windows, bench.test_boxes)),
-        )
+        for name, index in chosen.items()
+        for quantity, value in (("parameter", candidates.parameters[index]), ("error", errors[index]))
     }
 
 

@@ -186,16 +186,22 @@ class Trainer:
         """Return the windows of all sizes that fit on a grid."""
         return [Windows(grid, size, self.kernel) for size in sizes if grid.fits(size)]
 
-    def detections(self, scorer: Scorer, windows: Sequence[Sequence[Windows]]) -> list[tuple[Boxes, Vector]]:
-        """Return the best boxes of each image, and their scores."""
-        settings = self.settings
-        return [detect(scorer, some, settings.max_boxes, settings.max_overlap) for some in windows]
+    def detections(
+        self, scorer: Scorer, windows: Sequence[Sequence[Windows]], max_overlap: float | None = None
+    ) -> list[tuple[Boxes, Vector]]:
+        """Return the best boxes of each image, and their scores; None means the overlap of the settings."""
+        overlap = self.settings.max_overlap if max_overlap is None else max_overlap
+        return [detect(scorer, some, self.settings.max_boxes, overlap) for some in windows]
 
     def error(
-        self, scorer: Scorer, windows: Sequence[Sequence[Windows]], truth: Sequence[ArrayLike]
+        self,
+        scorer: Scorer,
+        windows: Sequence[Sequence[Windows]],
+        truth: Sequence[ArrayLike],
+        max_overlap: float | None = None,
     ) -> float:
         """Return the equal error rate of the detections in some images."""
-        return _error(self.detections(scorer, windows), truth)
+        return _error(self.detections(scorer, windows, max_overlap), truth)
 
     def cross_validate(self, pairs: Pairs, n_folds: int) -> list[float]:
         """Return for each parameter the mean equal error rate on training images that were left out.
