@@ -18,3 +18,21 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(PROJECT / ".cache/numba" / compiled
 # No limit on seconds: a busy machine is no fault. Continuous integration tries the same cases every time.
 settings.register_profile("ermlab", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("ermlab")
+
+
+@pytest.fixture(scope="session")
+def all_assignments():
+    """Return a function that lists every assignment of some hypotheses, cell by cell."""
+
+    def enumerate_all(hypotheses):
+        taken = hypotheses.incidence.toarray().astype(bool)
+
+        def completed(chosen, covered):
+            if covered.all():
+                return [np.isin(np.arange(taken.shape[1]), chosen)]
+            fitting = np.flatnonzero(taken[np.argmin(covered)] & ~(taken & covered[:, None]).any(axis=0))
+            return [y for e in fitting for y in completed([*chosen, e], covered | taken[:, e])]
+
+        return np.array(completed([], np.zeros(len(taken), dtype=bool)))
+
+    return enumerate_all

@@ -30,21 +30,6 @@ def hypotheses(rng, n_sources, n_targets, share):
     return Hypotheses(n_sources, n_targets, candidates)
 
 
-def all_assignments(problem):
-    """Return every assignment, found by giving the cells their events one after the other."""
-    taken = problem.incidence.toarray().astype(bool)
-    n_cells, n_events = taken.shape
-
-    def completed(chosen, covered):
-        if covered.all():
-            return [np.isin(np.arange(n_events), chosen)]
-        cell = int(np.argmin(covered))
-        fitting = [e for e in np.flatnonzero(taken[cell]) if not (taken[:, e] & covered).any()]
-        return [y for e in fitting for y in completed([*chosen, e], covered | taken[:, e])]
-
-    return np.array(completed([], np.zeros(n_cells, dtype=bool)))
-
-
 problems = st.builds(
     lambda seed, m, n, share: (
         hypotheses(np.random.default_rng(seed), m, n, share),
@@ -59,7 +44,7 @@ problems = st.builds(
 
 @settings(deadline=None, max_examples=60)
 @given(problems)
-def test_the_best_two_and_the_worst_are_those_of_the_enumeration(case):
+def test_the_best_two_and_the_worst_are_those_of_the_enumeration(all_assignments, case):
     problem, rng = case
     every, scores = all_assignments(problem), rng.normal(size=len(problem))
     values = np.sort(every @ scores)
@@ -81,7 +66,7 @@ def test_the_best_two_and_the_worst_are_those_of_the_enumeration(case):
 
 @settings(deadline=None, max_examples=60)
 @given(problems, st.integers(0, 10**6))
-def test_events_are_included_and_excluded(case, seed):
+def test_events_are_included_and_excluded(all_assignments, case, seed):
     problem, rng = case
     every, scores = all_assignments(problem), rng.normal(size=len(problem))
     truth = every[seed % len(every)]
@@ -113,7 +98,7 @@ def test_scores_are_linear_in_the_joint_feature(case):
     np.testing.assert_allclose(total, problem.joint_feature(y), atol=1e-12)
 
 
-def test_a_relaxation_that_is_not_integral_is_branched_on():
+def test_a_relaxation_that_is_not_integral_is_branched_on(all_assignments):
     rng = np.random.default_rng(0)
     fractional = 0
     for _ in range(200):
@@ -129,7 +114,7 @@ def test_a_relaxation_that_is_not_integral_is_branched_on():
     assert fractional == 3
 
 
-def test_branch_and_cut_finds_the_same(monkeypatch):
+def test_branch_and_cut_finds_the_same(monkeypatch, all_assignments):
     rng = np.random.default_rng(1)
     problem = hypotheses(rng, 4, 4, 1.0)
     every = all_assignments(problem)
