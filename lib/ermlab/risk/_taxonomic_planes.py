@@ -7,6 +7,7 @@ model (Franc and Sonnenburg, 2008), which costs no product: scores are linear in
 """
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,31 +27,41 @@ LINE_PRECISION = 1e-3
 
 
 class Constraints:
-    """A growing set of constraints ``xi >= offset_j - <alpha_j, w>``; the first is ``xi >= 0``."""
+    """A growing set of constraints ``xi >= offset_j - <alpha_j, w>``; the first is ``xi >= 0``.
+
+    Row j of ``true`` and ``other`` has the two classes of each sample in constraint j, -1 for none.
+    """
 
     def __init__(self, problem: Problem):
         self._problem = problem
         n = problem.kernel.shape[0]
-        self._true = np.zeros((1, n), dtype=np.int16)
-        self._other = np.full((1, n), -1, dtype=np.int16)
+        self.true = np.zeros((1, n), dtype=np.int16)
+        self.other = np.full((1, n), -1, dtype=np.int16)
         self._idle = np.zeros(1, dtype=np.int64)
         self.offsets, self.gram = np.zeros(1), np.zeros((1, 1))
         self.mu = np.ones(1)
 
     def add(self, pairs: Pairs) -> None:
         """Add the constraint of the pairs: one product with the kernel (thesis, eq. 5.29)."""
-        problem = self._problem
-        alpha = np.zeros(problem.kernel.shape)
-        offset = kernels.add_constraint(1.0, pairs.true, pairs.other, problem.loss, problem.slack, alpha)
-        new = Point.of(alpha, problem.kernel)
-        m = len(self.offsets)
-        row = np.empty(m)
-        kernels.constraint_products(new.scores, self._true, self._other, problem.loss, problem.slack, row)
+        problem, m = self._problem, len(self.offsets)
+        self.true, self.other = np.vstack([self.true, pairs.true]), np.vstack([self.other, pairs.other])
+        new, offset = self.combination([m], [1.0])
+        row = np.empty(m + 1)
+        kernels.constraint_products(new.scores, self.true, self.other, problem.loss, problem.slack, row)
         gram = np.empty((m + 1, m + 1))
-        gram[:m, :m], gram[m, :m], gram[:m, m], gram[m, m] = self.gram, row, row, new.norm2
+        gram[:m, :m], gram[m], gram[:, m] = self.gram, row, row
         self.gram, self.offsets = gram, np.append(self.offsets, offset)
-        self._true, self._other = np.vstack([self._true, pairs.true]), np.vstack([self._other, pairs.other])
         self.mu, self._idle = np.append(self.mu, 0.0), np.append(self._idle, 0)
+
+    def combination(self, numbers: Sequence[int], weights: Sequence[float]) -> tuple[Point, float]:
+        """Return the sum of some constraints with weights, and that of their offsets."""
+        problem = self._problem
+        alpha, offset = np.zeros(problem.kernel.shape), 0.0
+        for j, weight in zip(numbers, weights, strict=True):
+            offset += weight * kernels.add_constraint(
+                weight, self.true[j], self.other[j], problem.loss, problem.slack, alpha
+            )
+        return Point.of(alpha, problem.kernel), offset
 
     def solve(self, precision: float) -> float:
         """Find the weights ``mu`` of the constraints; return a lower bound of the objective."""
@@ -61,12 +72,8 @@ class Constraints:
 
     def minimiser(self) -> Point:
         """Return the ``w`` of the weights: one product with the kernel."""
-        problem = self._problem
-        alpha = np.zeros(problem.kernel.shape)
-        for j in np.flatnonzero(self.mu):
-            weight = self.mu[j] / problem.lam
-            kernels.add_constraint(weight, self._true[j], self._other[j], problem.loss, problem.slack, alpha)
-        return Point.of(alpha, problem.kernel)
+        numbers = np.flatnonzero(self.mu)
+        return self.combination(numbers, self.mu[numbers] / self._problem.lam)[0]
 
     def drop_idle(self) -> None:
         """Forget constraints without weight for long, never the first."""
@@ -74,13 +81,15 @@ class Constraints:
         chosen[0] = True
         if not chosen.all():
             self.gram, self.offsets = self.gram[np.ix_(chosen, chosen)], self.offsets[chosen]
-            self._true, self._other = self._true[chosen], self._other[chosen]
+            self.true, self.other = self.true[chosen], self.other[chosen]
             self.mu, self._idle = self.mu[chosen], self._idle[chosen]
 
 
-def minimise_with_planes(problem: Problem, tol: float, max_iter: int) -> Solution:
-    """Minimise to a relative gap of ``tol`` or for ``max_iter`` iterations."""
-    constraints = Constraints(problem)
+def minimise_with_planes(
+    problem: Problem, tol: float, max_iter: int, constraints: Constraints | None = None
+) -> Solution:
+    """Minimise to a relative gap of ``tol`` or for ``max_iter`` iterations, from no ``constraints``."""
+    constraints = Constraints(problem) if constraints is None else constraints
     best = problem.zero()
     pairs = problem.most_violated(best.scores)
     value = at_zero = pairs.risk
