@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 from ermlab.workflow.digest import compiled_digest
