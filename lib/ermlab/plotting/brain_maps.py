@@ -22,6 +22,8 @@ from ermlab.plotting.style import GREEN
 # Orange against blue is told apart with any colour vision; voxels are shown as they are, not interpolated.
 _COLOURS = {"cmap": "cold_hot", "black_bg": False, "resampling_interpolation": "nearest"}
 _ROW = 2.1  # inches
+#: A threshold in deviations that shows every weight and leaves voxels without one transparent.
+_EVERY = 1e-6
 
 
 def to_image(values: ArrayLike, mask: NDArray[np.bool_], affine: ArrayLike) -> Nifti1Image:
@@ -70,6 +72,8 @@ def weight_map_figure(
     ----------
     maps
         Title of each row to its weights.
+    sd
+        Threshold in deviations; at 0 every weight is shown, and voxels without one stay transparent.
     cut_coords
         Where to cut, in millimetres; as nilearn's ``plot_stat_map`` has it for the ``display_mode``.
     mask
@@ -96,7 +100,8 @@ def weight_map_figure(
                 figure=fig,
                 vmax=_largest(shown, sd),
                 draw_cross=False,
-                **_COLOURS | {"threshold": sd if sd > 0 else None},
+                threshold=max(sd, _EVERY),
+                **_COLOURS,
             )
         fig.text(0.01, bottom + 0.99 * height, title, ha="left", va="top", fontsize=10)
         if target is not None:
@@ -146,9 +151,10 @@ def interactive_map(
             bg_img=background,
             vmax=_largest(shown, sd),
             cut_coords=cut_coords,
-            **_COLOURS | {"threshold": sd if sd > 0 else 1e-6},
+            threshold=max(sd, _EVERY),
             title=title,
             width_view=width,
+            **_COLOURS,
         )
     return InteractiveMap(view.get_iframe())
 

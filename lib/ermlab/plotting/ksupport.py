@@ -38,8 +38,6 @@ FORMULAS = {
     "ksupport": "λ ‖w‖ₖ, equation (4.13)",
 }
 _PUBLISHED = {"color": "black", "linestyle": "", "marker": "*", "markersize": 9}
-#: A threshold in deviations that shows every weight and leaves voxels without one transparent.
-SHOW_ALL = 1e-6
 _LEAST = 0.5  # where a mean of no non-zeros stands on a logarithmic axis
 
 
@@ -228,7 +226,7 @@ def plot_maps(
                 f"{TITLES[method]}, {MAPS[name]} ({datasets[name]}): {count} voxels, heaviest at z = {height}"
             )
             rows[title] = image
-    return weight_map_figure(rows, background, sorted(set(heights)), sd=SHOW_ALL, display_mode="z")
+    return weight_map_figure(rows, background, sorted(set(heights)), sd=0.0, display_mode="z")
 
 
 def map_table(maps: Mapping[str, Mapping[str, np.ndarray]]) -> pd.DataFrame:

@@ -46,7 +46,7 @@ def test_each_sample_is_tested_once_and_never_trained_on(data):
 def test_labels_that_mean_nothing_give_chance(data):
     rng, y, X = data
     means = [
-        nested_svm_accuracy(of_features(X, X**2), rng.permutation(y), [0.1, 1, 10], n_folds=5, seed=i).mean()
-        for i in range(10)
+        nested_svm_accuracy(of_features(X, X**2), rng.permutation(y), [0.1, 10], n_folds=5, seed=i).mean()
+        for i in range(6)
     ]
-    assert abs(np.mean(means) - 1 / 3) < 0.08  # 600 predictions: four standard errors
+    assert abs(np.mean(means) - 1 / 3) < 0.1  # 360 predictions: four standard errors

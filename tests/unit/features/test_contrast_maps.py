@@ -1,8 +1,11 @@
 """Contrast maps of simulated scans: an effect that was put into one group comes back in its place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from ermlab.datasets import drug_stroop
 from ermlab.datasets.drug_stroop import COCAINE, CONTROL, read_drug_stroop, simulate_drug_stroop
 from ermlab.features.contrast_maps import prepare_contrasts
 
@@ -12,9 +15,12 @@ EFFECT = 20.0
 @pytest.fixture(scope="module")
 def maps(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stroop")
-    simulate_drug_stroop(folder, 0, "smoke", effect=EFFECT)
+    with pytest.MonkeyPatch.context() as patch:
+        one_each = replace(drug_stroop.SIZES["smoke"], cocaine=1, control=1)
+        patch.setitem(drug_stroop.SIZES, "smoke", one_each)
+        simulate_drug_stroop(folder, 0, "smoke", effect=EFFECT)
     study = read_drug_stroop(folder)
-    return prepare_contrasts(study, study.subjects[5:7], 8.0)
+    return prepare_contrasts(study, study.subjects, 8.0)
 
 
 def test_groups_motion_and_grid(maps):

@@ -75,6 +75,16 @@ def test_broken_maps_are_refused(volume, mask, message):
         threshold_at(Nifti1Image(volume.astype(np.float32), AFFINE), mask=mask)
 
 
+def test_without_a_threshold_every_weight_is_drawn_and_zeros_are_not(anatomy, mask):
+    values = np.zeros(np.count_nonzero(mask))
+    values[:2] = 1e-3, -1.0
+    fig = weight_map_figure({"one": to_image(values, mask, AFFINE)}, anatomy, (10.0, 10.0, 10.0), sd=0.0)
+    drawn = np.concatenate([np.ma.compressed(image.get_array()) for ax in fig.axes for image in ax.images])
+    weights = set(np.round(drawn[drawn != 100] * np.std([1e-3, -1.0]), 6))
+    assert weights == {1e-3, -1.0}
+    plt.close("all")
+
+
 def test_a_figure_has_a_titled_row_for_each_map(weights, anatomy, mask):
     target = Nifti1Image(mask.astype(np.float32), AFFINE)
     fig = weight_map_figure(
