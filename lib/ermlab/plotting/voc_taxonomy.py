@@ -34,13 +34,12 @@ def plot_roc_curves(curves: pd.DataFrame, classes: Sequence[str]) -> Figure:
     ``curves`` has the columns ``method``, ``class``, ``false_positives`` and ``true_positives``.
     """
     panels = [*classes, ALL]
-    fig, axes = plt.subplots(1, len(panels), figsize=(2.2 * len(panels), 2.9), sharex=True, sharey=True)
+    fig, axes = plt.subplots(1, len(panels), figsize=(2.0 * len(panels), 2.9), sharex=True, sharey=True)
     for ax, label in zip(axes, panels, strict=True):
         _draw_curves(ax, curves[curves["class"] == label])
-        ax.set_title(label)
+        ax.set(title=label, xlabel="false positives")
     axes[0].set_ylabel("true positives")
-    fig.supxlabel("false positives", fontsize=10)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     return fig
 
 
