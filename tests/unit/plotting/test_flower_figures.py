@@ -9,11 +9,13 @@ from ermlab.kernels.taxonomy import Taxonomy
 from ermlab.plotting.flowers import (
     TITLES,
     accuracy_table,
+    class_table,
     family_colors,
     plot_accuracies,
     plot_flower_taxonomies,
     plot_prices,
     price_curves,
+    topology_rows,
     tree_rows,
 )
 
@@ -68,8 +70,8 @@ def test_curves_are_means_over_all_runs_where_all_tried(prices):
     np.testing.assert_allclose(curves["validation"], 55)
 
 
-def test_prices_are_drawn(values, prices):
-    (ax,) = plot_prices(prices, values, PUBLISHED).axes
+def test_prices_are_drawn(prices):
+    (ax,) = plot_prices(prices, PUBLISHED).axes
     assert ax.get_xscale() == "log"
     assert PUBLISHED["semantic"] in [line.get_ydata()[0] for line in ax.lines]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [55, 55])
@@ -105,3 +107,23 @@ def test_rows_of_trees_name_the_flowers_below_a_node():
     learned = rows[rows["tree"] == "learned"]
     assert learned.loc[learned["flowers"] == "rose, daisy", "length"].tolist() == [3.0]
     assert (learned["parent"] == -1).sum() == 1
+
+
+def test_lengths_and_topologies_of_trees():
+    rows = topology_rows(TREES, "semantic").set_index("taxonomy")
+    # Edges of length 1 but for one of 2 and one of 3; five of them end in a flower.
+    shares = rows["share of length at single flowers"]
+    np.testing.assert_allclose(shares[["semantic", "learned"]], [5 / 8, 6 / 11])
+    assert rows["splits not shared with semantic"].tolist() == [0, 1]
+
+
+def test_flowers_that_lose_most_come_first():
+    rows = [
+        {"flower": flower, "method": method, "accuracy": 0.9 - loss * (method == "semantic")}
+        for flower, loss in (("rose", 0.1), ("daisy", 0.4), ("fern", 0.0))
+        for method in TITLES
+    ]
+    table = class_table(pd.DataFrame(rows), 2)
+    assert table.index.tolist() == ["daisy", "rose"]
+    assert table.columns.tolist() == list(TITLES.values())
+    np.testing.assert_allclose(table.loc["daisy", TITLES["semantic"]], 50)
