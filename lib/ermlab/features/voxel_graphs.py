@@ -1,6 +1,7 @@
 """Brain maps as graphs: voxels joined to their nearest, labelled by activation (thesis, section 4.3.4)."""
 
 import numpy as np
+from nibabel.affines import apply_affine
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
@@ -50,6 +51,14 @@ def neighbour_graph(coordinates: ArrayLike, n_neighbours: int = N_NEIGHBOURS) ->
     kept = np.arange(len(source)) - first[source] < n_neighbours
     one_way = csr_array((np.ones(kept.sum()), (source[kept], target[kept])), shape=(n, n))
     return csr_array(((one_way + one_way.T) > 0).astype(np.float64))
+
+
+def voxel_places(mask: ArrayLike, affine: ArrayLike) -> NDArray[np.float64]:
+    """Return the coordinates in millimetres of the voxels of a mask, in the order of a map on it."""
+    mask = np.asarray(mask, dtype=bool)
+    if mask.ndim != 3:
+        raise ValueError(f"mask of shape {mask.shape}: expected three dimensions")
+    return apply_affine(np.asarray(affine, dtype=np.float64), np.argwhere(mask)).reshape(-1, 3)
 
 
 def voxel_graphs(

@@ -302,10 +302,3 @@ def select_voxels(trial: Trial) -> NDArray[np.bool_]:
     """Return the voxels that the elastic net selects in the training part, its prices chosen on the folds."""
     fits, predictions = trial.voxel_fits()
     return fits[-1].coefs[trial.choose(predictions[:-1]).model] != 0
-
-
-def permuted_labels(y: NDArray[np.float64], number: int, seed: int) -> NDArray[np.float64]:
-    """Return the labels in an order of this number; number 0 leaves them as they are."""
-    if number < 0:
-        raise ValueError(f"number is {number}: expected at least 0")
-    return y if number == 0 else np.random.default_rng([seed, number]).permutation(y)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.features.voxel_graphs import neighbour_graph, voxel_graphs
+from ermlab.features.voxel_graphs import neighbour_graph, voxel_graphs, voxel_places
 from ermlab.kernels.pyramid import PyramidWL
 
 
@@ -71,3 +71,17 @@ def test_broken_input(maps, coordinates, message):
 def test_broken_number_of_neighbours():
     with pytest.raises(ValueError, match="n_neighbours is 0"):
         neighbour_graph([[0, 0, 0]], n_neighbours=0)
+
+
+def test_places_are_in_the_order_of_maps():
+    mask = np.zeros((2, 3, 2), dtype=bool)
+    mask[0, 2, 1] = mask[1, 0, 0] = True
+    affine = np.diag([2.0, 3, 4, 1])
+    affine[:3, 3] = [10, 20, 30]
+    volume = np.arange(12).reshape(mask.shape)
+    places = voxel_places(mask, affine)
+    np.testing.assert_array_equal(places, [[10, 26, 34], [12, 20, 30]])
+    assert volume[mask].tolist() == [5, 6]
+    assert voxel_places(np.zeros((2, 2, 2)), affine).shape == (0, 3)
+    with pytest.raises(ValueError, match=r"mask of shape \(2, 2\): expected three dimensions"):
+        voxel_places(np.ones((2, 2)), affine)

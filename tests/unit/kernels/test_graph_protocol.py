@@ -1,12 +1,14 @@
 """The protocol of graph kernels: what is chosen where, that nothing leaks, and that a leak is seen."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import ElasticNet
 from sklearn.preprocessing import StandardScaler
 
 from ermlab.evaluation.splits import Sampling, Split
 from ermlab.features.voxel_graphs import voxel_graphs
+from ermlab.kernels.graph_controls import SELECTIONS, permuted_labels, score_permuted
 from ermlab.kernels.graph_maps import column_weights, fit_graph_maps, node_values
 from ermlab.kernels.graph_protocol import (
     HEIGHTS,
@@ -15,7 +17,6 @@ from ermlab.kernels.graph_protocol import (
     Trial,
     accuracy,
     choose,
-    permuted_labels,
     score_split,
     select_voxels,
 )
@@ -118,28 +119,32 @@ def test_folds_select_their_own_voxels(groups):
     assert not np.array_equal(fits[1].coefs, changed[1].coefs)
 
 
-def mean_accuracies(X, y, numbers):
-    """Mean accuracy with voxels selected inside each training part, and with voxels selected beforehand."""
-    inside, beforehand = [], []
-    everyone = np.arange(len(y))
-    for number in numbers:
-        labels = permuted_labels(y, number, 0)
-        trial = trial_of(X, labels, number)
-        inside.append(score_split(trial).set_index("method")["accuracy"])
-        leaked = select_voxels(Trial.of(X, labels, PLACES, Split(everyone, everyone), GRIDS, 3, 0))
-        leaky = trial_of(X[:, leaked], labels, number, places=PLACES[leaked])
-        beforehand.append(score_split(leaky, select=False).set_index("method")["accuracy"])
-    return sum(inside) / len(inside), sum(beforehand) / len(beforehand)
-
-
 def test_permuted_labels_give_chance_inside_and_more_than_chance_with_a_leak(groups):
     """Over 16 permutations with 6 people tested the deviation of a mean at chance is about .05."""
     X = np.random.default_rng(3).normal(size=groups[0].shape)
-    inside, beforehand = mean_accuracies(X, groups[1], range(1, 17))
+    splits = Sampling("permuted", N).splits(17, 0.25, 0)
+    tables = [
+        score_permuted(X, groups[1], PLACES, [splits[number]], GRIDS, 3, number, 0) for number in range(1, 17)
+    ]
+    means = pd.concat(tables).groupby(["selection", "method"])["accuracy"].mean()
+    inside, beforehand = (means[selection] for selection in SELECTIONS)
     assert (inside[list(METHODS)] < 0.65).all()
     assert (inside[list(METHODS)] > 0.35).all()
     assert beforehand["elastic_net"] > 0.7
     assert beforehand["elastic_net"] > inside["elastic_net"] + 0.2
+
+
+def test_permuted_scores_say_what_they_are(groups):
+    X, y = groups
+    splits = Sampling("permuted", N).splits(2, 0.25, 0)
+    table = score_permuted(X, y, PLACES, splits, GRIDS, 3, 5, 0)
+    assert set(table["permutation"]) == {5}
+    assert set(table["method"]) == set(METHODS)
+    assert len(table) == 2 * 2 * len(METHODS)
+    trial = Trial.of(X, permuted_labels(y, 5, 0), PLACES, splits[1], GRIDS, 3, [0, 1])
+    honest = table[(table["selection"] == "inside") & (table["split"] == 1)].set_index("method")["accuracy"]
+    expected = score_split(trial).set_index("method")["accuracy"]
+    assert honest.to_dict() == expected[list(METHODS)].to_dict()
 
 
 def test_the_learned_function_is_the_sum_over_nodes(groups):
