@@ -121,4 +121,5 @@ def squared_norm(w, k, t):
             squares += x * x
         else:
             rest += x
-    return squares + rest * rest / (k - ones) if rest > 0.0 else squares
+    # With k entries at the threshold the rest is less than what rounding has made of it.
+    return squares + rest * rest / (k - ones) if rest > 0.0 and ones < k else squares

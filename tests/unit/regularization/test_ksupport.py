@@ -96,6 +96,13 @@ def test_magnitudes_far_apart():
         assert u[-1] == pytest.approx(w[-1] / 2, rel=1e-9)
 
 
+@pytest.mark.parametrize("k", [1, 2])
+def test_entries_that_vanish_beside_the_others(k):
+    """The sum of all entries rounds to that of the k largest, which then stand at the threshold."""
+    w = np.array([0.034285015056791115, 3.4e-21] + [0.034285015056791115] * (k - 1))
+    assert norm(w, k) == pytest.approx(np.sqrt(k) * w[0] if k > 1 else w[0])
+
+
 def test_other_types_and_strides():
     w = np.arange(12, dtype=np.int32)[::-2]
     assert norm(w, 2) == norm(list(map(float, w)), np.int64(2))
