@@ -65,7 +65,8 @@ def test_a_table_has_published_ours_and_permuted(ours):
     permuted = {name: [over_seeds([0.9]), over_seeds([0.8])] for name in PUBLISHED}
     table = correlation_table(ours, NAMES, GIVEN, permuted)
     assert list(table.index) == ["motion", "faces"]
-    assert table.loc["motion", ("published", "3")] == "0.500"
+    assert table.loc["motion", ("published", "3")] == "0.500\u00a0±\u00a00.07"
+    assert table.loc["faces", ("published", "1")] == "0.200\u00a0±\u00a00.07"
     assert table.loc["motion", ("ours", EXPERIMENTS["exp2"])] == "0.300\u00a0±\u00a00.14"
     assert table.loc["faces", ("permuted volumes", "1")] == "0.800"
     assert correlation_table(ours, NAMES).shape == (2, len(EXPERIMENTS))
@@ -79,7 +80,8 @@ def test_the_exhibit_has_a_row_for_every_number(ours):
     assert len(table) == 5 * (2 + 2 + 1)
     row = table.query("data == 'film' and protocol == 'fair' and experiment == 'exp3' and output == 'motion'")
     assert row[["correlation", "published", "sd_over_folds"]].to_numpy().tolist() == [[0.4, 0.5, 0.05]]
-    assert table[table["data"] == "haxby"]["published"].isna().all()
+    assert row["published_spread"].tolist() == [0.074]
+    assert table[table["data"] == "haxby"][["published", "published_spread"]].isna().all(axis=None)
 
 
 def test_points_stand_at_the_means_and_crosses_at_the_published_values(ours):
