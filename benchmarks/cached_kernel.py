@@ -14,7 +14,7 @@ from ermlab.risk._taxonomic_planes import Constraints
 from ermlab.risk._taxonomic_problem import Point
 
 
-@njit(cache=True)
+@njit  # compiled anew each time: run by its path, the module has no name to be kept under
 def cached_scores(K, B, samples, classes, weights):
     """Return the sum over support vectors (sample, class, weight) for each sample and each class."""
     n, k = len(K), len(B)
