@@ -16,7 +16,6 @@ def main(folder: str | Path, receipt: str, runs: list[str], seed: int, permutati
     """Average over the orders of the roles."""
     folder, results = Path(folder), [read_json(run) for run in runs]
     classes, methods = results[0]["classes"], list(results[0]["methods"])
-    prices = [row["C"] for row in results[0]["methods"]["learned"]["held_out"]]
     labels = [np.array(result["labels"], dtype=bool) for result in results]
     scores = {name: [np.array(result["methods"][name]["scores"]) for result in results] for name in methods}
     areas = {
@@ -46,7 +45,7 @@ def main(folder: str | Path, receipt: str, runs: list[str], seed: int, permutati
             "topology_distance_permuted": distances["projection"]["permuted"],
             "topology_by_fit": distances,
             "C": {name: [result["methods"][name]["C"] for result in results] for name in methods},
-            "prices": prices,
+            "prices": results[0]["prices"],
             "largest_gap": max(result["methods"][name]["gap"] for result in results for name in methods),
             "trees": results[0]["trees"],
         },

@@ -32,7 +32,8 @@ def main(
     methods = {}
     for name, B in covariances.items():
         areas = held_out_areas(part, B, prices, tol)
-        best = max(areas, key=areas.get)
+        # Two dozen images, as in tests, may not have a class twice.
+        best = max(areas, key=areas.get) if areas else prices[len(prices) // 2]
         scores, gap = scores_of_test_images(part, B, best, tol)
         held_out = [{"C": C, "auc": area} for C, area in areas.items()]
         methods[name] = {"C": best, "held_out": held_out, "gap": gap, "scores": scores.tolist()}
@@ -43,6 +44,7 @@ def main(
             "order": order,
             "classes": names,
             "train_images": len(part.Y),
+            "prices": prices,
             "trees": {name: tree.to_newick() for name, tree in trees.items()},
             "fits": fits,
             "methods": methods,
