@@ -1,4 +1,4 @@
-"""Taxonomic SVM: time of an iteration against cached kernel values, all newsgroups at once, chi-squared kernel.
+"""Taxonomic SVM: iterations against cached kernel values, all newsgroups at once, chi-squared kernel.
 
 Needs the data set newsgroups20 (`--folder`, as `snakemake data/receipts/newsgroups20.json` leaves it). Prints
 1. seconds and slope of the cutting-plane iterations in the Kronecker form and with cached kernel values, one
@@ -96,7 +96,7 @@ def main():
 
     data = read_newsgroups20(options.folder)
     semantic = Taxonomy.from_newick(TAXONOMY.read_text(encoding="utf-8")).ordered(data.groups)
-    everything = {"train": 1_000_000, "validation": 1, "test": 1}
+    everything = {"train": 1_000_000, "validation": 0, "test": 1}
     X, y = draw_bags(data, everything, 0, 2).part("train")
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
