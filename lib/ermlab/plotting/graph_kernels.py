@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from nibabel import Nifti1Image
 from nibabel.affines import apply_affine
 
-from ermlab.evaluation.clusters import heaviest_slices
 from ermlab.plotting.brain_maps import to_image, weight_map_figure
 from ermlab.plotting.style import BLUE, GREEN, GREY, ORANGE, PINK, PUBLISHED
 
@@ -199,17 +198,18 @@ def map_images(arrays: Mapping[str, np.ndarray]) -> dict[str, Nifti1Image]:
     return {name: to_image(shown[name], arrays["mask"], arrays["affine"]) for name in MAPS}
 
 
-def heaviest_place(image: Nifti1Image) -> list[float]:
-    """Return the millimetres of the slices with the largest sum of weights by size."""
-    return apply_affine(image.affine, heaviest_slices(np.asarray(image.dataobj))).tolist()
+def strongest_place(image: Nifti1Image) -> list[float]:
+    """Return the millimetres of the voxel with the largest weight by size."""
+    volume = np.abs(np.asarray(image.dataobj))
+    return apply_affine(image.affine, np.unravel_index(volume.argmax(), volume.shape)).tolist()
 
 
 def plot_graph_maps(
     arrays: Mapping[str, np.ndarray], name: str, datasets: Mapping[str, str], background: Nifti1Image
 ) -> Figure:
-    """Draw all maps of one study on axial slices: the heaviest of the selection, and others about it."""
+    """Draw all maps of one study on axial slices about the largest weight of the selection."""
     images = map_images(arrays)
-    height = round(heaviest_place(images["selection"])[2])
+    height = round(strongest_place(images["selection"])[2])
     rows = {
         f"{STUDIES[name]} ({datasets[name]}): {title.format(**GROUPS[name])}": images[key]
         for key, title in MAPS.items()
