@@ -136,13 +136,19 @@ def correlation_table(
                     "splits": f"{protocol} ({found['splits']})",
                     "method": title,
                     "published": f"{published[method][1]:.3f}" if key[0] == "film" else "",
-                    "best on test": f"{found['best']:.3f} ± {found['best_deviation']:.3f}",
+                    "best on test": _told(found, "best"),
                     "at": _place(method, found),
-                    "chosen inside": f"{found['nested']:.3f} ± {found['nested_deviation']:.3f}",
+                    "chosen inside": _told(found, "nested"),
                     "voxels": f"{found['nested_nonzeros']:.0f}",
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _told(found: Mapping[str, Any], what: str) -> str:
+    """Return mean and deviation over the splits; the mean alone of a single one."""
+    deviation = f" ± {found[f'{what}_deviation']:.3f}" if found["splits"] > 1 else ""
+    return f"{found[what]:.3f}{deviation}"
 
 
 def control_table(values: Mapping[str, Any]) -> pd.DataFrame:
