@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 
 SMOKE = ("--config", "scale=smoke")
 # Exhibits that show seconds.
-CLOCKED = {"T-alg-1", "T-alg-2", "T-fig-3.4"}
+CLOCKED = {"T-alg-1", "T-alg-2", "T-fig-3.4", "T-fig-5.9"}
 
 
 def results(project: Path) -> dict[str, bytes]:
