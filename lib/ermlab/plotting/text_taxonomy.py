@@ -85,7 +85,7 @@ def plot_iteration_times(times: pd.DataFrame) -> Figure:
         shown = {**style, "markersize": 3, "linewidth": 1.2}
         left.plot(rows["iteration"], rows["seconds"], **shown)
         right.plot(rows["iteration"], rows["seconds"] / rows["seconds"].iloc[0], **shown)
-    left.set(yscale="log", ylabel="seconds")
+    left.set(yscale="log", ylabel="seconds of the processor")
     right.set(ylabel="time over that of the first iteration", ylim=(0, None))
     for ax in (left, right):
         ax.set(xlabel="cutting-plane iteration")
