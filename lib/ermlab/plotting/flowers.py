@@ -87,9 +87,8 @@ def accuracy_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFr
                 "method": title,
                 "accuracy": np.mean(accuracies),
                 "spread": np.std(accuracies, ddof=1) if len(accuracies) > 1 else 0.0,
-                "over one-vs-rest": np.mean(
-                    np.subtract(accuracies, values["accuracy"]["one_vs_rest"]["per_seed"])
-                ),
+                "over one-vs-rest": np.mean(accuracies)
+                - np.mean(values["accuracy"]["one_vs_rest"]["per_seed"]),
                 "published": published.get(method, np.nan),
                 "published spread": PUBLISHED_SPREAD.get(method, np.nan),
                 "validation": np.mean(values["validation"][method]["per_seed"]),
