@@ -19,6 +19,7 @@ BLOCK = {
     "target": "light",
     "convolve": False,
     "resolution": 10,
+    "gap": 3.0,
 }
 
 
