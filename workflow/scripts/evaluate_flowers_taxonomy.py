@@ -10,8 +10,8 @@ from PIL import Image
 
 from ermlab.datasets.flowers17 import CLASSES, Flowers17, read_flowers17
 from ermlab.evaluation.results import over_seeds, read_json, write_json, write_results
-from ermlab.kernels.taxonomy import Taxonomy, robinson_foulds
-from ermlab.risk.flower_protocol import METHODS, shuffled
+from ermlab.kernels.taxonomy import Taxonomy, robinson_foulds, shuffled
+from ermlab.risk.flower_protocol import METHODS
 from ermlab.workflow.job import job
 
 #: Side of an example in pixels.

@@ -10,17 +10,16 @@ import pandas as pd
 from ermlab.datasets.flowers17 import CLASSES
 from ermlab.evaluation.results import write_json
 from ermlab.features.flowers import FlowerBags, mean_kernel
-from ermlab.kernels.taxonomy import Taxonomy
+from ermlab.kernels.taxonomy import Taxonomy, shuffled
 from ermlab.risk.flower_protocol import (
     METHODS,
     ONE_VS_REST,
     class_taxonomies,
     covariance_of,
     draw_splits,
-    search_price,
-    shuffled,
     train_once,
 )
+from ermlab.risk.price_search import search_price
 from ermlab.workflow.job import job
 
 

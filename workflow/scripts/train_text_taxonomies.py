@@ -10,7 +10,7 @@ import pandas as pd
 from ermlab.datasets.newsgroups20 import read_groups
 from ermlab.evaluation.results import read_json, write_json
 from ermlab.kernels.taxonomy import Taxonomy, robinson_foulds
-from ermlab.risk.flower_protocol import search_price
+from ermlab.risk.price_search import search_price
 from ermlab.risk.text_protocol import (
     TextBags,
     class_covariances,

@@ -15,6 +15,7 @@ from ermlab.datasets._files import (
     read_xml,
     require_folder,
 )
+from ermlab.datasets._simulation import check_size
 
 CLASSES = (
     "aeroplane",
@@ -87,8 +88,7 @@ def simulate_voc2007_sample(folder: str | Path, seed: int, size: str) -> None:
     # The scenes need `CLASSES` of this module.
     from ermlab.datasets.scenes.writing import write_scenes
 
-    if size not in SIMULATED_IMAGES:
-        raise ValueError(f"size is {size!r}: expected one of {', '.join(SIMULATED_IMAGES)}")
+    check_size(size, SIMULATED_IMAGES)
     if seed < 0:
         raise ValueError(f"seed is {seed}: expected at least 0")
     write_scenes(folder, seed, SIMULATED_IMAGES[size])

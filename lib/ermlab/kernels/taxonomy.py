@@ -28,6 +28,7 @@ __all__ = [
     "centred",
     "four_point_violation",
     "robinson_foulds",
+    "shuffled",
     "tree_covariance",
     "tree_metric",
     "unit_trace",
@@ -264,6 +265,12 @@ def robinson_foulds(a: Taxonomy, b: Taxonomy) -> float:
         raise ValueError(f"leaves differ in {differing}: expected trees of the same classes")
     one, other = a.splits(), b.splits()
     return len(one ^ other) / max(len(one) + len(other), 1)
+
+
+def shuffled(taxonomy: Taxonomy, count: int, seed: int | Sequence[int]) -> list[Taxonomy]:
+    """Return copies of a tree with its classes at other places: the same lengths, and no meaning."""
+    rng = np.random.default_rng(seed)
+    return [taxonomy.permuted(rng.permutation(taxonomy.n_leaves)) for _ in range(count)]
 
 
 def _checked_parents(parents: ArrayLike) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ Everything that is learned or chosen, taxonomies included, comes from the traini
 C, which its validation part decides. The test part is looked at once for each method.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from ermlab.kernels.taxonomy import Taxonomy, centred, unit_trace
 from ermlab.kernels.taxonomy_learning import learn_edge_lengths, learn_taxonomy
+from ermlab.risk.price_search import Trial
 from ermlab.risk.taxonomic import TaxonomicSVM
 
 #: Without a covariance of the classes.
@@ -79,12 +80,6 @@ def class_taxonomies(
     }
 
 
-def shuffled(taxonomy: Taxonomy, count: int, seed: int | Sequence[int]) -> list[Taxonomy]:
-    """Return copies of a tree with its classes at other places: the same lengths, and no meaning."""
-    rng = np.random.default_rng(seed)
-    return [taxonomy.permuted(rng.permutation(taxonomy.n_leaves)) for _ in range(count)]
-
-
 def covariance_of(taxonomy: Taxonomy | None, n_classes: int) -> NDArray[np.float64]:
     """Return the centred covariance of a taxonomy, or of none, scaled to a mean variance of 1.
 
@@ -92,17 +87,6 @@ def covariance_of(taxonomy: Taxonomy | None, n_classes: int) -> NDArray[np.float
     as any rooting of the tree (Theorem 5.2.5); its trace compares trees wherever their roots are.
     """
     return unit_trace(centred(np.eye(n_classes) if taxonomy is None else taxonomy.covariance()))
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A classifier trained with a price, and how good it is on the validation part."""
-
-    C: float
-    validation: float  #: accuracy
-    gap: float  #: relative, of the optimiser; 0 where it does not tell
-    iterations: int
-    classifier: OneVsRestClassifier | TaxonomicSVM
 
 
 def train_once(
@@ -119,28 +103,3 @@ def train_once(
     right = classifier.predict(K[np.ix_(validation, train)]) == labels[validation]
     gap, iterations = (0.0, 0) if B is None else (classifier.gap_, classifier.n_iter_)
     return Trial(C, float(right.mean()), float(gap), int(iterations), classifier)
-
-
-def search_price(
-    train: Callable[[float], Trial], prices: Sequence[float], limits: tuple[float, float]
-) -> tuple[Trial, list[Trial]]:
-    """Return the best trial and all of them, rising; the grid grows until the best is inside it.
-
-    Of equally good prices the lowest inside the grid is taken. New prices keep the ratio of the last two at
-    that end and stay within ``limits``.
-    """
-    if len(prices) < 2 or sorted(set(prices)) != list(prices) or prices[0] <= 0:
-        raise ValueError(f"prices are {list(prices)}: expected at least two, positive and rising")
-    trials = [train(C) for C in prices]
-    while True:
-        best = max(trial.validation for trial in trials)
-        inside = [trial for trial in trials[1:-1] if trial.validation == best]
-        low, high = (trials[0].C ** 2 / trials[1].C, trials[-1].C ** 2 / trials[-2].C)
-        if inside:
-            return inside[0], trials
-        if trials[0].validation == best and low >= limits[0]:
-            trials.insert(0, train(low))
-        elif trials[-1].validation == best and high <= limits[1]:
-            trials.append(train(high))
-        else:
-            return next(trial for trial in trials if trial.validation == best), trials

@@ -15,9 +15,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from ermlab.datasets.newsgroups20 import Newsgroups20
 from ermlab.features.array_files import ArrayFile
 from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
-from ermlab.kernels.taxonomy import Taxonomy, centred, unit_trace
+from ermlab.kernels.taxonomy import Taxonomy, centred, shuffled, unit_trace
 from ermlab.kernels.taxonomy_learning import learn_edge_lengths, learn_taxonomy
-from ermlab.risk.flower_protocol import Trial, shuffled
+from ermlab.risk.price_search import Trial
 from ermlab.risk.taxonomic import TaxonomicSVM
 
 Matrix = NDArray[np.float64]

@@ -9,17 +9,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from ermlab.datasets.flowers17 import CLASSES
-from ermlab.kernels.taxonomy import Taxonomy
+from ermlab.kernels.taxonomy import Taxonomy, shuffled
 from ermlab.risk.flower_protocol import (
     FlowerSplit,
     always_trained,
     class_taxonomies,
     covariance_of,
     draw_splits,
-    search_price,
-    shuffled,
     train_once,
 )
+from ermlab.risk.price_search import search_price
 from ermlab.risk.taxonomic import TaxonomicSVM
 
 LABELS = np.repeat(np.arange(5), 12)
