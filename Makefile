@@ -25,7 +25,7 @@ figure: environment
 	@section=$$($(BIN)/python workflow/scripts/section_of.py $(ID)) && $(SNAKEMAKE) $(ID) --forcerun narrate_$$section
 
 test: environment lint
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25
 
 lint: environment
 	@$(BIN)/ruff check .
