@@ -11,6 +11,7 @@ import hashlib
 import json
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = "ermlab"
 
@@ -18,16 +19,18 @@ PACKAGE = "ermlab"
 def library_digest(source: str | Path, library: str | Path = "lib") -> str:
     """Digest all modules of the library that ``source`` (a script or notebook) imports."""
     library = Path(library)
-    modules = library_modules(source, library)
-    return _hash("".join(f"{name}\0{_meaning(_module_path(name, library))}\0" for name in modules))
+    paths = _module_paths(library)
+    modules = _reached(Path(source), library, paths)
+    return _hash("".join(f"{name}\0{_parsed(paths[name], library).meaning}\0" for name in modules))
 
 
 def function_digest(dotted: str | None, library: str | Path = "lib") -> str | None:
     """Digest the module of a function that is named by its dotted path, with all that it imports."""
     if dotted is None:
         return None
-    path = _module_path(dotted.rpartition(".")[0], Path(library))
-    return None if path is None else f"{_hash(_meaning(path))}-{library_digest(path, library)}"
+    library = Path(library)
+    path = _module_paths(library).get(dotted.rpartition(".")[0])
+    return None if path is None else f"{_parsed(path, library).meaning}-{library_digest(path, library)}"
 
 
 def compiled_digest(library: str | Path = "lib") -> str:
@@ -43,12 +46,20 @@ def compiled_digest(library: str | Path = "lib") -> str:
 def library_modules(source: str | Path, library: str | Path = "lib") -> list[str]:
     """Name the library modules that ``source`` imports, directly or through others, sorted."""
     library = Path(library)
-    waiting, found = _imports(Path(source), library), set()
+    return _reached(Path(source), library, _module_paths(library))
+
+
+class _Parsed(NamedTuple):
+    imported: frozenset[str]  #: names in the library, of modules or of what is in them, and their packages
+    meaning: str  #: digest of the syntax tree without docstrings
+
+
+def _reached(source: Path, library: Path, paths: dict[str, Path]) -> list[str]:
+    waiting, found = _parsed(source, library).imported & paths.keys(), set()
     while waiting:
         module = waiting.pop()
-        if module not in found:
-            found.add(module)
-            waiting |= _imports(_module_path(module, library), library) - found
+        found.add(module)
+        waiting |= (_parsed(paths[module], library).imported & paths.keys()) - found
     return sorted(found)
 
 
@@ -56,37 +67,51 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _imports(path: Path, library: Path) -> set[str]:
-    """Name the library modules that one file imports, each with the packages it lies in."""
-    modules = set()
-    for node in ast.walk(ast.parse(_code(path))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            parent = _parent(path, library, node.level) if node.level else ""
-            base = ".".join(part for part in (parent, node.module or "") if part)
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            if name.split(".")[0] == PACKAGE:
-                parts = name.split(".")
-                modules |= {".".join(parts[: i + 1]) for i in range(len(parts))}
-    return {module for module in modules if _module_path(module, library) is not None}
+def _module_paths(library: Path) -> dict[str, Path]:
+    """Return the file of each module of the library, by its dotted name."""
+    paths = {}
+    for path in (library / PACKAGE).rglob("*.py"):
+        parts = path.relative_to(library).with_suffix("").parts
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
+
+
+def _parsed(path: Path, library: Path) -> _Parsed:
+    """Parse a file, once while it stays as it is: that takes long, and each file is asked for often."""
+    status = path.stat()
+    return _parsed_at(path, library, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _parsed_at(path: Path, library: Path, modified: int, size: int) -> _Parsed:
+    tree = ast.parse(_code(path))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    imported: set[str] = set()
+    for node in ast.walk(tree):
+        imported |= _imported(node, path, library)
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return _Parsed(frozenset(imported), _hash(ast.dump(tree)))
+
+
+def _imported(node: ast.AST, path: Path, library: Path) -> set[str]:
+    """Name what a statement imports of the library, with the packages it lies in."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        parent = _parent(path, library, node.level) if node.level else ""
+        base = ".".join(part for part in (parent, node.module or "") if part)
+        names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    else:
+        return set()
+    split = [name.split(".") for name in names]
+    return {".".join(parts[: i + 1]) for parts in split if parts[0] == PACKAGE for i in range(len(parts))}
 
 
 def _parent(path: Path, library: Path, level: int) -> str:
     """Name the package that a relative import of the given level starts from."""
     parts = path.relative_to(library).with_suffix("").parts
     return ".".join(parts[:-level])
-
-
-def _module_path(module: str, library: Path) -> Path | None:
-    stem = library.joinpath(*module.split("."))
-    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
 
 
 def _code(path: Path) -> str:
@@ -96,19 +121,3 @@ def _code(path: Path) -> str:
     cells = (cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
     lines = "\n".join("".join(cell["source"]) for cell in cells).splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
-
-
-def _meaning(path: Path) -> str:
-    """Dump a module's syntax tree without docstrings; parsed once while the file stays as it is."""
-    status = path.stat()
-    return _meaning_at(path, status.st_mtime_ns, status.st_size)
-
-
-@cache
-def _meaning_at(path: Path, modified: int, size: int) -> str:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.dump(tree)
