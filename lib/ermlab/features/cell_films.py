@@ -1,0 +1,150 @@
+"""Films of cells as a tracker sees them: detections, and as much as is known of their true tracks."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.datasets.cell_migration import FEATURES, UNTRACKED, Sequence
+from ermlab.datasets.ctc import Lineage
+from ermlab.features.array_files import ArrayFile
+from ermlab.features.cell_annotations import Annotation, annotate
+from ermlab.features.cell_events import Cells, Gates, hypotheses_between
+from ermlab.inference.assignment import Assigner, Hypotheses
+
+Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CellFilm(ArrayFile):
+    """Detections of a film, ordered by frame.
+
+    Parameters
+    ----------
+    frame
+        Frame of each detection, (n,), from 0, never falling.
+    position, area, intensity, eccentricity
+        As in `Cells`, for all detections.
+    shape
+        Height and width of a frame.
+    n_frames
+        Number of frames; those without a detection count.
+    tracks
+        Rows (detection, track), by detection: its true track, (m, 2). A detection of several cells that were
+        taken for one has several rows, one of which nothing is known has none.
+    lineage
+        Rows (label, first frame, last frame, parent or 0) of the true tracks, (k, 4).
+    """
+
+    frame: Numbers
+    position: Vector
+    area: Vector
+    intensity: Vector
+    eccentricity: Vector
+    shape: Numbers
+    n_frames: int
+    tracks: Numbers
+    lineage: Numbers
+
+    def __post_init__(self) -> None:
+        n = len(self.frame)
+        if np.any(np.diff(self.frame) < 0) or (
+            n and not 0 <= self.frame[0] <= self.frame[-1] < self.n_frames
+        ):
+            raise ValueError(f"frame: expected rising numbers from 0 to {self.n_frames - 1}")
+        for name, array, width in (("tracks", self.tracks, 2), ("lineage", self.lineage, 4)):
+            if np.ndim(array) != 2 or np.shape(array)[1] != width:
+                raise ValueError(f"{name} has shape {np.shape(array)}: expected (rows, {width})")
+        tracked = self.tracks[:, 0]
+        if np.any(np.diff(tracked) < 0) or (len(tracked) and not 0 <= tracked[0] <= tracked[-1] < n):
+            raise ValueError(f"tracks: expected rows by detection, those from 0 to {n - 1}")
+
+    def __len__(self) -> int:
+        return self.n_frames
+
+    def numbers(self, t: int) -> slice:
+        """Return which detections are those of frame ``t``."""
+        return slice(self._starts[t], self._starts[t + 1])
+
+    def cells(self, t: int) -> Cells:
+        """Return the detections of frame ``t``."""
+        here = self.numbers(t)
+        height, width = self.shape
+        return Cells(
+            self.position[here],
+            self.area[here],
+            self.intensity[here],
+            self.eccentricity[here],
+            (int(height), int(width)),
+        )
+
+    def tracks_in(self, t: int) -> list[set[int]]:
+        """Return the true tracks of each detection of frame ``t``."""
+        here = self.numbers(t)
+        found: list[set[int]] = [set() for _ in range(here.stop - here.start)]
+        first, last = np.searchsorted(self.tracks[:, 0], [here.start, here.stop])
+        for detection, track in self.tracks[first:last].tolist():
+            found[detection - here.start].add(track)
+        return found
+
+    @cached_property
+    def true_lineage(self) -> Lineage:
+        """The true tracks."""
+        return Lineage(*self.lineage.T)
+
+    @cached_property
+    def _starts(self) -> Numbers:
+        return np.searchsorted(self.frame, np.arange(self.n_frames + 1))
+
+
+@dataclass(frozen=True)
+class FramePair:
+    """Two successive frames: what may have happened, and what is known of it."""
+
+    frame: int  #: number of the first
+    hypotheses: Hypotheses
+    annotation: Annotation
+
+    @cached_property
+    def assigner(self) -> Assigner:
+        """Finds assignments; it keeps the last solution, so a pair should always be asked through this one."""
+        return Assigner(self.hypotheses)
+
+
+def frame_pairs(film: CellFilm, gates: Gates, frames: range | None = None) -> list[FramePair]:
+    """Return successive frames with their hypotheses and true events.
+
+    Parameters
+    ----------
+    frames
+        Numbers of the first frames, by default all but the last.
+    """
+    frames = range(len(film) - 1) if frames is None else frames
+    if len(frames) and not 0 <= min(frames) <= max(frames) < len(film) - 1:
+        raise ValueError(f"frames are {frames}: expected first frames 0 to {len(film) - 2}")
+    pairs = []
+    for t in frames:
+        hypotheses = hypotheses_between(film.cells(t), film.cells(t + 1), gates)
+        known = annotate(hypotheses, film.tracks_in(t), film.tracks_in(t + 1), film.true_lineage, t)
+        pairs.append(FramePair(t, hypotheses, known))
+    return pairs
+
+
+def film_of_migration(sequence: Sequence, shape: tuple[int, int]) -> CellFilm:
+    """Return the migrating cells at one frame rate; untracked detections stay, of which nothing is known."""
+    found = sequence.detections
+    tracked = np.flatnonzero(found.track != UNTRACKED)
+    measured = dict(zip(FEATURES, found.features.T, strict=True))
+    return CellFilm(
+        frame=found.frame,
+        position=found.centroid,
+        area=measured["area"],
+        intensity=measured["intensity_mean"],
+        eccentricity=measured["eccentricity"],
+        shape=np.array(shape),
+        n_frames=int(found.frame.max()) + 1,
+        tracks=np.column_stack([tracked, found.track[tracked]]),
+        lineage=np.array(sequence.lineage.rows()),
+    )

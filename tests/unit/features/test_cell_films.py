@@ -1,0 +1,93 @@
+"""Films of detections: frames, tracks, pairs of frames, and what must not be read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ermlab.datasets.cell_migration import Detections, Sequence
+from ermlab.datasets.ctc import Lineage
+from ermlab.errors import DataError
+from ermlab.features.cell_events import Gates
+from ermlab.features.cell_films import CellFilm, film_of_migration, frame_pairs
+from ermlab.inference.assignment import EVENTS
+
+
+@pytest.fixture
+def film():
+    """Cell 1 divides after frame 0, cell 4 stays, frame 2 is empty; the last detection is not tracked."""
+    n = 6
+    return CellFilm(
+        frame=np.array([0, 0, 1, 1, 1, 1]),
+        position=np.array([[50.0, 20.0], [50, 80], [46, 20], [54, 20], [50, 81], [20, 50]]),
+        area=np.full(n, 100.0),
+        intensity=np.ones(n),
+        eccentricity=np.zeros(n),
+        shape=np.array([100, 100]),
+        n_frames=3,
+        tracks=np.array([[0, 1], [1, 4], [2, 2], [3, 3], [4, 4]]),
+        lineage=np.array([[1, 0, 0, 0], [2, 1, 1, 1], [3, 1, 1, 1], [4, 0, 1, 0]]),
+    )
+
+
+def test_frames_have_their_detections_and_tracks(film):
+    assert [len(film.cells(t)) for t in range(len(film))] == [2, 4, 0]
+    assert film.cells(1).position[2].tolist() == [50, 81]
+    assert film.cells(0).shape == (100, 100)
+    assert film.tracks_in(1) == [{2}, {3}, {4}, set()]
+
+
+def test_pairs_hold_the_true_events(film):
+    first, second = frame_pairs(film, Gates())
+    names = np.array(list(EVENTS))
+    assert names[first.hypotheses.kind[first.annotation.events]].tolist() == ["move", "division"]
+    assert not first.annotation.complete
+    assert names[second.hypotheses.kind[second.annotation.events]].tolist() == ["disappearance"] * 3
+    assert first.assigner is first.assigner
+    assert [pair.frame for pair in frame_pairs(film, Gates(), range(1, 2))] == [1]
+
+
+def test_a_film_comes_back_as_it_was_written(film, tmp_path):
+    film.write(tmp_path / "film.npz")
+    again = CellFilm.read(tmp_path / "film.npz")
+    for name, value in vars(film).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
+    (tmp_path / "film.npz").write_bytes((tmp_path / "film.npz").read_bytes()[:200])
+    with pytest.raises(DataError, match=r"film\.npz"):
+        CellFilm.read(tmp_path / "film.npz")
+
+
+def test_untracked_detections_stay_without_a_track():
+    found = Detections(
+        frame=np.array([0, 1, 1]),
+        label=np.array([1, 1, 2]),
+        centroid=np.array([[5.0, 5.0], [6, 5], [30, 30]]),
+        features=np.array([[9.0, 1, 2, 0.1, 0]] * 3),
+        track=np.array([7, 7, 0]),
+    )
+    lineage = Lineage(np.array([7]), np.array([0]), np.array([1]), np.array([0]))
+    film = film_of_migration(Sequence(1, found, lineage), (40, 50))
+    assert film.tracks_in(1) == [{7}, set()]
+    assert film.cells(1).area.tolist() == [9, 9]
+    assert film.cells(0).shape == (40, 50)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"frame": np.array([0, 0, 1, 1, 1, 3])}, "frame"),
+        ({"frame": np.array([0, 1, 0, 1, 1, 1])}, "frame"),
+        ({"tracks": np.array([[6, 1]])}, "tracks"),
+        ({"tracks": np.array([[1, 1], [0, 1]])}, "tracks"),
+        ({"tracks": np.zeros(3, dtype=int)}, "tracks has shape"),
+        ({"lineage": np.zeros((2, 3), dtype=int)}, "lineage has shape"),
+    ],
+)
+def test_films_that_contradict_themselves_are_refused(film, change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(film, **change)
+
+
+def test_pairs_beyond_the_film_are_refused(film):
+    with pytest.raises(ValueError, match="frames are"):
+        frame_pairs(film, Gates(), range(5))
