@@ -1,30 +1,16 @@
 """Learning to track: losses and risks against the enumeration of all assignments of small pairs of frames."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
-from ermlab.features.cell_events import Cells, Gates, hypotheses_between
-from ermlab.inference.assignment import Assigner
 from ermlab.optimize import L2, cccp
 from ermlab.risk.structured import StructuredRisk, StructuredSVM
 from ermlab.risk.tracking import PartialTrackingRisk, TrackingTask, augmented, missed_share
 
 
-def frame(rng, n):
-    return Cells(
-        rng.uniform(30, 70, (n, 2)), rng.uniform(80, 120, n), rng.uniform(1, 2, n), rng.random(n), (100, 100)
-    )
-
-
 @pytest.fixture(scope="module")
-def samples():
-    rng = np.random.default_rng(0)
-    return [
-        Assigner(hypotheses_between(frame(rng, m), frame(rng, n), Gates()))
-        for m, n in product((2, 3), (2, 3))
-    ]
+def samples(few_cells):
+    return few_cells(0)
 
 
 @pytest.fixture(scope="module")
