@@ -151,9 +151,8 @@ class PartialTrackingRisk:
         return float(scores[y].sum()), sample.hypotheses.joint_feature(y)
 
     def _larger(self, i: int, w: Vector) -> tuple[float, Vector]:
-        sample, events = self._samples[i], self._events[i]
-        scores, constant = augmented(sample.hypotheses.scores(w), events)
-        y = sample.best(scores, excluding=events)
-        penalty = float(scores[y].sum()) + constant
-        reward, slope = self._agreeing(i, w)
-        return (penalty, sample.hypotheses.joint_feature(y)) if penalty > reward else (reward, slope)
+        # An assignment that agrees has no loss, so max(p, r) is the best augmented score of them all.
+        sample = self._samples[i]
+        scores, constant = augmented(sample.hypotheses.scores(w), self._events[i])
+        y = sample.best(scores)
+        return float(scores[y].sum()) + constant, sample.hypotheses.joint_feature(y)
