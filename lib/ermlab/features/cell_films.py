@@ -109,7 +109,7 @@ class FramePair:
 
     @cached_property
     def assigner(self) -> Assigner:
-        """Finds assignments; it keeps the last solution, so a pair should always be asked through this one."""
+        """Finds assignments; it keeps the last solution, so always ask a pair through this one."""
         return Assigner(self.hypotheses)
 
 
