@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 
+from ermlab.inference import enumeration
 from ermlab.workflow.digest import compiled_digest
 
 PROJECT = Path(__file__).parents[1]
@@ -25,16 +25,4 @@ settings.load_profile("ermlab")
 @pytest.fixture(scope="session")
 def all_assignments():
     """Return a function that lists every assignment of some hypotheses, cell by cell."""
-
-    def enumerate_all(hypotheses):
-        taken = hypotheses.incidence.toarray().astype(bool)
-
-        def completed(chosen, covered):
-            if covered.all():
-                return [np.isin(np.arange(taken.shape[1]), chosen)]
-            fitting = np.flatnonzero(taken[np.argmin(covered)] & ~(taken & covered[:, None]).any(axis=0))
-            return [y for e in fitting for y in completed([*chosen, e], covered | taken[:, e])]
-
-        return np.array(completed([], np.zeros(len(taken), dtype=bool)))
-
-    return enumerate_all
+    return enumeration.all_assignments

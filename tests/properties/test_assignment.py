@@ -1,38 +1,16 @@
 """Assignments against the enumeration of all of them, on small pairs of frames."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.inference.assignment import EVENTS, NONE, Assigner, Candidates, Hypotheses, NoAssignmentError
-
-N_FEATURES = 2
-
-
-def cells_of(n, count):
-    """Return all choices of so many of n cells, as rows of two."""
-    chosen = [(*cells, NONE, NONE)[:2] for cells in combinations(range(n), count)]
-    return np.array(chosen, dtype=np.int64).reshape(-1, 2)
-
-
-def hypotheses(rng, n_sources, n_targets, share):
-    """Return all events that appear or disappear, and a share of the others."""
-    candidates = {}
-    for name, (before, after) in EVENTS.items():
-        sources, targets = cells_of(n_sources, before), cells_of(n_targets, after)
-        i, j = np.indices((len(sources), len(targets))).reshape(2, -1)
-        kept = (rng.random(len(i)) < share) | (before * after == 0)
-        features = rng.normal(size=(kept.sum(), N_FEATURES))
-        candidates[name] = Candidates(sources[i[kept]], targets[j[kept]], features)
-    return Hypotheses(n_sources, n_targets, candidates)
-
+from ermlab.inference.assignment import Assigner, NoAssignmentError
+from ermlab.inference.enumeration import all_assignments, random_hypotheses
 
 problems = st.builds(
     lambda seed, m, n, share: (
-        hypotheses(np.random.default_rng(seed), m, n, share),
+        random_hypotheses(np.random.default_rng(seed), m, n, share),
         np.random.default_rng([seed, 1]),
     ),
     st.integers(0, 10**6),
@@ -44,7 +22,7 @@ problems = st.builds(
 
 @settings(deadline=None, max_examples=60)
 @given(problems)
-def test_the_best_two_and_the_worst_are_those_of_the_enumeration(all_assignments, case):
+def test_the_best_two_and_the_worst_are_those_of_the_enumeration(case):
     problem, rng = case
     every, scores = all_assignments(problem), rng.normal(size=len(problem))
     values = np.sort(every @ scores)
@@ -66,7 +44,7 @@ def test_the_best_two_and_the_worst_are_those_of_the_enumeration(all_assignments
 
 @settings(deadline=None, max_examples=60)
 @given(problems, st.integers(0, 10**6))
-def test_events_are_included_and_excluded(all_assignments, case, seed):
+def test_events_are_included_and_excluded(case, seed):
     problem, rng = case
     every, scores = all_assignments(problem), rng.normal(size=len(problem))
     truth = every[seed % len(every)]
@@ -98,11 +76,11 @@ def test_scores_are_linear_in_the_joint_feature(case):
     np.testing.assert_allclose(total, problem.joint_feature(y), atol=1e-12)
 
 
-def test_a_relaxation_that_is_not_integral_is_branched_on(all_assignments):
+def test_a_relaxation_that_is_not_integral_is_branched_on():
     rng = np.random.default_rng(0)
     fractional = 0
     for _ in range(200):
-        problem = hypotheses(rng, 4, 4, 1.0)
+        problem = random_hypotheses(rng, 4, 4, 1.0)
         assigner, scores = Assigner(problem), rng.normal(size=len(problem))
         best = assigner.best(scores)
         fractional += assigner.integral == 0
@@ -114,9 +92,9 @@ def test_a_relaxation_that_is_not_integral_is_branched_on(all_assignments):
     assert fractional == 3
 
 
-def test_branch_and_cut_finds_the_same(monkeypatch, all_assignments):
+def test_branch_and_cut_finds_the_same(monkeypatch):
     rng = np.random.default_rng(1)
-    problem = hypotheses(rng, 4, 4, 1.0)
+    problem = random_hypotheses(rng, 4, 4, 1.0)
     every = all_assignments(problem)
     monkeypatch.setattr("ermlab.inference.assignment._FEW_PROGRAMMES", 0)
     assigner = Assigner(problem)
