@@ -42,6 +42,7 @@ include: "workflow/rules/equivariant.smk"
 include: "workflow/rules/equivariant_toy.smk"
 include: "workflow/rules/aerial_cars.smk"
 include: "workflow/rules/pedestrians.smk"
+include: "workflow/rules/cell_films.smk"
 include: "workflow/rules/cheap_data.smk"
 include: "workflow/rules/report.smk"
 

@@ -1,0 +1,48 @@
+# Films of cells as trackers see them: detections and their true tracks, for the chapter on cheap data.
+
+cell_films = "data/processed/cell_films"
+# The steps between the frames of the film of migrating cells: the larger, the harder the tracking.
+migration_steps = [1, 2, 4]
+
+
+rule prepare_migration_films:
+    input:
+        receipt="data/receipts/cell_migration.json",
+    output:
+        films=[f"{cell_films}/migration_{step}.npz" for step in migration_steps],
+    log:
+        "logs/prepare_migration_films.log",
+    benchmark:
+        "logs/benchmarks/prepare_migration_films.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/prepare_migration_films.py"),
+        steps=migration_steps,
+    message:
+        "detections of migrating cells"
+    script:
+        "../scripts/prepare_migration_films.py"
+
+
+rule prepare_mask_film:
+    input:
+        receipt="data/receipts/ctc_sim_truth.json",
+    output:
+        film=f"{cell_films}/ctc_sim.npz",
+    log:
+        "logs/prepare_mask_film.log",
+    benchmark:
+        "logs/benchmarks/prepare_mask_film.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/scripts/prepare_mask_film.py"),
+    message:
+        "true masks of nuclei as detections"
+    script:
+        "../scripts/prepare_mask_film.py"
