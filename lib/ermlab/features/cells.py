@@ -15,7 +15,7 @@ Numbers = NDArray[np.int64]
 def measure(labels: ArrayLike, image: ArrayLike | None = None) -> tuple[Numbers, Cells]:
     """Return the labels of the regions of an image, rising, and the cell that each is.
 
-    All are measured at once by sums over pixels, where `skimage.measure.regionprops` goes through the regions.
+    All are measured at once by sums over pixels, where `skimage.measure.regionprops` goes through them.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def match_tracks(labels: ArrayLike, truth: ArrayLike) -> Numbers:
     """Return rows (label of a detection, label of a true cell that it holds), rising.
 
     A detection holds a cell if it covers more than half of the cell, or if the cell covers more than half of
-    the detection. So each piece of a cell that was cut holds it, and several cells that were taken for one are
+    the detection. So each piece of a cell that was cut holds it, and cells that were taken for one are all
     held by one detection.
     """
     labels, truth = as_label_image(labels), as_label_image(truth)
