@@ -22,7 +22,7 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def acquired(mirror, tmp_path_factory):
-    """A function that returns the folder of a data set, acquired once for all; private ones simulated."""
+    """Return the folder of a data set, acquired once for all; those with no source are simulated."""
     raw = tmp_path_factory.getbasetemp() / "raw"
 
     def folder(name):

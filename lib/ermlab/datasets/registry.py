@@ -38,7 +38,7 @@ class Dataset:
     used_for: tuple[str, ...]
     #: What was counted in it: names to numbers.
     counts: Mapping[str, int]
-    #: What the folder holds when it is right; None for private data, which are only ever simulated.
+    #: What the folder holds when it is right; None for data with no source, which are only ever simulated.
     tree: Tree | None
     licence: str
     citation: str
@@ -235,7 +235,7 @@ def _advice(dataset: Dataset, store: RawStore, policy: str) -> str:
     if policy == "simulated":
         return "set `data: auto` to use real data"
     if dataset.tree is None:
-        return "the data are private: set `data: auto` to simulate them"
+        return "no source is registered: set `data: auto` to simulate them"
     ways = [f"put its files into {store.folder.as_posix()} (from {dataset.homepage})"]
     if dataset.mirror is not None:
         ways.append(

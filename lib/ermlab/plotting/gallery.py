@@ -29,10 +29,11 @@ from ermlab.datasets.uiuc_cars import CarScenes, read_uiuc_cars
 from ermlab.datasets.voc2007_sample import read_voc2007_sample
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
 from ermlab.plotting._gallery_brains import draw_drug_stroop, draw_movie_watching
+from ermlab.plotting._gallery_nuclei import draw_dcelliq_nuclei, draw_mitocheck_nuclei
 from ermlab.plotting.pictures import (
     central_square,
-    label_edges,
     outline_boxes,
+    outline_labels,
     plot_lifelines,
     plot_stimuli,
     plot_tracks,
@@ -214,8 +215,7 @@ def draw_ctc_hela02_images(folder: Path) -> Figure:
         show_image(column[0], image[::2, ::2], title=f"frame {frame}")
         detail = slice(height, 2 * height), slice(width, 2 * width)
         show_image(column[1], image[detail], title="its middle, segmentation outlined")
-        edges = label_edges(data.segmentation[frame][detail])
-        column[1].imshow(np.ma.masked_equal(edges, 0), cmap=ListedColormap([YELLOW]), interpolation="nearest")
+        outline_labels(column[1], data.segmentation[frame][detail])
     return fig
 
 
@@ -294,6 +294,8 @@ DRAW: dict[str, Callable[[Path], Figure]] = {
         draw_movie_watching,
         draw_drug_stroop,
         draw_wager2008_contrasts,
+        draw_dcelliq_nuclei,
+        draw_mitocheck_nuclei,
         draw_cell_migration,
         draw_ctc_hela02_images,
         draw_ctc_sim_truth,

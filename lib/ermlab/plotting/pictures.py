@@ -175,6 +175,12 @@ def central_square(image: np.ndarray, pixels: int = 160) -> np.ndarray:
     return image[top : top + side : step, left : left + side : step]
 
 
+def outline_labels(ax: Axes, labels: np.ndarray) -> None:
+    """Mark the outlines of labelled regions on an image that is shown already."""
+    edges = np.ma.masked_equal(label_edges(labels), 0)
+    ax.imshow(edges, cmap=ListedColormap([YELLOW]), interpolation="nearest")
+
+
 def label_edges(labels: np.ndarray) -> np.ndarray:
     """Mark the pixels whose right or lower neighbour has another label."""
     edges = np.zeros(labels.shape, dtype=bool)

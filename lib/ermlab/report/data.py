@@ -84,7 +84,7 @@ def _run_facts(receipt: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 def _lasting_facts(run: Run, dataset: Dataset) -> list[tuple[str, str]]:
     """Return what the registry says of the data set, whatever the run."""
     tree = dataset.tree
-    real = "private"
+    real = "no source registered; simulated"
     if tree is not None:
         real = f"{tree.files:,} files, {markup.size(tree.bytes)} {markup.digest(tree.sha256)}"
     counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in dataset.counts.items())

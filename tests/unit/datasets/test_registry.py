@@ -15,7 +15,7 @@ MIRRORED = {
     "haxby2001_slice", "wager2008_contrasts", "cell_migration", "ctc_hela02_images", "ctc_sim_truth",
     "graphs_tu", "mslr_5k",
 }  # fmt: skip
-PRIVATE = {"movie_watching", "drug_stroop"}
+SIMULATED = {"movie_watching", "drug_stroop", "dcelliq_nuclei", "mitocheck_nuclei"}
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def changed(tmp_path, change):
 
 
 def test_registry_holds_every_data_set(registry):
-    assert set(registry) == MIRRORED | {"mutag"} | PRIVATE
+    assert set(registry) == MIRRORED | {"mutag"} | SIMULATED
 
 
 def test_rows_are_plain_values_that_a_workflow_can_compare(registry):
@@ -45,12 +45,12 @@ def test_exhibits_that_use_a_data_set_exist(registry):
     assert {exhibit for row in registry.values() for exhibit in row.used_for} <= known
 
 
-def test_private_data_are_simulated_and_nothing_else(registry, tmp_path, contents):
-    for name in PRIVATE:
+def test_data_without_a_source_are_simulated_and_nothing_else(registry, tmp_path, contents):
+    for name in SIMULATED:
         row = registry[name]
         assert (row.tree, row.mirror, row.package, row.address) == (None, None, None, None)
     with pytest.raises(
-        DataError, match=r"movie_watching: no source has the real data: .*the data are private"
+        DataError, match=r"movie_watching: no source has the real data: .*no source is registered"
     ):
         acquire("movie_watching", tmp_path, policy="real", registry=registry)
     (tmp_path / "movie_watching").mkdir()
@@ -60,7 +60,7 @@ def test_private_data_are_simulated_and_nothing_else(registry, tmp_path, content
     assert contents(tmp_path / "movie_watching") == {"mine.txt": b"mine"}
 
 
-def test_private_data_are_acquired_once(tmp_path, toy):
+def test_data_without_a_source_are_acquired_once(tmp_path, toy):
     rows = toy(mirror=False, simulator="ermlab.datasets.haxby2001_slice.simulate_haxby2001_slice")
     rows["toy"] = replace(rows["toy"], tree=None)
     first = acquire("toy", tmp_path, size="smoke", registry=rows)

@@ -1,0 +1,52 @@
+"""HeLa nuclei like those of the DCellIQ software: a frame each quarter of an hour, faint and hazy."""
+
+from pathlib import Path
+
+from ermlab.datasets._nuclei_optics import Microscope
+from ermlab.datasets._nuclei_population import Culture
+from ermlab.datasets.nuclei_films import Laboratory, NucleiFilm, read_nuclei_films, simulate_films
+
+LABORATORY = Laboratory(
+    number=1,
+    culture=Culture(
+        spacing=1900,
+        clumping=0.5,
+        area=230,
+        area_spread=0.18,
+        ratio=1.35,
+        bumps=0.07,
+        brightness_spread=0.25,
+        dim=0.02,
+        texture=0.2,
+        speed=0.12,
+        speed_spread=0.35,
+        persistence=30,
+        cycle=22 * 60,
+        death=4,
+    ),
+    microscope=Microscope(
+        pixel=0.8,
+        interval=15,
+        blur=1.0,
+        focus_drift=0.25,
+        haze=0.2,
+        photons=140,
+        background=60,
+        vignetting=0.3,
+        bleaching=0.02,
+        gain=2.0,
+        offset=100,
+        read_noise=6,
+        jitter=0.25,
+    ),
+)
+
+
+def read_dcelliq_nuclei(folder: str | Path) -> tuple[NucleiFilm, ...]:
+    """Read the two films."""
+    return read_nuclei_films(folder)
+
+
+def simulate_dcelliq_nuclei(folder: str | Path, seed: int, size: str) -> None:
+    """Write two simulated films; see `simulate_films`."""
+    simulate_films(folder, LABORATORY, seed, size)

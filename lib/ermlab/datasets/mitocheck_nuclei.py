@@ -1,0 +1,52 @@
+"""HeLa nuclei like those of the Mitocheck screen: a frame each half an hour, bright and sharp."""
+
+from pathlib import Path
+
+from ermlab.datasets._nuclei_optics import Microscope
+from ermlab.datasets._nuclei_population import Culture
+from ermlab.datasets.nuclei_films import Laboratory, NucleiFilm, read_nuclei_films, simulate_films
+
+LABORATORY = Laboratory(
+    number=2,
+    culture=Culture(
+        spacing=1600,
+        clumping=0.3,
+        area=240,
+        area_spread=0.22,
+        ratio=1.4,
+        bumps=0.1,
+        brightness_spread=0.4,
+        dim=0.05,
+        texture=0.16,
+        speed=0.065,
+        speed_spread=0.5,
+        persistence=40,
+        cycle=28 * 60,
+        death=3,
+    ),
+    microscope=Microscope(
+        pixel=0.645,
+        interval=30,
+        blur=0.7,
+        focus_drift=0.1,
+        haze=0.03,
+        photons=1000,
+        background=70,
+        vignetting=0.15,
+        bleaching=0.005,
+        gain=0.65,
+        offset=100,
+        read_noise=3,
+        jitter=0.25,
+    ),
+)
+
+
+def read_mitocheck_nuclei(folder: str | Path) -> tuple[NucleiFilm, ...]:
+    """Read the two films."""
+    return read_nuclei_films(folder)
+
+
+def simulate_mitocheck_nuclei(folder: str | Path, seed: int, size: str) -> None:
+    """Write two simulated films; see `simulate_films`."""
+    simulate_films(folder, LABORATORY, seed, size)
