@@ -1,0 +1,96 @@
+"""Trackers from pairs of frames: trained on whatever is annotated, judged by the events they miss."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.features.cell_films import FramePair
+from ermlab.optimize import L1, L2, CCCPResult, Result, cccp, minimize
+from ermlab.parallel import map_in_threads
+from ermlab.risk.structured import StructuredRisk
+from ermlab.risk.tracking import PartialTrackingRisk, TrackingTask
+
+Vector = NDArray[np.float64]
+#: Relative gap of the first inner minimisation of CCCP, twice over (cheap-data, Algorithm 1.1).
+_FIRST_PRECISION = 0.5
+
+
+def train_tracker(
+    pairs: Sequence[FramePair],
+    regularizer: L1 | L2,
+    *,
+    annotations: Sequence[ArrayLike] | None = None,
+    tol: float = 1e-2,
+    w0: ArrayLike | None = None,
+    n_threads: int | None = None,
+) -> Result | CCCPResult:
+    """Learn the weights of events.
+
+    Where every cell of every pair has a true event, the mean hinge loss is minimised (cheap-data, eq. 1.4);
+    where not, the mean bridge loss of what is known (eq. 1.5), with pairs left out of which nothing is known.
+
+    Parameters
+    ----------
+    annotations
+        Numbers of the events that are known of each pair, in place of all true ones.
+    tol
+        Relative gap of the minimisation, for the bridge loss of its last steps; also the relative progress
+        below which CCCP ends.
+    w0
+        Where to start, by default 0.
+    n_threads
+        Pairs of frames that are worked on at the same time; the result does not depend on it.
+    """
+    if not len(pairs):
+        raise ValueError("no pairs of frames: expected at least 1")
+    if annotations is None and all(pair.annotation.complete for pair in pairs):
+        return minimize(full_risk(pairs, n_threads), regularizer, tol=tol, w0=w0)
+    risk = partial_risk(pairs, annotations, n_threads)
+    return cccp(
+        risk.convex_part,
+        risk.reward,
+        regularizer,
+        w0=np.zeros(risk.dimension) if w0 is None else w0,
+        eps=max(_FIRST_PRECISION, tol),
+        eps_min=tol,
+        eta=tol,
+    )
+
+
+def full_risk(pairs: Sequence[FramePair], n_threads: int | None = None) -> StructuredRisk:
+    """Return the mean hinge loss of pairs that are annotated completely."""
+    task = TrackingTask(pairs[0].hypotheses.dimension, n_threads)
+    truths = [np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events) for pair in pairs]
+    return StructuredRisk(task, [pair.assigner for pair in pairs], truths)
+
+
+def partial_risk(
+    pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None = None, n_threads: int | None = None
+) -> PartialTrackingRisk:
+    """Return the mean bridge loss of the pairs of which an event is known."""
+    if annotations is None:
+        annotations = [pair.annotation.events for pair in pairs]
+    known = [
+        (pair.assigner, events) for pair, events in zip(pairs, annotations, strict=True) if np.size(events)
+    ]
+    if not known:
+        raise ValueError(f"no event of {len(pairs)} pairs of frames is annotated: expected at least 1")
+    return PartialTrackingRisk(*zip(*known, strict=True), n_threads)
+
+
+def average_loss(w: Vector, pairs: Sequence[FramePair], n_threads: int | None = None) -> float:
+    """Return the share of the known true events of all pairs that the best assignments miss.
+
+    Events that are no hypothesis count as missed.
+    """
+    missed = map_in_threads(lambda pair: _missed(w, pair), list(pairs), n_threads)
+    events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in pairs)
+    if not events:
+        raise ValueError(f"no event of {len(pairs)} pairs of frames is known: expected at least 1")
+    return sum(missed) / events
+
+
+def _missed(w: Vector, pair: FramePair) -> int:
+    found = pair.assigner.best(pair.hypotheses.scores(w))
+    return int((~found[pair.annotation.events]).sum()) + len(pair.annotation.lost)

@@ -1,0 +1,84 @@
+"""Training trackers: which risk is minimised, what counts as missed, and that threads change nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ermlab.features.cell_events import Gates
+from ermlab.features.cell_films import CellFilm, frame_pairs
+from ermlab.optimize import L2, CCCPResult, Result
+from ermlab.risk.tracking_training import average_loss, full_risk, partial_risk, train_tracker
+
+
+def walking_cells(rng, n_frames=4, n=8):
+    """Cells that walk slowly enough for the nearest one to be the same: none divides, leaves or is unknown."""
+    start = rng.uniform(20, 180, (n, 2))
+    paths = start + np.cumsum(rng.normal(0, 2, (n_frames, n, 2)), axis=0)
+    detections = n_frames * n
+    return CellFilm(
+        frame=np.repeat(np.arange(n_frames), n),
+        position=paths.reshape(-1, 2),
+        area=np.full(detections, 100.0),
+        intensity=np.ones(detections),
+        eccentricity=np.zeros(detections),
+        shape=np.array([200, 200]),
+        n_frames=n_frames,
+        tracks=np.column_stack([np.arange(detections), np.tile(np.arange(1, n + 1), n_frames)]),
+        lineage=np.array([[k, 0, n_frames - 1, 0] for k in range(1, n + 1)]),
+    )
+
+
+@pytest.fixture(scope="module")
+def film():
+    return walking_cells(np.random.default_rng(0))
+
+
+def test_complete_pairs_are_learned_by_the_hinge_loss(film):
+    pairs = frame_pairs(film, Gates())
+    result = train_tracker(pairs, L2(1e-3), tol=1e-3)
+    assert isinstance(result, Result)
+    assert result.converged
+    value, _ = full_risk(pairs)(result.w)
+    assert result.value == pytest.approx(value + L2(1e-3)(result.w))
+    assert average_loss(result.w, pairs) == 0
+
+
+def test_incomplete_pairs_are_learned_by_the_bridge_loss(film):
+    film = replace(film, tracks=film.tracks[film.tracks[:, 1] != 3])
+    pairs = frame_pairs(film, Gates())
+    result = train_tracker(pairs, L2(1e-3))
+    assert isinstance(result, CCCPResult)
+    assert result.value == pytest.approx(partial_risk(pairs)(result.w) + L2(1e-3)(result.w))
+    assert average_loss(result.w, pairs) == 0
+
+
+def test_pairs_of_which_nothing_is_known_are_left_out(film):
+    pairs = frame_pairs(film, Gates())
+    some = [pairs[0].annotation.events[:3], [], pairs[2].annotation.events[:1]]
+    result = train_tracker(pairs, L2(1e-2), annotations=some)
+    alone = train_tracker([pairs[0], pairs[2]], L2(1e-2), annotations=[some[0], some[2]])
+    np.testing.assert_array_equal(result.w, alone.w)
+    with pytest.raises(ValueError, match="no event of 3 pairs of frames is annotated"):
+        train_tracker(pairs, L2(1e-2), annotations=[[], [], []])
+    with pytest.raises(ValueError, match="no pairs of frames"):
+        train_tracker([], L2(1e-2))
+
+
+def test_the_loss_counts_all_known_events_and_those_that_gating_lost(film):
+    w = np.zeros(frame_pairs(film, Gates())[0].hypotheses.dimension)
+    w[0] = 1.0  # every move is as good as any other, and better than nothing
+    near, far = frame_pairs(film, Gates()), frame_pairs(film, Gates(move=1e-9))
+    missed = [
+        (~pair.assigner.best(pair.hypotheses.scores(w))[pair.annotation.events]).sum() for pair in near
+    ]
+    assert average_loss(w, near) == pytest.approx(sum(missed) / (8 * 3))
+    assert average_loss(w, far) == 1
+    with pytest.raises(ValueError, match="no event of 0 pairs"):
+        average_loss(w, [])
+
+
+def test_the_number_of_threads_changes_nothing(film):
+    film = replace(film, tracks=film.tracks[film.tracks[:, 1] != 3])
+    weights = [train_tracker(frame_pairs(film, Gates()), L2(1e-3), n_threads=n).w for n in (1, 2)]
+    np.testing.assert_array_equal(*weights)
