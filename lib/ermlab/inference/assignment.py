@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import highspy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
+
+from ermlab.inference._programme import Programme
+from ermlab.inference.packing import NONE, Packing
 
 #: Kinds of events, with how many cells of the first and of the second frame each takes: a cell moves or
 #: divides; two pieces of a cell that was cut in two by mistake merge; two cells that were taken for one
@@ -24,12 +26,6 @@ EVENTS = {
     "appearance": (0, 1),
     "disappearance": (1, 0),
 }
-#: What counts as integral, and as better than the best value so far; scores are at most 1 in size by then.
-_PRECISION = 1e-7
-#: Linear programmes after which branch and bound gives way to branch and cut.
-_FEW_PROGRAMMES = 20
-#: Place of a second cell that an event does not have.
-NONE = -1
 
 Vector = NDArray[np.float64]
 #: Which of the candidate events happened.
@@ -169,25 +165,20 @@ class Hypotheses:
 
 
 class Assigner:
-    """Finds assignments between two frames; the linear programme is built once and solved again and again.
+    """Finds assignments between two frames, each search independent of those before.
 
-    The relaxation is solved by the simplex method, from the last solution on. Where it is not integral,
-    branch and bound follows: its programmes differ by a bound or two, so each is solved in a few steps. Where
-    a few of them do not settle it, the solver's branch and cut does.
-
-    Attributes
-    ----------
-    searches, integral, programmes
-        Assignments searched so far, how many had an integral relaxation, and linear programmes solved.
+    To let every cell appear or disappear is an assignment. All others replace some of that by events of two
+    or three cells, and the best one by those with the largest sum of gains, a `Packing`. Only a search that
+    excludes events needs an integer programme over all of them; it is built once.
     """
 
     def __init__(self, hypotheses: Hypotheses):
         self.hypotheses = hypotheses
-        self.searches = self.integral = self.programmes = 0
-        self._columns = np.arange(len(hypotheses), dtype=np.int32)
+        self._cells = _cells(hypotheses)
+        related = (self._cells != NONE).sum(axis=1) > 1
+        self._related, self._alone = np.flatnonzero(related), np.flatnonzero(~related)
         self._n_cells = hypotheses.n_sources + hypotheses.n_targets
-        self._model = _linear_programme(hypotheses.incidence)
-        self._forbidden: NDArray[np.int32] | None = None
+        self.packing = Packing(hypotheses.n_sources, self._n_cells, self._cells[self._related])
 
     def best(
         self, scores: ArrayLike, *, including: ArrayLike = (), excluding: ArrayLike | None = None
@@ -202,16 +193,19 @@ class Assigner:
             Numbers of events of which the assignment lacks at least one.
         """
         scores = np.asarray(scores, dtype=np.float64)
-        if scores.shape != self._columns.shape or not np.isfinite(scores).all():
-            raise ValueError(f"scores of shape {scores.shape}: expected {len(self._columns)} finite numbers")
+        if scores.shape != (len(self._cells),) or not np.isfinite(scores).all():
+            raise ValueError(f"scores of shape {scores.shape}: expected {len(self._cells)} finite numbers")
         including = self._events("including", including)
-        if excluding is None:
-            return self._solve(scores, including)
-        self._forbid(self._events("excluding", excluding))
-        try:
-            return self._solve(scores, including)
-        finally:
-            self._model.changeRowBounds(self._n_cells, -highspy.kHighsInf, highspy.kHighsInf)
+        excluding = None if excluding is None else self._events("excluding", excluding)
+        if excluding is not None and not len(excluding):
+            raise NoAssignmentError("excluding is empty: no assignment lacks one of no events")
+        y = self._best(scores, including)
+        if excluding is None or not y[excluding].all():
+            return y
+        y = self._programme.best(scores, including=including, excluding=excluding)
+        if y is None:
+            raise NoAssignmentError("every assignment has all the events to be excluded")
+        return y
 
     def worst(self, scores: ArrayLike) -> Assignment:
         """Return the assignment with the least sum of scores."""
@@ -222,115 +216,40 @@ class Assigner:
         first = self.best(scores)
         return first, self.best(scores, excluding=np.flatnonzero(first))
 
+    def _best(self, scores: Vector, including: NDArray[np.int32]) -> Assignment:
+        taken = self._cells[including]
+        uses = np.bincount(taken[taken != NONE], minlength=self._n_cells)
+        if (uses > 1).any():
+            raise NoAssignmentError("no assignment obeys what was demanded of its events")
+        # The best event that takes a cell alone: of several the last in rising order of scores.
+        order = self._alone[np.argsort(scores[self._alone], kind="stable")]
+        alone = np.empty(self._n_cells + 1, dtype=np.int64)
+        alone[self._cells[order, 0]] = order
+        worth = np.append(scores[alone[:-1]], 0.0)
+        gains = scores[self._related] - worth[self._cells[self._related]].sum(axis=1)
+        y = np.zeros(len(scores), dtype=bool)
+        y[including] = True
+        y[self._related[self.packing.best(gains, uses == 0)]] = True
+        covered = self._cells[y]
+        left = np.ones(self._n_cells, dtype=bool)
+        left[covered[covered != NONE]] = False
+        y[alone[:-1][left]] = True
+        return y
+
     def _events(self, name: str, numbers: ArrayLike) -> NDArray[np.int32]:
         numbers = np.unique(np.asarray(numbers, dtype=np.int32))
-        if len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(self._columns):
-            raise ValueError(f"{name} is {numbers.tolist()}: expected events 0 to {len(self._columns) - 1}")
+        if len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(self._cells):
+            raise ValueError(f"{name} is {numbers.tolist()}: expected events 0 to {len(self._cells) - 1}")
         return numbers
 
-    def _forbid(self, events: NDArray[np.int32]) -> None:
-        """Demand that one of the events is missing, by a row that stays and is only bounded anew."""
-        if not len(events):
-            raise NoAssignmentError("excluding is empty: no assignment lacks one of no events")
-        if self._forbidden is None or not np.array_equal(events, self._forbidden):
-            if self._forbidden is not None:
-                self._model.deleteRows(1, np.array([self._n_cells], dtype=np.int32))
-            self._model.addRow(
-                -highspy.kHighsInf, highspy.kHighsInf, len(events), events, np.ones(len(events))
-            )
-            self._forbidden = events
-        self._model.changeRowBounds(self._n_cells, -highspy.kHighsInf, len(events) - 1.0)
-
-    def _solve(self, scores: Vector, including: NDArray[np.int32]) -> Assignment:
-        # Tolerances of the solver are absolute.
-        scale = np.abs(scores).max(initial=0.0)
-        self._model.changeColsCost(len(self._columns), self._columns, scores / scale if scale else scores)
-        self.searches += 1
-        self._fix(including, np.ones(len(including)))
-        try:
-            y = self._best_integral()
-        finally:
-            self._free(including)
-        if y is None:
-            raise NoAssignmentError("no assignment obeys what was demanded of its events")
-        return y > 0.5
-
-    def _best_integral(self) -> Vector | None:
-        """Return the best integral solution, None if there is none: depth first, with the event first."""
-        best, best_value = None, -np.inf
-        nodes: list[dict[int, float]] = [{}]
-        for _ in range(_FEW_PROGRAMMES):
-            fixed = nodes.pop()
-            y, value = self._relaxation(fixed)
-            if y is not None and value > best_value + _PRECISION:
-                distance = np.abs(y - np.round(y))
-                if (distance <= _PRECISION).all():
-                    best, best_value = y, value
-                    self.integral += not fixed
-                else:
-                    undecided = int(np.argmax(distance))
-                    nodes += [{**fixed, undecided: 0.0}, {**fixed, undecided: 1.0}]
-            if not nodes:
-                return best
-        return self._by_cutting_planes()
-
-    def _by_cutting_planes(self) -> Vector | None:
-        """Let the solver's own branch and cut do what is left: slow to begin, but it comes to an end."""
-        self._set_kind(highspy.HighsVarType.kInteger)
-        try:
-            return self._run()[0]
-        finally:
-            self._set_kind(highspy.HighsVarType.kContinuous)
-
-    def _relaxation(self, fixed: dict[int, float]) -> tuple[Vector | None, float]:
-        """Return the solution of the linear programme with some events decided, and its value."""
-        columns = np.array(list(fixed), dtype=np.int32)
-        self._fix(columns, np.array(list(fixed.values())))
-        try:
-            return self._run()
-        finally:
-            self._free(columns)
-
-    def _run(self) -> tuple[Vector | None, float]:
-        self.programmes += 1
-        self._model.run()
-        status = self._model.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return None, -np.inf
-        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
-            raise RuntimeError(f"the solver ended with {self._model.modelStatusToString(status)}")
-        return np.array(self._model.getSolution().col_value), self._model.getInfo().objective_function_value
-
-    def _set_kind(self, kind: highspy.HighsVarType) -> None:
-        kinds = np.full(len(self._columns), int(kind), dtype=np.uint8)
-        self._model.changeColsIntegrality(len(self._columns), self._columns, kinds)
-
-    def _fix(self, columns: NDArray[np.int32], values: Vector) -> None:
-        if len(columns):
-            self._model.changeColsBounds(len(columns), columns, values, values)
-
-    def _free(self, columns: NDArray[np.int32]) -> None:
-        if len(columns):
-            self._model.changeColsBounds(len(columns), columns, np.zeros(len(columns)), np.ones(len(columns)))
+    @cached_property
+    def _programme(self) -> Programme:
+        return Programme(self.hypotheses.incidence, every_row=True)
 
 
-def _linear_programme(incidence: csc_array) -> highspy.Highs:
-    """Return the maximisation over ``incidence @ y = 1, 0 <= y <= 1`` without costs."""
-    n_rows, n_columns = incidence.shape
-    programme = highspy.HighsLp()
-    programme.num_col_, programme.num_row_ = n_columns, n_rows
-    programme.sense_ = highspy.ObjSense.kMaximize
-    programme.col_cost_ = np.zeros(n_columns)
-    programme.col_lower_, programme.col_upper_ = np.zeros(n_columns), np.ones(n_columns)
-    programme.row_lower_, programme.row_upper_ = np.ones(n_rows), np.ones(n_rows)
-    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    programme.a_matrix_.start_ = incidence.indptr
-    programme.a_matrix_.index_ = incidence.indices
-    programme.a_matrix_.value_ = incidence.data
-    model = highspy.Highs()
-    model.setOptionValue("output_flag", False)
-    model.setOptionValue("threads", 1)
-    model.setOptionValue("mip_rel_gap", 0.0)
-    model.setOptionValue("mip_abs_gap", 0.0)
-    model.passModel(programme)
-    return model
+def _cells(hypotheses: Hypotheses) -> NDArray[np.int64]:
+    """Return the cells of each event, (events, 3): of the first frame, then of the second, then `NONE`."""
+    targets = np.where(hypotheses.targets == NONE, NONE, hypotheses.targets + hypotheses.n_sources)
+    cells = np.hstack([hypotheses.sources, targets])
+    order = np.argsort(cells == NONE, axis=1, kind="stable")
+    return np.take_along_axis(cells, order, axis=1)[:, :3]

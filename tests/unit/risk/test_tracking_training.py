@@ -12,7 +12,7 @@ from ermlab.risk.tracking_training import average_loss, full_risk, partial_risk,
 
 
 def walking_cells(rng, n_frames=4, n=8):
-    """Cells that walk slowly enough for the nearest one to be the same: none divides, leaves or is unknown."""
+    """Cells that walk slowly enough for the nearest one to be the same; none divides or leaves."""
     start = rng.uniform(20, 180, (n, 2))
     paths = start + np.cumsum(rng.normal(0, 2, (n_frames, n, 2)), axis=0)
     detections = n_frames * n
@@ -69,9 +69,7 @@ def test_the_loss_counts_all_known_events_and_those_that_gating_lost(film):
     w = np.zeros(frame_pairs(film, Gates())[0].hypotheses.dimension)
     w[0] = 1.0  # every move is as good as any other, and better than nothing
     near, far = frame_pairs(film, Gates()), frame_pairs(film, Gates(move=1e-9))
-    missed = [
-        (~pair.assigner.best(pair.hypotheses.scores(w))[pair.annotation.events]).sum() for pair in near
-    ]
+    missed = [(~pair.assigner.best(pair.hypotheses.scores(w))[pair.annotation.events]).sum() for pair in near]
     assert average_loss(w, near) == pytest.approx(sum(missed) / (8 * 3))
     assert average_loss(w, far) == 1
     with pytest.raises(ValueError, match="no event of 0 pairs"):
