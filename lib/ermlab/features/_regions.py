@@ -1,0 +1,89 @@
+"""Steps of finding regions in images: coarse images, holes, basins that are joined again."""
+
+import numpy as np
+from numpy.typing import NDArray
+from skimage.measure import label
+from skimage.segmentation import watershed
+
+Image = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+
+def block_means(image: Image, side: int) -> Image:
+    """Return the means over blocks of ``side`` times ``side`` pixels; border pixels are repeated to fill."""
+    if side == 1:
+        return image
+    padded = np.pad(image, [(0, -n % side) for n in image.shape], mode="edge")
+    for axis, n in enumerate(padded.shape):
+        padded = np.add.reduceat(padded, np.arange(0, n, side), axis=axis)
+    return padded / side**2
+
+
+def spread_blocks(means: Image, side: int, shape: tuple[int, int]) -> Image:
+    """Return an image of ``shape`` that goes straight from the middle of a block to that of the next."""
+    for axis, n in enumerate(shape):
+        last = means.shape[axis] - 1
+        place = np.clip((np.arange(n) + 0.5) / side - 0.5, 0, last)
+        below = place.astype(int)
+        share = np.expand_dims((place - below).astype(means.dtype), 1 - axis)
+        left, right = (np.take(means, some, axis=axis) for some in (below, np.minimum(below + 1, last)))
+        means = left + share * (right - left)
+    return means
+
+
+def fill_holes(mask: NDArray[np.bool_], area: float) -> NDArray[np.bool_]:
+    """Return a mask without its holes of less than ``area`` pixels; what meets the border is no hole."""
+    outside = label(~mask, connectivity=1)
+    hole = np.bincount(outside.ravel()) < area
+    for edge in (outside[0], outside[-1], outside[:, 0], outside[:, -1]):
+        hole[edge] = False
+    hole[0] = False
+    return mask | hole[outside]
+
+
+def drop_small(labels: Labels, area: float) -> Labels:
+    """Return connected regions of one label, numbered from 1, without those of less than ``area`` pixels."""
+    regions = label(labels, connectivity=1)
+    kept = np.bincount(regions.ravel()) >= area
+    kept[0] = False
+    return (np.cumsum(kept) * kept)[regions]
+
+
+def basins(height: Image, tops: NDArray[np.bool_], mask: NDArray[np.bool_], neck: float) -> Labels:
+    """Return the parts of a mask around the tops of a height map.
+
+    Two neighbours are one if the pass between them is higher than ``neck`` times the lower of their tops.
+    """
+    seeds = label(tops, connectivity=2)
+    parts = watershed(-height, seeds, mask=mask)
+    top = np.zeros(seeds.max() + 1)
+    top[seeds[tops]] = height[tops]
+    first, second, saddle = _passes(parts, height)
+    root = list(range(len(top)))
+
+    def find(part: int) -> int:
+        while root[part] != part:
+            part = root[part]
+        return part
+
+    for k in np.argsort(-saddle, kind="stable").tolist():
+        low, high = sorted((find(first[k]), find(second[k])), key=top.__getitem__)
+        if low != high and saddle[k] > neck * top[low]:
+            root[low] = high
+    return np.array([find(part) for part in range(len(top))])[parts]
+
+
+def _passes(parts: Labels, height: Image) -> tuple[Labels, Labels, NDArray[np.float64]]:
+    """Return the pairs of neighbouring parts, and how high the highest way from one to the other is."""
+    found = []
+    for axis in (0, 1):
+        here, there = (np.delete(parts, end, axis=axis) for end in (-1, 0))
+        lower = np.minimum(*(np.delete(height, end, axis=axis) for end in (-1, 0)))
+        at = np.nonzero((here != there) & (here > 0) & (there > 0))
+        found.append((np.minimum(here[at], there[at]), np.maximum(here[at], there[at]), lower[at]))
+    first, second, lower = (np.concatenate(some) for some in zip(*found, strict=True))
+    order = np.lexsort([-lower, second, first])
+    first, second, lower = first[order], second[order], lower[order]
+    new = np.ones(len(first), dtype=bool)
+    new[1:] = (np.diff(first) != 0) | (np.diff(second) != 0)
+    return first[new], second[new], lower[new].astype(float)

@@ -1,0 +1,223 @@
+"""Detection of bright nuclei on a dark background, whatever their size, brightness and background.
+
+The background is taken off. Where the logarithm of what remains is curved like a blob (Laplacian of
+Gaussian), there are cores of nuclei; a distance transform cuts them at their necks. Watersheds grow the parts
+to whole nuclei, each up to a share of its own brightness.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+from skimage.filters import threshold_otsu
+from skimage.measure import label
+from skimage.segmentation import watershed
+
+from ermlab.datasets.ctc import Lineage, TrackedCells
+from ermlab.features._regions import basins, block_means, drop_small, fill_holes, spread_blocks
+from ermlab.features.cell_events import Cells
+from ermlab.features.cell_films import CellFilm
+from ermlab.features.cells import as_image, join_frames, match_tracks, measure
+
+Image = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+#: The background is this percentile of block means over so many diameters around.
+_PERCENTILE, _REACH = 25, 4.0
+#: The noise is the standard deviation in the quietest blocks, at this percentile.
+_QUIET = 10
+#: Noise that is there at least, in ranges of the image: drawn images would have none.
+_LEAST_NOISE = 1e-4
+#: Standard deviation of the weakest smoothing, in pixels.
+_LEAST_SMOOTHING = 0.7
+#: Blobs are sought on an image of about so many pixels a diameter.
+_COARSE = 10
+#: How depths are smoothed before their tops are sought, and how far apart tops are; in diameters.
+_DEPTH_SMOOTHING, _BETWEEN_TOPS = 0.08, 0.3
+#: In pixels: the smallest nuclei that are looked for, and what is taken where no frame has any.
+_LEAST_DIAMETER, _USUAL_DIAMETER = 6.0, 20.0
+#: The disc as large as a nucleus is that much wider than the largest circle in it: nuclei are ellipses.
+_STRETCH = 1.1
+#: How many frames the typical diameter is taken from.
+_LOOKS = 5
+
+
+@dataclass(frozen=True)
+class DetectionSettings:
+    """How nuclei are found, in units of a typical one.
+
+    Parameters
+    ----------
+    diameter
+        Of a typical nucleus, in pixels; None finds it out from the images.
+    contrast
+        How much brighter than the background a nucleus is at least, in standard deviations of the noise.
+    smoothing, blob
+        Standard deviations of the Gaussians that smooth an image and that find its blobs, in diameters.
+    core, peak
+        How strongly the image's logarithm is curved all over the core of a nucleus, and where it is most.
+    neck
+        Two parts are one nucleus if their neck is wider than this share of the narrower one.
+    level
+        The outline is where this share of the core's brightness is reached.
+    smallest
+        Area of the smallest nucleus, as a share of the typical one's.
+    """
+
+    diameter: float | None = None
+    contrast: float = 6.0
+    smoothing: float = 0.06
+    blob: float = 0.2
+    core: float = 0.1
+    peak: float = 0.2
+    neck: float = 0.85
+    level: float = 0.5
+    smallest: float = 0.1
+
+    def __post_init__(self) -> None:
+        numbers = {name: value for name, value in vars(self).items() if value is not None}
+        for name, value in numbers.items():
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"{name} is {value}: expected a positive number")
+        for name in ("neck", "level", "smallest"):
+            if numbers[name] >= 1:
+                raise ValueError(f"{name} is {numbers[name]}: expected a share below 1")
+
+
+def detect(image: ArrayLike, settings: DetectionSettings | None = None) -> Labels:
+    """Return a label image of the nuclei, numbered from 1; without a nucleus it is 0 all over."""
+    ((labels, _),) = detect_frames([image], settings)
+    return labels
+
+
+def film_of_images(
+    images: Sequence[ArrayLike], settings: DetectionSettings | None = None, truth: TrackedCells | None = None
+) -> CellFilm:
+    """Detect the nuclei of a film; a frame may have none.
+
+    Parameters
+    ----------
+    truth
+        True masks of each frame, and their lineage: a detection gets the tracks that `match_tracks` finds.
+        Without it nothing is known of tracks.
+    """
+    if truth is not None and len(truth.masks) != len(images):
+        raise ValueError(f"{len(images)} images and {len(truth.masks)} true masks: expected as many")
+    frames, tracks = [], []
+    for t, (labels, cells) in enumerate(detect_frames(images, settings)):
+        frames.append(cells)
+        rows = np.zeros((0, 2), dtype=np.int64) if truth is None else match_tracks(labels, truth.masks[t])
+        tracks.append(rows - np.array([1, 0]))
+    nothing = Lineage(*np.zeros((4, 0), dtype=np.int64))
+    return join_frames(frames, tracks, nothing if truth is None else truth.lineage)
+
+
+def detect_frames(
+    images: Sequence[ArrayLike], settings: DetectionSettings | None = None
+) -> Iterator[tuple[Labels, Cells]]:
+    """Yield for each frame the label image of its nuclei, and what they measure, by rising label.
+
+    The intensity is the mean above the background, at least as large as the noise.
+    """
+    settings = settings or DetectionSettings()
+    if settings.diameter is None:
+        settings = replace(settings, diameter=typical_diameter(images, settings.contrast))
+    for image in images:
+        image = as_image(image).astype(np.float32)
+        signal = image - _background(image, settings.diameter)
+        smooth = ndimage.gaussian_filter(
+            signal, max(settings.smoothing * settings.diameter, _LEAST_SMOOTHING), mode="nearest", truncate=3
+        )
+        noise = _noise(smooth, settings.diameter)
+        labels = _segment(smooth, noise, settings)
+        cells = measure(labels, signal)[1]
+        yield labels, replace(cells, intensity=np.maximum(cells.intensity, noise))
+
+
+def typical_diameter(images: Sequence[ArrayLike], contrast: float = 6.0) -> float:
+    """Return the diameter of a disc as large as a typical nucleus, in pixels.
+
+    It is read off the largest circle in each bright region, so that nuclei may touch. Frames without regions
+    of the given ``contrast``, in standard deviations of the noise, say nothing, nor do those where one region
+    takes half the height or width.
+    """
+    shown = np.unique(np.linspace(0, len(images) - 1, _LOOKS).astype(int)) if len(images) else []
+    found = [_typical_circle(as_image(images[t]).astype(np.float32), contrast) for t in shown]
+    known = [diameter for diameter in found if diameter is not None]
+    return max(_STRETCH * float(np.median(known)), _LEAST_DIAMETER) if known else _USUAL_DIAMETER
+
+
+def _typical_circle(image: Image, contrast: float) -> float | None:
+    """Return the median diameter of circles in bright regions, each counted by the area of its region."""
+    signal = image - _background(image, 2 * _USUAL_DIAMETER)
+    smooth = ndimage.gaussian_filter(signal, _LEAST_SMOOTHING, mode="nearest", truncate=3)
+    bright = smooth > threshold_otsu(smooth)
+    if not bright.any():
+        return None
+    if smooth[bright].mean() - smooth[~bright].mean() < contrast * _noise(smooth, _USUAL_DIAMETER):
+        return None
+    depth = ndimage.distance_transform_edt(bright)
+    regions = label(bright, connectivity=1)
+    radius = ndimage.maximum(depth, regions, np.arange(1, regions.max() + 1))
+    order = np.argsort(radius)
+    area = np.cumsum(np.bincount(regions.ravel())[1:][order])
+    diameter = 2 * float(radius[order][np.searchsorted(area, area[-1] / 2)])
+    return diameter if diameter < min(image.shape) / 2 else None
+
+
+def _background(image: Image, diameter: float) -> Image:
+    """Return a low percentile of what is around each pixel, smoothed."""
+    side = max(1, round(diameter / 2))
+    window = int(_REACH * diameter / side) | 1
+    low = ndimage.percentile_filter(block_means(image, side), _PERCENTILE, size=window, mode="nearest")
+    return spread_blocks(ndimage.gaussian_filter(low, window / 4, mode="nearest"), side, image.shape)
+
+
+def _noise(smooth: Image, diameter: float) -> float:
+    """Return the standard deviation of the noise of a smoothed image, from blocks where little else is."""
+    side = max(1, round(diameter / 2))
+    variance = block_means(smooth**2, side) - block_means(smooth, side) ** 2
+    noise = np.percentile(np.sqrt(np.maximum(variance, 0)), _QUIET)
+    return float(max(noise, _LEAST_NOISE * np.ptp(smooth)))
+
+
+def _segment(smooth: Image, noise: float, settings: DetectionSettings) -> Labels:
+    """Return the nuclei of an image without background."""
+    floor = settings.contrast * noise
+    smallest = settings.smallest * np.pi / 4 * settings.diameter**2
+    mask = fill_holes(smooth > floor, smallest)
+    parts = _cores(mask, np.log1p(np.maximum(smooth, 0) / floor), smallest, settings) if mask.any() else mask
+    inside = np.flatnonzero(parts)
+    if not len(inside):
+        return np.zeros(mask.shape, dtype=np.int64)
+    grown = watershed(-smooth, parts, mask=mask)
+    part = parts.ravel()[inside]
+    brightness = np.bincount(part, weights=smooth.ravel()[inside]) / np.maximum(np.bincount(part), 1)
+    return drop_small(np.where(smooth > settings.level * brightness[grown], grown, 0), smallest)
+
+
+def _cores(mask: NDArray[np.bool_], logarithm: Image, smallest: float, settings: DetectionSettings) -> Labels:
+    """Return the cores of nuclei within a mask: parts between necks that are curved like a blob."""
+    curvature = _curvature(logarithm, settings)
+    parts = _cut(fill_holes(mask & (curvature > settings.core), smallest), settings)
+    sure = np.bincount(parts[curvature >= settings.peak], minlength=parts.max() + 1) > 0
+    return np.where(sure[parts], parts, 0)
+
+
+def _curvature(image: Image, settings: DetectionSettings) -> Image:
+    """Return how much an image is curved downwards over the width of a blob."""
+    side = max(1, int(settings.diameter / _COARSE))
+    width = settings.blob * settings.diameter / side
+    curved = -(width**2) * ndimage.gaussian_laplace(block_means(image, side), width, mode="nearest")
+    return spread_blocks(curved, side, image.shape)
+
+
+def _cut(core: NDArray[np.bool_], settings: DetectionSettings) -> Labels:
+    """Return the parts of a mask between its necks."""
+    depth = ndimage.distance_transform_edt(core).astype(np.float32)
+    depth = ndimage.gaussian_filter(depth, _DEPTH_SMOOTHING * settings.diameter)
+    window = int(_BETWEEN_TOPS * settings.diameter) | 1
+    tops = core & (depth == ndimage.maximum_filter(depth, window, mode="nearest"))
+    return basins(depth, tops, core, settings.neck)
