@@ -144,32 +144,36 @@ def test_planes_stay_below_the_risk_and_recycling_keeps_the_optimum(seed):
     assert warm.lower_bound - 1e-5 <= optimum <= warm.value + 1e-5
 
 
-def best_by_enumeration(G, b):
-    """Maximise over the simplex by solving the equality-constrained problem on every support."""
+def best_by_enumeration(G, b, part):
+    """Maximise over a simplex for each part by the equality-constrained problem on every support."""
     best = -np.inf
-    m = len(b)
-    for size in range(1, m + 1):
+    m, n_parts = len(b), part.max() + 1
+    for size in range(n_parts, m + 1):
         for support in map(list, itertools.combinations(range(m), size)):
-            system = np.block([[G[np.ix_(support, support)], np.ones((size, 1))], [np.ones((1, size)), 0]])
-            alpha = np.linalg.lstsq(system, np.append(b[support], 1.0), rcond=None)[0][:size]
-            if (alpha >= -1e-9).all() and abs(alpha.sum() - 1) < 1e-9:
+            member = np.eye(n_parts)[part[support]]
+            system = np.block(
+                [[G[np.ix_(support, support)], member], [member.T, np.zeros((n_parts, n_parts))]]
+            )
+            alpha = np.linalg.lstsq(system, np.append(b[support], np.ones(n_parts)), rcond=None)[0][:size]
+            if (alpha >= -1e-9).all() and np.allclose(member.T @ alpha, 1, atol=1e-9):
                 best = max(best, b[support] @ alpha - 0.5 * alpha @ G[np.ix_(support, support)] @ alpha)
     return best
 
 
 @settings(max_examples=150)
-@given(seed=seeds)
-def test_simplex_qp_against_enumeration_of_supports(seed):
+@given(seed=seeds, n_parts=st.integers(1, 3))
+def test_simplex_qp_against_enumeration_of_supports(seed, n_parts):
     rng = np.random.default_rng(seed)
-    m, d = rng.integers(1, 7), rng.integers(1, 5)
+    m, d = rng.integers(n_parts, 7), rng.integers(1, 5)
+    part = rng.permutation(np.append(np.arange(n_parts), rng.integers(0, n_parts, m - n_parts)))
     A, b = rng.normal(size=(m, d)), rng.normal(size=m)
     if rng.random() < 0.3:
         A, b = np.round(A), np.round(b)
     start = rng.random(m) if rng.random() < 0.5 else None
-    result = solve_simplex_qp(A @ A.T, b, start, tol=1e-12)
+    result = solve_simplex_qp(A @ A.T, b, start, tol=1e-12, part=part if n_parts > 1 else None)
     assert (result.alpha >= 0).all()
-    assert result.alpha.sum() == pytest.approx(1, abs=1e-12)
-    assert result.value == pytest.approx(best_by_enumeration(A @ A.T, b), abs=1e-9)
+    np.testing.assert_allclose(np.bincount(part, result.alpha), 1, atol=1e-12)
+    assert result.value == pytest.approx(best_by_enumeration(A @ A.T, b, part), abs=1e-9)
     assert result.gap <= 1e-9
 
 

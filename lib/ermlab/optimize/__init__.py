@@ -9,8 +9,9 @@
 
 from ermlab.optimize._plane_blocks import PlaneBlocks
 from ermlab.optimize.blocks import BlockDual, BlockRisk, minimize_blocks
-from ermlab.optimize.bundle import Evaluation, History, Proposer, Result, Risk, minimize
+from ermlab.optimize.bundle import History, Proposer, Result, minimize
 from ermlab.optimize.cccp import CCCPHistory, CCCPResult, cccp
+from ermlab.optimize.evaluation import Evaluation, Risk
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.proximal import FISTAHistory, FISTAResult, fista
 from ermlab.optimize.qp import SimplexQPResult, solve_simplex_qp

@@ -17,6 +17,8 @@ class L1Master:
     default_level = 0.7
 
     def __init__(self, lam: float, linear: NDArray[np.float64], planes: Planes):
+        if planes.n_parts > 1:
+            raise ValueError(f"a risk of {planes.n_parts} parts with L1: expected L2, or their sum")
         self._lam, self._v, self._planes = lam, linear, planes
         self._highs = highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)

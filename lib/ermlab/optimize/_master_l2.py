@@ -1,4 +1,4 @@
-"""The master problem with L2 regularisation: dual QPs on the simplex.
+"""The master problem with L2 regularisation: dual QPs on the simplex, or on one for each part of the risk.
 
 With planes ``(A, b)``, linear term ``v`` and ``alpha`` in the simplex, the dual function
 ``b' alpha - |A' alpha + v|^2 / (2 lam)`` (cheap data, eq. 1.7) is a lower bound of the objective for every
@@ -19,7 +19,10 @@ PROX_RANGE = 1e8
 
 
 class L2Master:
-    """Minimise ``lam/2 |w|^2 + <v, w> + max_i (<a_i, w> + b_i)``, and project onto its level sets."""
+    """Minimise ``lam/2 |w|^2 + <v, w> + max_i (<a_i, w> + b_i)``, and project onto its level sets.
+
+    Where the risk has parts the maximum is that of each part, summed.
+    """
 
     default_level = 0.4
 
@@ -51,10 +54,9 @@ class L2Master:
         """Return a lower bound within ``tol`` of the model's minimum, and the minimiser."""
         lam, b = self._lam, self._planes.b
         # The QP times lam, which leaves the Gram matrix as it is.
-        qp = solve_simplex_qp(self._planes.gram, lam * b - self._Av, self._alpha, tol * lam)
-        self._alpha = qp.alpha
-        w = -(self._planes.combine(qp.alpha) + self._v) / lam
-        return float(np.sum(b * qp.alpha)) - 0.5 * lam * float(np.sum(w * w)), w
+        self._alpha = self._weights(lam * b - self._Av, self._alpha, tol * lam)
+        w = -(self._planes.combine(self._alpha) + self._v) / lam
+        return float(np.sum(b * self._alpha)) - 0.5 * lam * float(np.sum(w * w)), w
 
     def level_point(
         self, centre: NDArray[np.float64], target: float, gap: float, tol: float
@@ -70,7 +72,7 @@ class L2Master:
         alpha, rho = self._level_alpha, self._prox
         for _ in range(LEVEL_TRIALS):
             linear = (lam + rho) * planes.b + rho * Ac - self._Av
-            alpha = solve_simplex_qp(planes.gram, linear, alpha, tol * (lam + rho)).alpha
+            alpha = self._weights(linear, alpha, tol * (lam + rho))
             used, value = rho, self._model_value(alpha, rho, centre, Ac)
             if value > target + LEVEL_BAND * gap:
                 high, rho = rho, (rho / 4 if low == 0.0 else np.sqrt(low * rho))
@@ -82,6 +84,11 @@ class L2Master:
         self._level_alpha, self._prox = alpha, used
         return (used * centre - v - planes.combine(alpha)) / (lam + used)
 
+    def _weights(self, linear: NDArray, start: NDArray, tol: float) -> NDArray[np.float64]:
+        planes = self._planes
+        part = planes.part if planes.n_parts > 1 else None
+        return solve_simplex_qp(planes.gram, linear, start, tol, part=part).alpha
+
     def _model_value(self, alpha: NDArray, rho: float, centre: NDArray, Ac: NDArray) -> float:
         """Return the model at the proximal point of ``alpha``, by inner products alone."""
         v, lam, total = self._v, self._lam, self._lam + rho
@@ -91,4 +98,4 @@ class L2Master:
         norm2 = (rho**2 * cc + vv + uu - 2 * rho * (cv + uc) + 2 * uv) / total**2
         linear = (rho * cv - vv - uv) / total
         scores = (rho * Ac - self._Av - G_alpha) / total + self._planes.b
-        return float(0.5 * lam * norm2 + linear + scores.max())
+        return float(0.5 * lam * norm2 + linear + self._planes.height(scores))

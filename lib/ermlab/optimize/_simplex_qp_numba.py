@@ -1,8 +1,10 @@
 """The active-set kernel of `ermlab.optimize.qp`, and its Cholesky factor that grows and shrinks.
 
-The factor ``L L' = M_SS`` is kept in the leading ``k`` rows of a work array, where ``S`` is the list of the
-``k`` indices that may be positive and ``M = G + sigma 1 1'``. The shift changes nothing on the simplex, where
-``1' alpha`` is constant, and makes ``M_SS`` regular for affinely independent columns.
+The indices are cut into parts, each with a simplex of its own; mostly there is one. The factor
+``L L' = M_SS`` is kept in the leading ``k`` rows of a work array, where ``S`` is the list of the ``k``
+indices that may be positive and ``M = G + sigma sum_d 1_d 1_d'`` with the indicator ``1_d`` of part ``d``.
+The shift changes nothing where each ``1_d' alpha`` is constant, and makes ``M_SS`` regular for affinely
+independent columns.
 """
 
 import numpy as np
@@ -15,10 +17,12 @@ FULL_STEPS = 3
 
 
 @njit(cache=True)
-def _append(L, k, G, S, sigma, j):
+def _append(L, k, G, S, part, sigma, j):
     """Grow the factor by index ``j``; a dependent column is kept regular by a small pivot."""
     for row in range(k):
-        entry = G[S[row], j] + sigma
+        entry = G[S[row], j]
+        if part[S[row]] == part[j]:
+            entry += sigma
         for column in range(row):
             entry -= L[row, column] * L[k, column]
         L[k, row] = entry / L[row, row]
@@ -74,16 +78,45 @@ def _gradient(G, b, alpha, S, k, gradient):
 
 
 @njit(cache=True)
-def _newton_direction(L, k, S, gradient, direction, ones):
-    """Write the step to the maximum over ``S`` with the sum kept: ``M p = g - mu 1`` with ``1' p = 0``."""
+def _newton_direction(L, k, S, part, gradient, direction, ones, levels):
+    """Write the step to the maximum over ``S`` with the sum of each part kept.
+
+    ``M p = g - sum_d mu_d 1_d`` with ``1_d' p = 0``; ``ones[d]`` is room for ``M^-1 1_d`` and
+    ``levels`` for the equations of ``mu``.
+    """
+    n_parts = len(ones)
     for position in range(k):
         direction[position] = gradient[S[position]]
-        ones[position] = 1.0
+        for d in range(n_parts):
+            ones[d, position] = 1.0 if part[S[position]] == d else 0.0
     _solve(L, k, direction)
-    _solve(L, k, ones)
-    level = np.sum(direction[:k]) / np.sum(ones[:k])
+    for d in range(n_parts):
+        _solve(L, k, ones[d])
+    levels[:] = 0.0
     for position in range(k):
-        direction[position] -= level * ones[position]
+        d = part[S[position]]
+        levels[d, n_parts] += direction[position]
+        for e in range(n_parts):
+            levels[d, e] += ones[e, position]
+    _eliminate(levels)
+    for d in range(n_parts):
+        for position in range(k):
+            direction[position] -= levels[d, n_parts] * ones[d, position]
+
+
+@njit(cache=True)
+def _eliminate(system):
+    """Solve a positive definite system, its right side in the last column, which becomes the solution."""
+    n = len(system)
+    for pivot in range(n):
+        for row in range(pivot + 1, n):
+            factor = system[row, pivot] / system[pivot, pivot]
+            for column in range(pivot, n + 1):
+                system[row, column] -= factor * system[pivot, column]
+    for row in range(n - 1, -1, -1):
+        for column in range(row + 1, n):
+            system[row, n] -= system[row, column] * system[column, n]
+        system[row, n] /= system[row, row]
 
 
 @njit(cache=True)
@@ -103,24 +136,29 @@ def _step(alpha, S, k, direction):
 
 
 @njit(cache=True)
-def _normalise(alpha):
-    """Undo the drift of the sum away from 1."""
-    total = np.sum(alpha)
+def _normalise(alpha, part, total):
+    """Undo the drift of the sum of each part away from 1."""
+    total[:] = 0.0
     for i in range(alpha.size):
-        alpha[i] /= total
+        total[part[i]] += alpha[i]
+    for i in range(alpha.size):
+        alpha[i] /= total[part[i]]
 
 
 @njit(cache=True)
-def maximise(G, b, alpha, tol, max_iter):
+def maximise(G, b, alpha, tol, max_iter, part, n_parts):
     """Improve ``alpha`` in place; return the duality gap reached and the number of iterations.
 
     A primal active-set method: Newton steps on the support ``S``, an index leaves when it meets zero, and the
-    index of the largest gradient enters when the support is optimal.
+    index whose gradient exceeds those of its part most enters when the support is optimal. Each part begins
+    with a positive index, and keeps one.
     """
     m = b.size
     S = np.empty(m, dtype=np.int64)
     L = np.zeros((m, m))
-    gradient, direction, ones = np.empty(m), np.empty(m), np.empty(m)
+    gradient, direction = np.empty(m), np.empty(m)
+    ones, levels = np.empty((n_parts, m)), np.empty((n_parts, n_parts + 1))
+    low, high, top, total = np.empty(n_parts), np.empty(n_parts), np.empty(n_parts), np.empty(n_parts)
     sigma = 0.0
     for i in range(m):
         sigma = max(sigma, G[i, i])
@@ -128,33 +166,37 @@ def maximise(G, b, alpha, tol, max_iter):
     k = 0
     for i in range(m):
         if alpha[i] > 0.0:
-            _append(L, k, G, S, sigma, i)
+            _append(L, k, G, S, part, sigma, i)
             k += 1
 
     gap, entered, full_steps = np.inf, -1, 0
     for iteration in range(max_iter):
         _gradient(G, b, alpha, S, k, gradient)
-        mean, low, high, best = 0.0, np.inf, -np.inf, 0
+        low[:], high[:], top[:] = np.inf, -np.inf, -np.inf
+        mean = 0.0
         for position in range(k):
             i = S[position]
             mean += alpha[i] * gradient[i]
-            low, high = min(low, gradient[i]), max(high, gradient[i])
-        for i in range(1, m):
-            if gradient[i] > gradient[best]:
+            low[part[i]] = min(low[part[i]], gradient[i])
+            high[part[i]] = max(high[part[i]], gradient[i])
+        best = 0
+        for i in range(m):
+            top[part[i]] = max(top[part[i]], gradient[i])
+            if gradient[i] - high[part[i]] > gradient[best] - high[part[best]]:
                 best = i
-        gap = max(gradient[best] - mean, 0.0)
+        gap = max(np.sum(top) - mean, 0.0)
         if gap <= tol:
             return gap, iteration
-        if high - low <= 0.5 * tol or full_steps >= FULL_STEPS:
-            if gradient[best] <= high:  # rounding: nothing outside is better
+        if np.sum(high - low) <= 0.5 * tol or full_steps >= FULL_STEPS:
+            if gradient[best] <= high[part[best]]:  # rounding: nothing outside is better
                 return gap, iteration
-            _append(L, k, G, S, sigma, best)
+            _append(L, k, G, S, part, sigma, best)
             k += 1
             entered, full_steps = best, 0
             continue
-        _newton_direction(L, k, S, gradient, direction, ones)
+        _newton_direction(L, k, S, part, gradient, direction, ones, levels)
         blocking = _step(alpha, S, k, direction)
-        _normalise(alpha)
+        _normalise(alpha, part, total)
         if blocking >= 0:
             if S[blocking] == entered:  # rounding: the index that should grow does not
                 return gap, iteration

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.optimize._plane_blocks import PlaneBlocks
-from ermlab.optimize.bundle import Evaluation, History, Result, check_limits, evaluate, minimize
+from ermlab.optimize.bundle import History, Result, check_limits, minimize
+from ermlab.optimize.evaluation import Evaluation, evaluate
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 

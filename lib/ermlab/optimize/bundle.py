@@ -15,26 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.optimize._master_l1 import L1Master
 from ermlab.optimize._master_l2 import L2Master
+from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, part_count
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
 
-Risk = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 # Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
-Proposer = Callable[["Evaluation", float], NDArray[np.float64] | None]
+Proposer = Callable[[Evaluation, float], NDArray[np.float64] | None]
 METHODS = ("level", "cutting-plane")
 # The master problem is solved to this share of the gap asked for.
 MASTER_PRECISION = 1e-2
 # A proposal is good if it leaves at most this share of the gap.
 GOOD_PROPOSAL = 0.5
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The risk at a point, and a subgradient of it."""
-
-    w: NDArray[np.float64]
-    risk: float
-    subgradient: NDArray[np.float64]
 
 
 @dataclass
@@ -101,7 +92,9 @@ def minimize(
     ----------
     risk
         Any callable with ``risk(w) -> (value, subgradient)``. Its attribute ``dimension``, if it has one,
-        gives the length of ``w`` where nothing else does.
+        gives the length of ``w`` where nothing else does. With an attribute ``n_parts`` it is a sum of so
+        many convex parts, and returns a value and a row of subgradients for each: a part then has planes of
+        its own, which bound it more tightly than planes of the sum do (L2 alone).
     regularizer
         `L2` (master problem: a QP on the simplex) or `L1` (a linear programme).
     tol
@@ -115,9 +108,9 @@ def minimize(
     linear, constant
         A linear term ``<v, w>`` and a constant in the objective (cheap data, eq. 1.6).
     risk_lower_bound
-        A number that the risk nowhere falls below: 0 for the non-negative risks of this library. It makes a
-        constant plane, without which L1 master problems are unbounded; the lower bound of the objective rests
-        on it. ``None`` when nothing is known. A call that returns less raises a ValueError.
+        A number that no part of the risk falls below: 0 for the non-negative risks of this library. It makes
+        a constant plane, without which L1 master problems are unbounded; the lower bound of the objective
+        rests on it. ``None`` when nothing is known. A call that returns less raises a ValueError.
     method
         ``"level"`` calls the risk near the best point so far, where the model lies ``level`` of the way up
         from the lower bound to the best value (L2: the projection onto that level set; L1: towards the
@@ -141,7 +134,8 @@ def minimize(
         _add_constant_plane(planes, float(risk_lower_bound))
     search = _Search(regularizer, v, constant, planes, tol)
     if start is None:
-        w = search.minimise_model() if w is None else w
+        if w is None:
+            w = search.minimise_model() if planes.bounds_all_parts else np.zeros(planes.dimension)
         search.add(evaluate(risk, w, risk_lower_bound), calls=1)
     else:
         search.add(start, calls=0)
@@ -196,9 +190,10 @@ class _Search:
         value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
         if value < self._value:
             self.best, self._value = new, value
-        if self._planes.add(new.subgradient, new.risk - float(np.sum(new.subgradient * new.w))):
-            self._master.plane_added()
-            self._idle = np.append(self._idle, 0)
+        for part, (a, b) in enumerate(new.planes()):
+            if self._planes.add(a, b, part):
+                self._master.plane_added()
+                self._idle = np.append(self._idle, 0)
         self.minimise_model()
         self._record()
 
@@ -317,7 +312,12 @@ def _resolve_start(
         w = finite_vector("w0", w0, dimension)
     else:
         w = np.zeros(dimension) if planes is None or len(planes) == 0 else None
-    return Planes(dimension) if planes is None else planes.copy(), v, w
+    n_parts = part_count(risk)
+    if planes is None:
+        return Planes(dimension, n_parts), v, w
+    if planes.n_parts != n_parts:
+        raise ValueError(f"planes of {planes.n_parts} parts for a risk of {n_parts}: expected as many")
+    return planes.copy(), v, w
 
 
 def agreed_dimension(given: dict[str, int | None]) -> int:
@@ -339,23 +339,7 @@ def finite_vector(name: str, vector: ArrayLike, dimension: int) -> NDArray[np.fl
 
 
 def _add_constant_plane(planes: Planes, height: float) -> None:
-    """Add the plane ``0 w + height`` unless recycled planes hold it or a higher one."""
-    flat = ~planes.A.any(axis=1)
-    if not (planes.b[flat] >= height).any():
-        planes.add(np.zeros(planes.dimension), height)
-
-
-def evaluate(risk: Risk, w: NDArray[np.float64], lower_bound: float | None) -> Evaluation:
-    """Call the risk and check its answer."""
-    value, subgradient = risk(w)
-    value, subgradient = float(value), np.asarray(subgradient, dtype=np.float64)
-    if subgradient.shape != w.shape:
-        raise ValueError(f"the risk returned a subgradient of shape {subgradient.shape}: expected {w.shape}")
-    if not (math.isfinite(value) and np.isfinite(subgradient).all()):
-        raise ValueError(f"the risk at w returned {value} and a subgradient: found NaN or infinity in them")
-    if lower_bound is not None and value < lower_bound:
-        raise ValueError(
-            f"the risk returned {value}, less than risk_lower_bound = {lower_bound}: "
-            "give a true lower bound, or None"
-        )
-    return Evaluation(w, value, subgradient)
+    """Add the plane ``0 w + height`` to each part unless recycled planes hold it or a higher one."""
+    high = ~planes.A.any(axis=1) & (planes.b >= height)
+    for part in np.setdiff1d(np.arange(planes.n_parts), planes.part[high]):
+        planes.add(np.zeros(planes.dimension), height, int(part))

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.optimize.bundle import Evaluation, Risk, agreed_dimension, evaluate, finite_vector, minimize
+from ermlab.optimize.bundle import agreed_dimension, finite_vector, minimize
+from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, part_count
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
 
@@ -57,6 +58,7 @@ def cccp(
     nonnegative: bool = True,
     convex_lower_bound: float | None = None,
     method: str = "level",
+    planes: Planes | None = None,
 ) -> CCCPResult:
     """Descend on ``regularizer(w) + P(w) - R(w)`` (cheap data, Algorithm 1.1).
 
@@ -66,7 +68,8 @@ def cccp(
     Parameters
     ----------
     convex, concave
-        ``P`` and ``R``, both convex, each ``(w) -> (value, subgradient)``. A loss ``[p - r]_+`` for each
+        ``P`` and ``R``, both convex, each ``(w) -> (value, subgradient)``, or both of as many parts (see
+        `ermlab.optimize.minimize`). A loss ``[p - r]_+`` for each
         sample is no difference of convex functions as it stands; write it as ``max(p, r) - r``, that is, let
         ``P`` be the sum of ``max(p, r)`` with the subgradient of the larger.
     w0
@@ -88,38 +91,41 @@ def cccp(
         A number that ``P`` nowhere falls below, if one is known.
     method
         As in `ermlab.optimize.minimize`.
+    planes
+        Planes below ``P`` from an earlier run, to be recycled, too.
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
     current = _evaluate_start(convex, w0, convex_lower_bound)
-    R, r = _evaluate_concave(concave, current.w)
-    value = regularizer(current.w) + current.risk - R
+    tangent = evaluate(concave, current.w, None, "the concave part")
+    value = regularizer(current.w) + current.risk - tangent.risk
     history = CCCPHistory(points=[current.w], objective=[value])
-    planes, converged, began = Planes(current.w.size), False, time.perf_counter()
+    planes = _no_planes(convex, current) if planes is None else planes.copy()
+    converged, began = False, time.perf_counter()
     bounds = 1  # the plane at the start
 
     for iteration in range(1, max_iter + 1):  # noqa: B007  (reported below)
         eps = max(eps * rho, eps_min) if adaptive else eps_min
-        offset = R - float(np.sum(r * current.w))
         if not recycle:
-            planes = Planes(current.w.size)
+            planes = _no_planes(convex, current)
         if nonnegative:
-            planes.add(r, offset)
+            for part, (a, b) in enumerate(tangent.planes()):
+                planes.add(a, b, part)
         inner = minimize(
             convex,
             regularizer,
             tol=eps,
             max_calls=max_calls,
             planes=planes,
-            linear=-r,
-            constant=-offset,
+            linear=-tangent.subgradient,
+            constant=float(np.sum(tangent.subgradient * tangent.w)) - tangent.risk,
             risk_lower_bound=convex_lower_bound,
             method=method,
             start=current if recycle else None,
             w0=None if recycle else current.w,
         )
         current, planes = inner.best, inner.planes
-        R, r = _evaluate_concave(concave, current.w)
-        last, value = value, regularizer(current.w) + current.risk - R
+        tangent = evaluate(concave, current.w, None, "the concave part")
+        last, value = value, regularizer(current.w) + current.risk - tangent.risk
         bounds += inner.calls
         history.points.append(current.w)
         history.objective.append(value)
@@ -162,12 +168,5 @@ def _evaluate_start(convex: Risk, w0: ArrayLike | None, lower_bound: float | Non
     return evaluate(convex, w, lower_bound)
 
 
-def _evaluate_concave(concave: Risk, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    R, r = concave(w)
-    R, r = float(R), np.asarray(r, dtype=np.float64)
-    if r.shape != w.shape or not (np.isfinite(R) and np.isfinite(r).all()):
-        raise ValueError(
-            f"the concave part returned {R} and a subgradient of shape {r.shape}: expected finite numbers "
-            f"and shape {w.shape}"
-        )
-    return R, r
+def _no_planes(convex: Risk, current: Evaluation) -> Planes:
+    return Planes(current.w.size, part_count(convex))

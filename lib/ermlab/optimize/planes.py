@@ -13,12 +13,22 @@ class Planes:
 
     The Gram matrix ``A A'`` grows with it, one matrix-vector product a plane. A set can be handed from one
     `ermlab.optimize.minimize` to the next as long as the risk is the same function.
+
+    Parameters
+    ----------
+    dimension
+        Length of each subgradient.
+    n_parts
+        A risk that is a sum of so many parts has planes below each; most have one.
     """
 
-    def __init__(self, dimension: int):
+    def __init__(self, dimension: int, n_parts: int = 1):
         if dimension < 1:
             raise ValueError(f"dimension is {dimension}: expected at least 1")
-        self._count = 0
+        if n_parts < 1:
+            raise ValueError(f"n_parts is {n_parts}: expected at least 1")
+        self._count, self.n_parts = 0, n_parts
+        self._part = np.zeros(4, dtype=np.int64)
         self._A = np.empty((4, dimension))
         self._b = np.empty(4)
         self._gram = np.empty((4, 4))
@@ -42,32 +52,45 @@ class Planes:
         return self._b[: self._count]
 
     @property
+    def part(self) -> NDArray[np.int64]:
+        """Number of the part of the risk that each plane is below."""
+        return self._part[: self._count]
+
+    @property
+    def bounds_all_parts(self) -> bool:
+        """Whether there is a plane below each part."""
+        return len(np.unique(self.part)) == self.n_parts
+
+    @property
     def gram(self) -> NDArray[np.float64]:
         """``A A'``."""
         return self._gram[: self._count, : self._count]
 
-    def add(self, a: ArrayLike, b: float) -> bool:
-        """Add the plane ``<a, w> + b``; return false if the very same is there already."""
+    def add(self, a: ArrayLike, b: float, part: int = 0) -> bool:
+        """Add the plane ``<a, w> + b`` of a part; return false if the very same is there already."""
         a = np.asarray(a, dtype=np.float64)
         if a.shape != (self.dimension,):
             raise ValueError(f"plane of shape {a.shape}: expected ({self.dimension},)")
         if not (np.isfinite(a).all() and np.isfinite(b)):
             raise ValueError("a plane must be finite: found NaN or infinity")
-        if any(np.array_equal(self._A[i], a) for i in np.flatnonzero(self.b == b)):
+        if not 0 <= part < self.n_parts:
+            raise ValueError(f"plane of part {part}: expected 0 to {self.n_parts - 1}")
+        if any(np.array_equal(self._A[i], a) for i in np.flatnonzero((self.b == b) & (self.part == part))):
             return False
         m = self._count
         if m == len(self._b):
             self._resize(2 * m)
-        self._A[m], self._b[m] = a, b
+        self._A[m], self._b[m], self._part[m] = a, b, part
         self._count = m + 1
         self._gram[m, : m + 1] = self._gram[: m + 1, m] = self.products(a)
         return True
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Drop the planes that are not ``chosen``."""
-        A, b, gram = self.A[chosen], self.b[chosen], self.gram[np.ix_(chosen, chosen)]
+        A, b, part = self.A[chosen], self.b[chosen], self.part[chosen]
+        gram = self.gram[np.ix_(chosen, chosen)]
         m = self._count = len(b)
-        self._A[:m], self._b[:m], self._gram[:m, :m] = A, b, gram
+        self._A[:m], self._b[:m], self._part[:m], self._gram[:m, :m] = A, b, part, gram
 
     def products(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``A w``."""
@@ -84,14 +107,23 @@ class Planes:
         w += self.combine(alpha)
 
     def value(self, w: NDArray[np.float64]) -> float:
-        """Return ``max_i <a_i, w> + b_i``, a lower bound of the risk at ``w``."""
-        return float(np.max(self.products(w) + self.b, initial=-np.inf))
+        """Return ``max_i <a_i, w> + b_i``, summed over parts: a lower bound of the risk at ``w``."""
+        return self.height(self.products(w) + self.b)
+
+    def height(self, heights: NDArray[np.float64]) -> float:
+        """Return the largest of the heights of all planes, summed over parts."""
+        if self.n_parts == 1:
+            return float(np.max(heights, initial=-np.inf))
+        tops = np.full(self.n_parts, -np.inf)
+        np.maximum.at(tops, self.part, heights)
+        return float(np.sum(tops))
 
     def copy(self) -> Self:
         """Return an independent copy."""
-        other = type(self)(self.dimension)
+        other = type(self)(self.dimension, self.n_parts)
         other._count = self._count
         other._A, other._b, other._gram = self._A.copy(), self._b.copy(), self._gram.copy()
+        other._part = self._part.copy()
         return other
 
     def _resize(self, capacity: int) -> None:
@@ -99,3 +131,4 @@ class Planes:
         A, b, gram = np.empty((capacity, self.dimension)), np.empty(capacity), np.empty((capacity, capacity))
         A[:m], b[:m], gram[:m, :m] = self.A, self.b, self.gram
         self._A, self._b, self._gram = A, b, gram
+        self._part = np.resize(self._part, capacity)

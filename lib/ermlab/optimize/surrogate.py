@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.optimize.bundle import Evaluation, Risk, minimize
+from ermlab.optimize.bundle import minimize
+from ermlab.optimize.evaluation import Evaluation, Risk
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 

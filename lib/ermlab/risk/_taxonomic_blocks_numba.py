@@ -52,7 +52,7 @@ def _solve_sample(y, B, loss, slack, q, classes, slopes, m, mu, tol):
         b[a + 1] = slopes[a]
         for c in range(m):
             b[a + 1] += G[a + 1, c + 1] * new[c + 1]
-    maximise(G, b, new, tol, 100 + 20 * m)
+    maximise(G, b, new, tol, 100 + 20 * m, np.zeros(m + 1, dtype=np.int64), 1)
     return new
 
 

@@ -144,6 +144,16 @@ def violation_plane(
     return (loss * a if rescaling == "slack" else a), loss
 
 
+def predict_all(task: Task, w: Vector, X: Sequence) -> Sequence:
+    """Return the prediction for each input: an array if the task answers in batches, else a list."""
+    return task.batch_predict(w, X) if isinstance(task, BatchTask) else [task.predict(w, x) for x in X]
+
+
+def mean_loss(task: Task, truths: Sequence, outputs: Sequence) -> float:
+    """Return the mean loss of some predictions."""
+    return float(np.mean([task.loss(y, z) for y, z in zip(truths, outputs, strict=True)]))
+
+
 class MultiClassTask:
     """Classes ``0 .. n_classes - 1``, with ``phi(x, y)`` the features ``x`` in the block of class ``y``.
 
@@ -309,11 +319,8 @@ class StructuredSVM(BaseEstimator):
     def predict(self, X: Sequence) -> Sequence:
         """Return the prediction for each input: an array if the task answers in batches, else a list."""
         check_is_fitted(self)
-        if isinstance(self.task, BatchTask):
-            return self.task.batch_predict(self.coef_, X)
-        return [self.task.predict(self.coef_, x) for x in X]
+        return predict_all(self.task, self.coef_, X)
 
     def score(self, X: Sequence, y: Sequence) -> float:
         """Return 1 minus the mean loss, which is the accuracy for the 0-1 loss."""
-        losses = [self.task.loss(truth, z) for truth, z in zip(y, self.predict(X), strict=True)]
-        return 1.0 - float(np.mean(losses))
+        return 1.0 - mean_loss(self.task, y, self.predict(X))

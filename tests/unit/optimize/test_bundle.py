@@ -8,6 +8,17 @@ from threadpoolctl import threadpool_limits
 from ermlab.optimize import L1, L2, Evaluation, Planes, minimize
 
 
+class InParts:
+    """A risk as the sum of others."""
+
+    def __init__(self, parts):
+        self.parts, self.n_parts, self.dimension = parts, len(parts), parts[0].dimension
+
+    def __call__(self, w):
+        values, slopes = zip(*(part(w) for part in self.parts), strict=True)
+        return np.array(values), np.array(slopes)
+
+
 class Hinge:
     """Mean hinge loss of a linear classifier."""
 
@@ -230,3 +241,34 @@ def test_regularizer_values():
     w = np.array([3.0, -4.0])
     assert L2(2.0)(w) == 25.0
     assert L1(2.0)(w) == 14.0
+
+
+@pytest.mark.parametrize("method", ["level", "cutting-plane"])
+@pytest.mark.parametrize("n_parts", [1, 2, 5])
+def test_parts_with_planes_of_their_own_have_the_optimum_of_the_sum(hinge, method, n_parts):
+    cuts = np.array_split(np.arange(300), n_parts)
+    parts = InParts([Hinge(hinge.X[cut], hinge.y[cut]) for cut in cuts])
+    whole = minimize(
+        lambda w: tuple(sum(some) for some in zip(*(part(w) for part in parts.parts), strict=True)),
+        L2(0.1),
+        w0=np.zeros(8),
+        tol=1e-8,
+    )
+    found = minimize(parts, L2(0.1), tol=1e-8, method=method)
+    assert found.converged
+    assert found.value == pytest.approx(whole.value, rel=1e-7)
+    np.testing.assert_allclose(found.w, whole.w, atol=1e-3)
+    assert set(found.planes.part) == set(range(n_parts))
+    again = minimize(parts, L2(0.1), tol=1e-8, method=method, planes=found.planes, start=found.best)
+    assert again.calls == 0
+
+
+def test_wrong_parts(hinge):
+    parts = InParts([hinge, hinge])
+    with pytest.raises(ValueError, match="a risk of 2 parts with L1"):
+        minimize(parts, L1(0.1))
+    with pytest.raises(ValueError, match="planes of 1 parts for a risk of 2"):
+        minimize(parts, L2(0.1), planes=Planes(8))
+    parts.n_parts = 3
+    with pytest.raises(ValueError, match=r"returned a value of shape \(2,\): expected \(3,\)"):
+        minimize(parts, L2(0.1))

@@ -36,6 +36,25 @@ def test_the_same_plane_is_held_once(filled):
     assert len(filled) == 12
 
 
+def test_parts_are_bounded_one_by_one():
+    planes = Planes(2, n_parts=3)
+    assert planes.add(np.zeros(2), 1.0, 0)
+    assert planes.add(np.zeros(2), 1.0, 2)
+    assert not planes.add(np.zeros(2), 1.0, 2)
+    assert not planes.bounds_all_parts
+    assert planes.value(np.ones(2)) == -np.inf
+    for k in range(4):
+        planes.add(np.full(2, float(k)), -1.0, 1)
+    assert planes.bounds_all_parts
+    assert planes.value(np.ones(2)) == 1.0 + 5.0 + 1.0
+    planes.keep(planes.part > 0)
+    np.testing.assert_array_equal(planes.copy().part, [2, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="plane of part 3: expected 0 to 2"):
+        planes.add(np.zeros(2), 0.0, 3)
+    with pytest.raises(ValueError, match="n_parts is 0"):
+        Planes(2, 0)
+
+
 def test_copies_are_independent(filled):
     copy = filled.copy()
     copy.add(np.ones(3), 0.0)

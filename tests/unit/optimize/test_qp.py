@@ -21,6 +21,16 @@ def test_linear_programme_takes_the_best_corner():
     np.testing.assert_array_equal(result.alpha, [0.0, 1.0, 0.0])
 
 
+def test_parts_that_do_not_meet_are_problems_of_their_own():
+    rng = np.random.default_rng(3)
+    A, b, part = rng.normal(size=(12, 5)), rng.normal(size=12), np.arange(12) % 3
+    apart = np.where(part[:, None] == part, A @ A.T, 0.0)
+    result = solve_simplex_qp(apart, b, tol=1e-11, part=part)
+    for d in range(3):
+        one = solve_simplex_qp(A[part == d] @ A[part == d].T, b[part == d], tol=1e-11)
+        np.testing.assert_allclose(result.alpha[part == d], one.alpha, atol=1e-6)
+
+
 def test_many_dependent_columns():
     rng = np.random.default_rng(0)
     A = np.repeat(rng.normal(size=(20, 4)), 5, axis=0)
@@ -58,6 +68,9 @@ def test_gap_is_honest_when_stopped_early():
         ([[1.0]], [1.0], {"tol": -1.0}, "tol is -1"),
         ([[1.0]], [1.0], {"alpha0": [1.0, 0.0]}, "alpha0"),
         ([[1.0]], [1.0], {"alpha0": [np.nan]}, "alpha0"),
+        (np.eye(2), [1.0, 2.0], {"part": [0]}, r"part has shape \(1,\)"),
+        (np.eye(2), [1.0, 2.0], {"part": [0, -1]}, "numbers from 0"),
+        (np.eye(2), [1.0, 2.0], {"part": [0, 2]}, "part 1 is empty"),
     ],
 )
 def test_bad_input(G, b, options, message):

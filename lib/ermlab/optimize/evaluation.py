@@ -1,0 +1,54 @@
+"""Values and subgradients of a risk at a point, checked."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+# A risk of parts, with the attribute n_parts, returns an array of values and a subgradient in each row.
+Risk = Callable[[Vector], tuple[float, Vector]]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The risk at a point, and a subgradient of it; where it has parts, ``parts`` holds both for each."""
+
+    w: Vector
+    risk: float
+    subgradient: Vector
+    parts: tuple[tuple[float, Vector], ...] = ()
+
+    def planes(self) -> Iterator[tuple[Vector, float]]:
+        """Yield slope and offset of the tangent plane of each part."""
+        for value, slope in self.parts or ((self.risk, self.subgradient),):
+            yield slope, value - float(np.sum(slope * self.w))
+
+
+def part_count(risk: Risk) -> int:
+    """Return the number of parts that a risk is the sum of: its attribute ``n_parts``, else 1."""
+    return getattr(risk, "n_parts", 1)
+
+
+def evaluate(risk: Risk, w: Vector, lower_bound: float | None, name: str = "the risk") -> Evaluation:
+    """Call the risk and check its answer; no part of it may be less than ``lower_bound``."""
+    value, subgradient = risk(w)
+    has_parts = hasattr(risk, "n_parts")
+    values = np.asarray(value if has_parts else float(value), dtype=np.float64)
+    slopes = np.asarray(subgradient, dtype=np.float64)
+    expected = (risk.n_parts,) if has_parts else ()
+    for what, array, shape in (("value", values, expected), ("subgradient", slopes, (*expected, *w.shape))):
+        if array.shape != shape:
+            raise ValueError(f"{name} returned a {what} of shape {array.shape}: expected {shape}")
+    if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+        raise ValueError(f"{name} returned {value} and a subgradient at w: found NaN or infinity in them")
+    if lower_bound is not None and values.min() < lower_bound:
+        raise ValueError(
+            f"{name} returned {values.min()}, less than risk_lower_bound = {lower_bound}: "
+            "give a true lower bound, or None"
+        )
+    if not has_parts:
+        return Evaluation(w, float(values), slopes)
+    parts = tuple((float(one), slope) for one, slope in zip(values, slopes, strict=True))
+    return Evaluation(w, float(values.sum()), slopes.sum(axis=0), parts)
