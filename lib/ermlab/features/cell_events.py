@@ -38,6 +38,16 @@ FEATURES = {
     "appearance": ("one", "border", "size", "nearest"),
     "disappearance": ("one", "border", "size", "nearest"),
 }
+#: Weights of a plain tracker, a feature that is not named weighs nothing: cells stay where they are; what is
+#: not a move costs as much as a move by a cell's size.
+_GUESS = {
+    "move": {"distance": -1.0},
+    "division": {"one": -1.0, "distance": -1.0},
+    "merge": {"one": -1.0, "distance": -1.0},
+    "split": {"one": -1.0, "distance": -1.0},
+    "appearance": {"one": -1.0},
+    "disappearance": {"one": -1.0},
+}
 #: Distances to the border and to the nearest cell count up to so many sizes of a cell.
 _FAR = 3.0
 
@@ -131,6 +141,11 @@ def hypotheses_between(before: Cells, after: Cells, gates: Gates) -> Hypotheses:
             for name in EVENTS
         },
     )
+
+
+def guessed_weights() -> Vector:
+    """Return the weights of a plain tracker, to start from: with them assignments are easy to find."""
+    return np.array([_GUESS[kind].get(name, 0.0) for kind, names in FEATURES.items() for name in names])
 
 
 def typical_size(frames: Iterable[Cells]) -> float:

@@ -102,7 +102,7 @@ def choose(cells, first_pair, first_set, sets_of, gain, tiny):
             best[:] = chosen
         _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack)
         covering = price.copy()
-        _cover(cells, first_set, sets_of, gain, covering)
+        cover(cells, first_set, sets_of, gain, covering)
         if covering.sum() < least:
             least = covering.sum()
             bound[:] = covering
@@ -331,7 +331,7 @@ def _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen):
 
 
 @njit(cache=True, nogil=True)
-def _cover(cells, first_set, sets_of, gain, price):
+def cover(cells, first_set, sets_of, gain, price):
     """Raise prices until they cover every set, then lower them while they still do."""
     for s in range(len(cells)):
         price[cells[s, 0]] += max(_surplus(cells[s], gain[s], price), 0.0)

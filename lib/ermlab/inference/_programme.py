@@ -31,7 +31,7 @@ class Programme:
     Attributes
     ----------
     integral
-        Whether the relaxation of the last choice was integral.
+        Whether the last relaxation was integral.
     """
 
     def __init__(self, incidence: csc_array, *, every_row: bool):
@@ -53,9 +53,7 @@ class Programme:
         excluding
             Columns of which at least one, there is one, is not chosen.
         """
-        # Tolerances of the solver are absolute.
-        scale = np.abs(scores).max(initial=0.0)
-        self._model.changeColsCost(len(self._columns), self._columns, scores / scale if scale else scores)
+        self._set_scores(scores)
         if excluding is not None:
             self._forbid(excluding)
         self._fix(including, np.ones(len(including)))
@@ -66,6 +64,19 @@ class Programme:
             if excluding is not None:
                 self._model.changeRowBounds(self._n_rows, -highspy.kHighsInf, highspy.kHighsInf)
         return None if y is None else y > 0.5
+
+    def relaxation(self, scores: Vector) -> tuple[Vector, Vector]:
+        """Return the best choice if columns can be chosen in part, and the prices of rows that prove it."""
+        scale = self._set_scores(scores)
+        y, _ = self._run()
+        self.integral = bool((np.abs(y - np.round(y)) <= _PRECISION).all())
+        return y, scale * np.abs(self._model.getSolution().row_dual)
+
+    def _set_scores(self, scores: Vector) -> float:
+        """Hand over the scores, at most 1 in size since tolerances of the solver are absolute."""
+        scale = np.abs(scores).max(initial=0.0) or 1.0
+        self._model.changeColsCost(len(self._columns), self._columns, scores / scale)
+        return float(scale)
 
     def _forbid(self, columns: Columns) -> None:
         """Demand that one of the columns is missing, by a row that stays and is only bounded anew."""
@@ -85,7 +96,7 @@ class Programme:
         self.integral = False
         for _ in range(_FEW_PROGRAMMES):
             fixed = nodes.pop()
-            y, value = self._relaxation(fixed)
+            y, value = self._with_some_decided(fixed)
             if y is not None and value > best_value + _PRECISION:
                 distance = np.abs(y - np.round(y))
                 if (distance <= _PRECISION).all():
@@ -106,7 +117,7 @@ class Programme:
         finally:
             self._set_kind(highspy.HighsVarType.kContinuous)
 
-    def _relaxation(self, fixed: dict[int, float]) -> tuple[Vector | None, float]:
+    def _with_some_decided(self, fixed: dict[int, float]) -> tuple[Vector | None, float]:
         """Return the solution of the linear programme with some columns decided, and its value."""
         columns = np.array(list(fixed), dtype=np.int32)
         self._fix(columns, np.array(list(fixed.values())))

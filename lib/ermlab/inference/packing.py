@@ -8,8 +8,9 @@ and an integer programme decides among these few.
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
+from scipy.sparse.csgraph import connected_components
 
-from ermlab.inference._packing_numba import choose, index, undecided, worthwhile
+from ermlab.inference._packing_numba import choose, cover, index, undecided, worthwhile
 from ermlab.inference._programme import Programme
 
 #: Place of a third cell that a pair does not have.
@@ -72,9 +73,30 @@ class Packing:
             self.proved += 1
             return chosen
         some = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap + slack))
-        programme = Programme(_incidence(cells[some]), every_row=False)
-        chosen[some] = programme.best(gains[some])
+        chosen[some] = self._by_programmes(cells[some], gains[some], chosen[some], tiny)
+        return chosen
+
+    def _by_programmes(self, cells: NDArray[np.int64], gains: Vector, chosen: Choice, tiny: float) -> Choice:
+        """Decide by linear programming; where that ends in fractions, part by part with integers."""
+        incidence, names = _incidence(cells)
+        programme = Programme(incidence, every_row=False)
+        y, row_price = programme.relaxation(gains)
         self.integral += programme.integral
+        if programme.integral:
+            return y > 0.5
+        chosen = max(chosen, _rounded(cells, gains, y, self._n_cells), key=lambda some: gains[some].sum())
+        price = np.zeros(self._n_cells)
+        price[names] = row_price
+        _, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
+        cover(cells, first_set, sets_of, gains, price)
+        gap = price.sum() - gains[chosen].sum() + tiny * self._n_cells
+        some = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap))
+        incidence, _ = _incidence(cells[some])
+        _, part = connected_components(incidence.T @ incidence, directed=False)
+        for number in range(part.max(initial=-1) + 1):
+            here = some[part == number]
+            if len(here) > 1:
+                chosen[here] = Programme(_incidence(cells[here])[0], every_row=False).best(gains[here])
         return chosen
 
     def _pairs_in_triples(self) -> NDArray[np.int64]:
@@ -97,11 +119,20 @@ def _middle_first(cells: NDArray[np.int64], n_sources: int) -> NDArray[np.int64]
     return np.take_along_axis(cells, order, axis=1)
 
 
-def _incidence(cells: NDArray[np.int64]) -> csc_array:
-    """Return 1 where a set (column) takes a cell (row), over the cells that are taken at all."""
+def _rounded(cells: NDArray[np.int64], gains: Vector, y: Vector, n_cells: int) -> Choice:
+    """Return disjoint sets, those first that are chosen most, then those that gain most."""
+    chosen, taken = np.zeros(len(cells), dtype=bool), np.zeros(n_cells, dtype=bool)
+    for s in np.lexsort([-gains, -y])[: np.count_nonzero(y)]:
+        members = cells[s][cells[s] != NONE]
+        if not taken[members].any():
+            taken[members] = chosen[s] = True
+    return chosen
+
+
+def _incidence(cells: NDArray[np.int64]) -> tuple[csc_array, NDArray[np.int64]]:
+    """Return 1 where a set (column) takes a cell (row), over the cells that are taken at all, and these."""
     present = cells != NONE
     names, rows = np.unique(cells[present], return_inverse=True)
     starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    return csc_array(
-        (np.ones(len(rows)), rows.astype(np.int32), starts.astype(np.int32)), shape=(len(names), len(cells))
-    )
+    shape = (len(names), len(cells))
+    return csc_array((np.ones(len(rows)), rows.astype(np.int32), starts.astype(np.int32)), shape), names

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.features.cell_events import FEATURES, Cells, Gates, hypotheses_between, typical_size
-from ermlab.inference.assignment import EVENTS, NONE
+from ermlab.features.cell_events import (
+    FEATURES,
+    Cells,
+    Gates,
+    guessed_weights,
+    hypotheses_between,
+    typical_size,
+)
+from ermlab.inference.assignment import EVENTS, NONE, Assigner
 
 AREA = 100.0  # a typical cell is 10 pixels large
 
@@ -160,3 +167,13 @@ def test_wrong_gates_are_told():
         Gates(neighbours=0)
     with pytest.raises(ValueError, match="expected positive distances"):
         Gates(move=-1.0)
+
+
+def test_the_guess_is_a_tracker_of_cells_that_stay_where_they_are():
+    rng = np.random.default_rng(0)
+    before = Cells(rng.uniform(20, 480, (30, 2)), np.full(30, 100.0), np.ones(30), np.zeros(30), (500, 500))
+    problem = hypotheses_between(before, before, Gates())
+    found = Assigner(problem).best(problem.scores(guessed_weights()))
+    moves = problem.kind[found] == 0
+    assert moves.all()
+    np.testing.assert_array_equal(problem.sources[found][:, 0], problem.targets[found][:, 0])
