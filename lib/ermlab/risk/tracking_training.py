@@ -42,8 +42,8 @@ def train_tracker(
         Relative gap of the minimisation, for the bridge loss of its last steps; also the relative progress
         below which CCCP ends.
     w0
-        Where to start, by default a tenth of `guessed_weights`. From 0 the first steps ask for the assignments
-        of a tracker that prefers to merge and to split, which take a hundred times as long to find.
+        Where to start, by default a tenth of `guessed_weights`. From 0 the first steps ask for assignments of
+        a tracker that prefers to merge and to split, which take a hundred times as long to find.
     n_threads
         Pairs of frames that are worked on at the same time; the result does not depend on it.
     """
