@@ -15,12 +15,14 @@ from ermlab.datasets.scenes.noise import SIDE, Noise
 STEP = 5.0
 #: Before the chromosomes part they condense, then stand in a plate.
 _CONDENSE, _PLATE = 60.0, 25.0
-#: How long a new nucleus keeps the shape of its chromosomes, and how long and far the two are drawn apart.
-_RELAX, _PARTING, _REACH = 45.0, 8.0, 6.5
+#: New nuclei begin side by side, so far from the middle, and are drawn apart, so long and far.
+_ASIDE, _PARTING, _REACH = 3.5, 8.0, 5.0
+#: How long a new nucleus keeps the shape of its chromosomes.
+_RELAX = 45.0
 #: From the first sign of death to its end.
 DYING = 150.0
 #: The cell around a nucleus keeps others away from it, softly, as far as this.
-_CYTOPLASM = 6.0
+_CYTOPLASM = 9.0
 #: Pixels of the field of `Noise` in a micrometre: islands of cells are some hundred micrometres wide.
 _ISLANDS = 3.0
 #: Outlines are circles with bumps of these frequencies, stretched.
@@ -140,10 +142,10 @@ class Population:
         amount *= np.where(rng.random(count) < culture.dim, rng.uniform(0.15, 0.4, count), 1.0)
         # Two thirds: the mean over a cycle, in which the amount doubles, is then about 1.
         nuclei["amount"] = amount * culture.area * 2 / 3
-        nuclei["bumps"][:, 0] = culture.bumps * rng.gamma(1.5, 1 / 1.5, (count, len(HARMONICS)))
-        nuclei["bumps"][:, 0] *= (2 / HARMONICS) ** 1.5
+        nuclei["bumps"][:, 0] = culture.bumps * rng.gamma(2, 1 / 2, (count, len(HARMONICS)))
+        nuclei["bumps"][:, 0] *= (2 / HARMONICS) ** 2
         nuclei["bumps"][:, 1] = rng.uniform(0, 2 * np.pi, (count, len(HARMONICS)))
-        nuclei["texture"][:, 0] = culture.texture * rng.gamma(4, 1 / 4, count)
+        nuclei["texture"][:, 0] = culture.texture * rng.gamma(8, 1 / 8, count)
         nuclei["texture"][:, 1:] = rng.uniform(0, SIDE, (count, 2))
         return nuclei
 
@@ -200,7 +202,7 @@ class Population:
         across = side * np.column_stack([-np.sin(mothers["angle"]), np.cos(mothers["angle"])])
         reach = _REACH * np.exp(0.15 * rng.standard_normal(len(mothers)))[:, None]
         children["parent"] = mothers["number"]
-        children["position"] = mothers["position"] + 1.5 * across
+        children["position"] = mothers["position"] + _ASIDE * across
         children["push"] = reach / _PARTING * across
         children["angle"] = mothers["angle"] + 0.15 * rng.standard_normal(len(mothers))
         children["age"] = mothers["age"] - mothers["cycle"]

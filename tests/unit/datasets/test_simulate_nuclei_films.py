@@ -89,6 +89,20 @@ def test_counts_and_sizes(films):
         assert 250 < np.median(areas[areas > 0]) < 650
 
 
+def test_some_nuclei_touch(films):
+    touching, seen = 0, 0
+    for mask in (mask for film in films for mask in film.truth.masks):
+        pairs = np.vstack(
+            [
+                np.column_stack([mask[1:].flat, mask[:-1].flat]),
+                np.column_stack([mask[:, 1:].flat, mask[:, :-1].flat]),
+            ]
+        )
+        touching += len(np.unique(pairs[(pairs[:, 0] != pairs[:, 1]) & pairs.all(axis=1)]))
+        seen += len(places(mask))
+    assert 0.03 < touching / seen < 0.5
+
+
 def test_tracks_have_no_holes_and_move_less_than_their_size(films):
     for film in films:
         spots = [places(mask) for mask in film.truth.masks]
@@ -184,17 +198,16 @@ def test_a_dying_nucleus_shrinks_fades_and_is_gone(population):
     assert amounts[-1] < 0.1 * amounts[0]
 
 
-def test_nuclei_touch_but_do_not_lie_on_each_other(population):
-    cells = population()
+@pytest.mark.parametrize("seed", range(3))
+def test_nuclei_do_not_lie_on_each_other(population, seed):
+    cells = population(seed=seed)
     for _ in range(30):
         cells.step()
     grown = cells.nuclei[cells.nuclei["age"] > 60]
     radius = np.sqrt(looks(grown).axes.prod(axis=1))
     distance = np.linalg.norm(grown["position"][:, None] - grown["position"], axis=2)
     np.fill_diagonal(distance, np.inf)
-    share = (distance / (radius[:, None] + radius)).min(axis=1)
-    assert share.min() > 0.6
-    assert (share < 1.05).any()
+    assert (distance > 0.7 * (radius[:, None] + radius)).all()
 
 
 def test_a_nucleus_that_leaves_and_comes_back_is_another_track():

@@ -1,0 +1,62 @@
+"""Simulated nuclei of the Mitocheck laboratory have the sizes, distances and steps of real HeLa nuclei."""
+
+import numpy as np
+import pytest
+from scipy import ndimage
+from scipy.spatial import cKDTree
+
+from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
+from ermlab.datasets.mitocheck_nuclei import read_mitocheck_nuclei
+
+#: Pixels of a region that is no speck and no sliver at the border.
+SMALLEST = 150
+
+
+def centres(mask):
+    """Return the areas and centres of the regions of a frame."""
+    labels = np.unique(mask)[1:]
+    area = ndimage.sum_labels(mask > 0, mask, labels)
+    centre = np.array(ndimage.center_of_mass(mask > 0, mask, labels))
+    return area[area >= SMALLEST], centre[area >= SMALLEST]
+
+
+def summary(films):
+    """Return the medians of area, distance to the next nucleus and step, which needs no tracks.
+
+    Nuclei are matched that are each other's next one in two frames; the shift of the stage is taken out.
+    """
+    areas, gaps, steps = [], [], []
+    for masks in films:
+        before = None
+        for mask in masks:
+            area, now = centres(mask)
+            areas.append(area)
+            gaps.append(cKDTree(now).query(now, 2)[0][:, 1])
+            if before is not None:
+                back, forth = cKDTree(before).query(now)[1], cKDTree(now).query(before)[1]
+                mutual = forth[back] == np.arange(len(now))
+                step = (now - before[back])[mutual]
+                steps.append(np.linalg.norm(step - np.median(step, axis=0), axis=1))
+            before = now
+    return np.array([np.median(np.concatenate(values)) for values in (areas, gaps, steps)])
+
+
+def test_sizes_distances_and_steps_are_those_of_real_nuclei(acquired):
+    real = read_ctc_hela02_images(acquired("ctc_hela02_images")).segmentation[:10]
+    films = read_mitocheck_nuclei(acquired("mitocheck_nuclei"))
+    ratio = summary([film.truth.masks for film in films]) / summary([real])
+    assert ratio == pytest.approx(1, rel=0.25)
+
+
+def test_brightness_over_the_background_is_that_of_real_nuclei(acquired):
+    def levels(images, masks):
+        found = []
+        for image, mask in zip(images, masks, strict=True):
+            image = image.astype(float)
+            found.append(ndimage.mean(image, mask, np.unique(mask)[1:]) - np.median(image[mask == 0]))
+        return np.percentile(np.concatenate(found), [25, 50, 75])
+
+    real = read_ctc_hela02_images(acquired("ctc_hela02_images"))
+    film = read_mitocheck_nuclei(acquired("mitocheck_nuclei"))[0]
+    expected = levels(real.images[:10], real.segmentation[:10])
+    assert levels(film.frames, film.truth.masks) / expected == pytest.approx(1, rel=0.4)
