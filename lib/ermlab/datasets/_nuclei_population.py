@@ -111,7 +111,7 @@ class Population:
         # In a growing population the young are more: the density of ages falls to a half over the cycle.
         self.nuclei["age"] = -np.log2(1 - rng.random(count) / 2) * self.nuclei["cycle"]
         self.nuclei["death"] += self.nuclei["age"]
-        self._spare_dividing()
+        _spare_dividing(self.nuclei)
         for _ in range(40):
             self._repel()
 
@@ -159,11 +159,6 @@ class Population:
             places = np.vstack([places, tried[rng.random(len(tried)) * density.max() < density]])
         return places[:count]
 
-    def _spare_dividing(self) -> None:
-        """A nucleus that would die in division divides, and one that would die after never dies."""
-        nuclei = self.nuclei
-        nuclei["death"][nuclei["death"] > nuclei["cycle"] - _CONDENSE] = np.inf
-
     def _move(self) -> None:
         """Persistent random walk; nuclei rest while they divide or die."""
         nuclei, rng = self.nuclei, self._rng
@@ -208,8 +203,13 @@ class Population:
         children["age"] = mothers["age"] - mothers["cycle"]
         for name, spread in (("area", 0.08), ("amount", 0.05), ("speed", 0.3)):
             children[name] = mothers[name] * np.exp(spread * rng.standard_normal(len(mothers)))
-        children["death"][children["death"] > children["cycle"] - _CONDENSE] = np.inf
+        _spare_dividing(children)
         return children
+
+
+def _spare_dividing(nuclei: np.ndarray) -> None:
+    """Let those live that would not be dead before they begin to divide."""
+    nuclei["death"][nuclei["death"] > nuclei["cycle"] - _CONDENSE] = np.inf
 
 
 def _smooth(share: np.ndarray) -> np.ndarray:
