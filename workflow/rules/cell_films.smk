@@ -46,3 +46,27 @@ rule prepare_mask_film:
         "true masks of nuclei as detections"
     script:
         "../scripts/prepare_mask_film.py"
+
+
+# Two films of each of two laboratories, with the cells that are found on their frames.
+rule prepare_nuclei_films:
+    input:
+        receipt="data/receipts/{laboratory}_nuclei.json",
+    output:
+        films=[f"{cell_films}/{{laboratory}}_{number}.npz" for number in (1, 2)],
+    log:
+        "logs/prepare_nuclei_films/{laboratory}.log",
+    benchmark:
+        "logs/benchmarks/prepare_nuclei_films/{laboratory}.tsv"
+    wildcard_constraints:
+        laboratory="dcelliq|mitocheck",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        library=library_digest("workflow/scripts/prepare_nuclei_films.py"),
+    message:
+        "nuclei found on the frames of the laboratory {wildcards.laboratory}"
+    script:
+        "../scripts/prepare_nuclei_films.py"

@@ -1,8 +1,8 @@
 """Detection of bright nuclei on a dark background, whatever their size, brightness and background.
 
-The background is taken off. Where the logarithm of what remains is curved like a blob (Laplacian of
-Gaussian), there are cores of nuclei; a distance transform cuts them at their necks. Watersheds grow the parts
-to whole nuclei, each up to a share of its own brightness.
+The background is taken off. Where what remains is curved like a blob, for its brightness (Laplacian of
+Gaussian over Gaussian), there are cores of nuclei; a distance transform cuts them at their necks. A watershed
+grows the parts to whole nuclei, each up to a share of its own brightness.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ class DetectionSettings:
     smoothing, blob
         Standard deviations of the Gaussians that smooth an image and that find its blobs, in diameters.
     core, peak
-        How strongly the image's logarithm is curved all over the core of a nucleus, and where it is most.
+        How strongly the image is curved, for its brightness, all over the core of a nucleus, and where most.
     neck
         Two parts are one nucleus if their neck is wider than this share of the narrower one.
     level
@@ -70,7 +70,7 @@ class DetectionSettings:
     contrast: float = 6.0
     smoothing: float = 0.06
     blob: float = 0.2
-    core: float = 0.1
+    core: float = 0.03
     peak: float = 0.2
     neck: float = 0.85
     level: float = 0.5
@@ -185,10 +185,9 @@ def _noise(smooth: Image, diameter: float) -> float:
 
 def _segment(smooth: Image, noise: float, settings: DetectionSettings) -> Labels:
     """Return the nuclei of an image without background."""
-    floor = settings.contrast * noise
-    smallest = settings.smallest * np.pi / 4 * settings.diameter**2
+    floor, smallest = settings.contrast * noise, _smallest_area(settings)
     mask = fill_holes(smooth > floor, smallest)
-    parts = _cores(mask, np.log1p(np.maximum(smooth, 0) / floor), smallest, settings) if mask.any() else mask
+    parts = _cores(smooth, mask, floor, settings) if mask.any() else mask
     inside = np.flatnonzero(parts)
     if not len(inside):
         return np.zeros(mask.shape, dtype=np.int64)
@@ -198,20 +197,26 @@ def _segment(smooth: Image, noise: float, settings: DetectionSettings) -> Labels
     return drop_small(np.where(smooth > settings.level * brightness[grown], grown, 0), smallest)
 
 
-def _cores(mask: NDArray[np.bool_], logarithm: Image, smallest: float, settings: DetectionSettings) -> Labels:
+def _smallest_area(settings: DetectionSettings) -> float:
+    return settings.smallest * np.pi / 4 * settings.diameter**2
+
+
+def _cores(smooth: Image, mask: NDArray[np.bool_], floor: float, settings: DetectionSettings) -> Labels:
     """Return the cores of nuclei within a mask: parts between necks that are curved like a blob."""
-    curvature = _curvature(logarithm, settings)
-    parts = _cut(fill_holes(mask & (curvature > settings.core), smallest), settings)
+    curvature = _curvature(np.maximum(smooth, 0), floor, settings)
+    parts = _cut(fill_holes(mask & (curvature > settings.core), _smallest_area(settings)), settings)
     sure = np.bincount(parts[curvature >= settings.peak], minlength=parts.max() + 1) > 0
     return np.where(sure[parts], parts, 0)
 
 
-def _curvature(image: Image, settings: DetectionSettings) -> Image:
-    """Return how much an image is curved downwards over the width of a blob."""
+def _curvature(image: Image, floor: float, settings: DetectionSettings) -> Image:
+    """Return how much an image is curved downwards over the width of a blob, in units of its brightness."""
     side = max(1, int(settings.diameter / _COARSE))
     width = settings.blob * settings.diameter / side
-    curved = -(width**2) * ndimage.gaussian_laplace(block_means(image, side), width, mode="nearest")
-    return spread_blocks(curved, side, image.shape)
+    coarse = block_means(image, side)
+    curved = -(width**2) * ndimage.gaussian_laplace(coarse, width, mode="nearest")
+    brightness = ndimage.gaussian_filter(coarse, width, mode="nearest")
+    return spread_blocks(curved / (brightness + floor), side, image.shape)
 
 
 def _cut(core: NDArray[np.bool_], settings: DetectionSettings) -> Labels:

@@ -1,6 +1,8 @@
 """Regions of a label image as cells: what they measure, which true cells they hold, and films of them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,6 +109,50 @@ def join_frames(frames: Sequence[Cells], tracks: Iterable[Numbers], lineage: Lin
         tracks=np.concatenate(rows),
         lineage=np.array(lineage.rows(), dtype=np.int64).reshape(-1, 4),
     )
+
+
+def settle_tracks(film: CellFilm) -> CellFilm:
+    """Return a film whose truth names every cell, with what follows from this for its detections.
+
+    A detection that holds no cell gets a track of its own: it appears and disappears. A track that is not
+    detected in some frames is broken: it disappears, and later another one appears. Where this concerns the
+    last frame before a division or the first one after it, the division stays unknown.
+    """
+    seen: dict[int, list[int]] = {}
+    for frame, track in zip(film.frame[film.tracks[:, 0]].tolist(), film.tracks[:, 1].tolist(), strict=True):
+        seen.setdefault(track, []).append(frame)
+    dividing = set(film.lineage[:, 3].tolist())
+    fresh = count(int(film.lineage[:, 0].max(initial=0)) + 1)
+    lineage, names = [], {}
+    for label, begin, end, parent in film.lineage.tolist():
+        *earlier, (first, last) = _stretches(seen[label]) if label in seen else [(begin, end)]
+        # The last stretch keeps the label, by which children know their parent.
+        for name, start, stop in [*((next(fresh), *some) for some in earlier), (label, first, last)]:
+            names |= {(label, frame): name for frame in range(start, stop + 1)}
+            lineage.append([name, start, stop, 0])
+        lineage[-1][2] = end if label in dividing else last
+        if parent:
+            lineage[-1 - len(earlier)][1::2] = [begin, parent]
+    rows = [
+        [detection, names[track, frame]]
+        for (detection, track), frame in zip(film.tracks.tolist(), film.frame[film.tracks[:, 0]], strict=True)
+    ]
+    for detection in np.setdiff1d(np.arange(len(film.frame)), film.tracks[:, 0]).tolist():
+        frame = int(film.frame[detection])
+        rows.append([detection, next(fresh)])
+        lineage.append([rows[-1][1], frame, frame, 0])
+    return replace(
+        film,
+        tracks=np.array(sorted(rows), dtype=np.int64).reshape(-1, 2),
+        lineage=np.array(lineage, dtype=np.int64).reshape(-1, 4),
+    )
+
+
+def _stretches(frames: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and last of each stretch of successive frames."""
+    present = np.unique(list(frames))
+    parts = np.split(present, np.flatnonzero(np.diff(present) > 1) + 1)
+    return [(int(part[0]), int(part[-1])) for part in parts]
 
 
 def as_label_image(labels: ArrayLike) -> Numbers:

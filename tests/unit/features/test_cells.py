@@ -8,7 +8,10 @@ from hypothesis.extra.numpy import arrays
 from skimage.measure import regionprops
 
 from ermlab.datasets.ctc import Lineage, TrackedCells
-from ermlab.features.cells import film_of_masks, match_tracks, measure
+from ermlab.features.cell_events import Gates
+from ermlab.features.cell_films import CellFilm, frame_pairs
+from ermlab.features.cells import film_of_masks, match_tracks, measure, settle_tracks
+from ermlab.inference.assignment import EVENTS
 
 
 @given(arrays(np.uint8, (7, 9), elements=st.integers(0, 4)), st.integers(0, 2**32 - 1))
@@ -148,3 +151,90 @@ def test_a_film_of_true_masks():
 def test_films_without_frames_or_of_several_shapes_are_refused(masks, message):
     with pytest.raises(ValueError, match=message):
         film_of_masks(TrackedCells(masks, Lineage(*np.zeros((4, 0), dtype=int))))
+
+
+def film_of(detections, lineage):
+    """Return a film of detections (frame, column, tracks); cells stay in their columns."""
+    n = len(detections)
+    return CellFilm(
+        frame=np.array([frame for frame, _, _ in detections]),
+        position=np.array([[50.0, column] for _, column, _ in detections]),
+        area=np.full(n, 100.0),
+        intensity=np.ones(n),
+        eccentricity=np.zeros(n),
+        shape=np.array([100, 300]),
+        n_frames=max(frame for frame, _, _ in detections) + 1,
+        tracks=np.array([[i, k] for i, (_, _, tracks) in enumerate(detections) for k in tracks]).reshape(
+            -1, 2
+        ),
+        lineage=np.array(lineage),
+    )
+
+
+def true_events(film):
+    """Return the known events of each pair of frames: kind and columns."""
+    names = list(EVENTS)
+    return [
+        sorted(
+            (
+                names[pair.hypotheses.kind[e]],
+                [film.cells(pair.frame).position[i, 1] for i in pair.hypotheses.sources[e] if i >= 0],
+                [film.cells(pair.frame + 1).position[j, 1] for j in pair.hypotheses.targets[e] if j >= 0],
+            )
+            for e in pair.annotation.events
+        )
+        for pair in frame_pairs(film, Gates())
+    ]
+
+
+def test_false_detections_appear_and_disappear_once_the_truth_is_complete():
+    film = film_of([(0, 50, [1]), (0, 150, []), (1, 50, [1])], [[1, 0, 1, 0]])
+    assert true_events(film) == [[("move", [50], [50])]]
+    settled = settle_tracks(film)
+    assert true_events(settled) == [[("disappearance", [150], []), ("move", [50], [50])]]
+    assert frame_pairs(settled, Gates())[0].annotation.complete
+
+
+def test_a_track_with_a_gap_disappears_and_appears():
+    film = film_of(
+        [(0, 50, [1]), (0, 150, [2]), (1, 150, [2]), (2, 50, [1]), (2, 150, [2])],
+        [[1, 0, 2, 0], [2, 0, 2, 0]],
+    )
+    settled = settle_tracks(film)
+    assert true_events(settled) == [
+        [("disappearance", [50], []), ("move", [150], [150])],
+        [("appearance", [], [50]), ("move", [150], [150])],
+    ]
+    assert [film.cells(t).position.tolist() for t in range(3)] == [
+        settled.cells(t).position.tolist() for t in range(3)
+    ]
+
+
+def test_tracks_that_are_missed_at_their_ends_are_as_long_as_they_are_seen():
+    settled = settle_tracks(film_of([(1, 50, [1]), (3, 99, [])], [[1, 0, 2, 0], [7, 0, 3, 0]]))
+    assert settled.lineage.tolist() == [[1, 1, 1, 0], [7, 0, 3, 0], [8, 3, 3, 0]]
+    assert true_events(settled)[0] == [("appearance", [], [50])]
+    assert true_events(settled)[1] == [("disappearance", [50], [])]
+
+
+def test_divisions_that_are_not_seen_whole_stay_unknown():
+    whole = [(0, 50, [1]), (1, 45, [2]), (1, 55, [3]), (2, 45, [2]), (2, 55, [3])]
+    lineage = [[1, 0, 0, 0], [2, 1, 2, 1], [3, 1, 2, 1]]
+    assert true_events(settle_tracks(film_of(whole, lineage)))[0] == [("division", [50], [45, 55])]
+    child_missed = [row for row in whole if row[:2] != (1, 55)]
+    assert true_events(settle_tracks(film_of(child_missed, lineage)))[0] == []
+    # The parent is seen in frame 0, and not in frame 1 before its children.
+    later = [(0, 50, [1]), *((t + 1, x, k) for t, x, k in whole[1:])]
+    events = true_events(settle_tracks(film_of(later, [[1, 0, 1, 0], [2, 2, 3, 1], [3, 2, 3, 1]])))
+    assert events[0] == []
+    assert events[1] == []
+
+
+def test_children_still_know_a_parent_whose_track_is_broken():
+    seen = [(0, 50, [1]), (2, 50, [1]), (3, 45, [2]), (3, 55, [3])]
+    settled = settle_tracks(film_of(seen, [[1, 0, 2, 0], [2, 3, 3, 1], [3, 3, 3, 1]]))
+    assert true_events(settled) == [
+        [("disappearance", [50], [])],
+        [("appearance", [], [50])],
+        [("division", [50], [45, 55])],
+    ]
