@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ermlab.datasets import _migration_simulation as simulation
 from ermlab.datasets._files import broken, read_pages, require_folder
+from ermlab.datasets._simulation import check_size
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage, read_tracked_cells
 
 #: Every frame, every second, ... every seventh: the larger the step, the harder the tracking.
@@ -98,3 +100,21 @@ def _read_detections(path: Path) -> Detections:
     return Detections(
         frame, label, table[["centroid-0", "centroid-1"]].to_numpy(), table[list(FEATURES)].to_numpy(), track
     )
+
+
+def simulate_cell_migration(folder: str | Path, seed: int, size: str) -> None:
+    """Write a film of a tissue as tables of its cells at seven frame rates, with true tracks and masks.
+
+    As in the real data, cells that touch the border are detected but not tracked.
+
+    Parameters
+    ----------
+    folder
+        Where to write.
+    seed
+        Of all that is random.
+    size
+        ``"smoke"``, ``"demo"`` or ``"paper"``.
+    """
+    check_size(size, simulation.SIZES)
+    simulation.write_tissue(Path(folder), np.random.default_rng([seed, 5]), *simulation.SIZES[size], STEPS)

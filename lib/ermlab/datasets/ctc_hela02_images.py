@@ -4,8 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import tifffile
 
 from ermlab.datasets._files import broken, read_pages, require_folder
+from ermlab.datasets._nuclei_simulation import Tracks, take_film
+from ermlab.datasets._simulation import check_size
+from ermlab.datasets.mitocheck_nuclei import LABORATORY
 
 
 @dataclass(frozen=True)
@@ -27,3 +31,31 @@ def read_ctc_hela02_images(folder: str | Path) -> HelaImages:
             path, f"shape {segmentation.shape} of {segmentation.dtype}", f"labels of shape {images.shape}"
         )
     return HelaImages(images, segmentation)
+
+
+#: Frames, and the pixels of a frame.
+SIZES = {"smoke": (4, (240, 300)), "demo": (20, (700, 1100)), "paper": (20, (700, 1100))}
+#: The random numbers are others than those of the laboratory whose cells and microscope are used.
+_NUMBER = 4
+
+
+def simulate_ctc_hela02_images(folder: str | Path, seed: int, size: str) -> None:
+    """Write frames of HeLa nuclei, and in place of a machine's segmentation the true one, frame by frame.
+
+    Parameters
+    ----------
+    folder
+        Where to write.
+    seed
+        Of all that is random.
+    size
+        ``"smoke"``, ``"demo"`` or ``"paper"``.
+    """
+    check_size(size, SIZES)
+    rng = np.random.default_rng([seed, _NUMBER])
+    images, masks = zip(*take_film(LABORATORY, rng, *SIZES[size], Tracks()), strict=True)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, pages in (("img", images), ("ERR_SEG", masks)):
+        path = folder / f"Fluo_Hela_02_{name}.tif"
+        tifffile.imwrite(path, np.stack(pages), compression="deflate", photometric="minisblack")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from ermlab.datasets._nuclei_optics import Microscope
 from ermlab.datasets._nuclei_population import Culture
-from ermlab.datasets.nuclei_films import Laboratory, NucleiFilm, read_nuclei_films, simulate_films
+from ermlab.datasets._nuclei_simulation import Laboratory
+from ermlab.datasets.nuclei_films import NucleiFilm, read_nuclei_films, simulate_films
 
 # HeLa cells double in 20 to 24 hours, and their nuclei measure some 230 square micrometres. The film is of
 # the kind that a small camera takes: large pixels, little light and haze over the cells, but a frame every

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from ermlab.datasets._nuclei_optics import Microscope
 from ermlab.datasets._nuclei_population import Culture
-from ermlab.datasets.nuclei_films import Laboratory, NucleiFilm, read_nuclei_films, simulate_films
+from ermlab.datasets._nuclei_simulation import Laboratory
+from ermlab.datasets.nuclei_films import NucleiFilm, read_nuclei_films, simulate_films
 
 # Fluo-N2DL-HeLa of the Cell Tracking Challenge comes from such a microscope. Pixel, interval and noise are
 # as there; sizes, outlines, brightness, texture, distances and motion of the nuclei are close to what its

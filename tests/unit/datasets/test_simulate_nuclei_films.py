@@ -9,9 +9,10 @@ from scipy import ndimage
 
 from ermlab.datasets import dcelliq_nuclei, mitocheck_nuclei
 from ermlab.datasets._nuclei_population import DYING, STEP, Population, looks
+from ermlab.datasets._nuclei_simulation import VISIBLE, Tracks
 from ermlab.datasets.dcelliq_nuclei import read_dcelliq_nuclei, simulate_dcelliq_nuclei
 from ermlab.datasets.mitocheck_nuclei import read_mitocheck_nuclei, simulate_mitocheck_nuclei
-from ermlab.datasets.nuclei_films import SIZES, VISIBLE, _Tracks, read_nuclei_films
+from ermlab.datasets.nuclei_films import SIZES, read_nuclei_films
 from ermlab.datasets.scenes.noise import Noise
 from ermlab.errors import DataError
 
@@ -211,7 +212,7 @@ def test_nuclei_do_not_lie_on_each_other(population, seed):
 
 
 def test_a_nucleus_that_leaves_and_comes_back_is_another_track():
-    tracks = _Tracks()
+    tracks = Tracks()
     nuclei = np.array([(1, 0), (2, 0)], dtype=[("number", int), ("parent", int)])
     both, one = np.repeat([[0, 1, 2]], VISIBLE, axis=0), np.repeat([[0, 1, 0]], VISIBLE, axis=0)
     sliver = both.copy()
@@ -224,7 +225,7 @@ def test_a_nucleus_that_leaves_and_comes_back_is_another_track():
 
 
 def test_a_child_that_enters_later_has_no_parent():
-    tracks = _Tracks()
+    tracks = Tracks()
     kind = [("number", int), ("parent", int)]
     mother, children = np.array([(1, 0)], dtype=kind), np.array([(2, 1), (3, 1)], dtype=kind)
     views = [np.repeat([row], VISIBLE, axis=0) for row in ([1, 0], [2, 0], [2, 3])]
