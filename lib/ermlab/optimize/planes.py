@@ -85,6 +85,19 @@ class Planes:
         self._gram[m, : m + 1] = self._gram[: m + 1, m] = self.products(a)
         return True
 
+    @classmethod
+    def of(cls, A: ArrayLike, b: ArrayLike, part: ArrayLike | None = None, n_parts: int = 1) -> Self:
+        """Return a set of planes that are all different, given at once."""
+        A = np.ascontiguousarray(A, dtype=np.float64)
+        planes = cls(A.shape[1], n_parts)
+        if not len(A):
+            return planes
+        planes._count, planes._A, planes._b = len(A), A.copy(), np.array(b, dtype=np.float64)
+        planes._part = np.zeros(len(A), dtype=np.int64) if part is None else np.array(part, dtype=np.int64)
+        with one_blas_thread():
+            planes._gram = A @ A.T
+        return planes
+
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Drop the planes that are not ``chosen``."""
         A, b, part = self.A[chosen], self.b[chosen], self.part[chosen]

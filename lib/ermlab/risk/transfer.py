@@ -80,14 +80,15 @@ class Coupling:
             )
         return (np.linalg.pinv(self.factors) @ weights).ravel()
 
-    def lift(self, d: int, a: Vector) -> Vector:
-        """Return the gradient in ``u`` of a function with gradient ``a`` in ``w^d``."""
-        return np.outer(self.factors[d], a).ravel()
+    def lift(self, d: int, gradients: Matrix) -> Matrix:
+        """Return the gradients in ``u`` of functions with some gradients in ``w^d``, a row each."""
+        lifted = self.factors[d][None, :, None] * gradients[:, None, :]
+        return lifted.reshape(len(gradients), self.stacked_dimension)
 
-    def lower(self, d: int, a: Vector) -> Vector:
+    def lower(self, d: int, gradients: Matrix) -> Matrix:
         """Undo `lift`."""
         row = self.factors[d]
-        return row @ a.reshape(-1, self.dimension) / np.sum(row * row)
+        return row @ gradients.reshape(-1, len(row), self.dimension) / np.sum(row * row)
 
 
 class TransferRisk:
@@ -117,23 +118,27 @@ class TransferRisk:
                 raise ValueError(
                     f"risk {d} returned a subgradient of shape {slope.shape}: expected {w.shape}"
                 )
-            values[d], slopes[d] = self._sizes[d] * value, self._sizes[d] * self._coupling.lift(d, slope)
+            values[d] = self._sizes[d] * value
+            slopes[d] = self._sizes[d] * self._coupling.lift(d, slope[None])[0]
         return values, slopes
 
     def lifted(self, planes: Sequence[Planes | None]) -> Planes:
         """Return planes below each of the risks as planes of the parts."""
-        lifted = Planes(self.dimension, self.n_parts)
-        for d, some in enumerate(planes):
-            for a, b in zip(some.A, some.b, strict=True) if some is not None else ():
-                lifted.add(self._sizes[d] * self._coupling.lift(d, a), self._sizes[d] * float(b), d)
-        return lifted
+        planes = [Planes(self._coupling.dimension) if some is None else some for some in planes]
+        if (sizes := {some.dimension for some in planes}) != {self._coupling.dimension}:
+            raise ValueError(f"planes of dimension {max(sizes)}: expected {self._coupling.dimension}")
+        slopes = [n * self._coupling.lift(d, planes[d].A) for d, n in enumerate(self._sizes)]
+        offsets = [n * some.b for n, some in zip(self._sizes, planes, strict=True)]
+        part = np.repeat(np.arange(self.n_parts), [len(some) for some in planes])
+        return Planes.of(np.vstack(slopes), np.concatenate(offsets), part, self.n_parts)
 
     def lowered(self, planes: Planes) -> list[Planes]:
         """Undo `lifted`."""
-        lowered = [Planes(self._coupling.dimension) for _ in range(self.n_parts)]
-        for a, b, d in zip(planes.A, planes.b, planes.part, strict=True):
-            lowered[d].add(self._coupling.lower(d, a) / self._sizes[d], float(b) / self._sizes[d])
-        return lowered
+        own = [planes.part == d for d in range(self.n_parts)]
+        return [
+            Planes.of(self._coupling.lower(d, planes.A[own[d]]) / n, planes.b[own[d]] / n)
+            for d, n in enumerate(self._sizes)
+        ]
 
 
 @dataclass(frozen=True)
@@ -207,12 +212,14 @@ def transfer_cccp(
     max_calls: int = 1000,
     w0: ArrayLike | None = None,
     planes: Sequence[Planes | None] | None = None,
+    first_tol: float = 0.5,
 ) -> TransferResult:
     """Descend on the objective of `minimize_transfer` for risks that are differences of convex functions.
 
     So transfer goes with partial annotations: of each risk the concave part is replaced by its tangent, as in
     Algorithm 1.1. Parameters as in `minimize_transfer`; ``tol`` is also the relative progress at which the
-    descent ends, and ``planes`` are below the convex parts.
+    descent ends, ``planes`` are below the convex parts, and ``first_tol`` is the precision that the first
+    steps halve until it is ``tol``: begin with less near the optimum.
     """
     coupling = _couple(risks, lam, rho, w0)
     sizes = _check_sizes(sizes, len(risks))
@@ -222,7 +229,7 @@ def transfer_cccp(
         TransferRisk([risk.reward for risk in risks], coupling, sizes),
         L2(1.0),
         w0=np.zeros(coupling.stacked_dimension) if w0 is None else coupling.stack(w0),
-        eps=max(0.5, tol),
+        eps=max(first_tol, tol),
         eps_min=tol,
         eta=tol,
         max_calls=max_calls,

@@ -55,6 +55,21 @@ def test_parts_are_bounded_one_by_one():
         Planes(2, 0)
 
 
+def test_planes_given_at_once_are_those_given_one_by_one(filled):
+    part = np.arange(11) % 2
+    one_by_one, at_once = Planes(3, 2), Planes.of(filled.A, filled.b, part, 2)
+    for a, b, d in zip(filled.A, filled.b, part, strict=True):
+        one_by_one.add(a, b, d)
+    for planes in (one_by_one, at_once):
+        planes.add(np.ones(3), 1.0, 1)
+        planes.keep(planes.b > -1)
+    np.testing.assert_array_equal(at_once.A, one_by_one.A)
+    np.testing.assert_array_equal(at_once.part, one_by_one.part)
+    np.testing.assert_allclose(at_once.gram, one_by_one.gram)
+    assert len(Planes.of(np.zeros((0, 3)), [])) == 0
+    assert (filled.A[0] != 1).all()
+
+
 def test_copies_are_independent(filled):
     copy = filled.copy()
     copy.add(np.ones(3), 0.0)

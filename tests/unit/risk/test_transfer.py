@@ -254,8 +254,8 @@ def test_stacking_is_undone():
     for lam, rho in ((0.5, 2.5), (np.inf, 2.0)):
         coupling = Coupling(3, 4, lam, rho)
         np.testing.assert_allclose(coupling.weights(coupling.stack(weights)), weights, atol=1e-12)
-    a = rng.normal(size=4)
-    np.testing.assert_allclose(coupling.lower(1, coupling.lift(1, a)), a)
+    gradients = rng.normal(size=(5, 4))
+    np.testing.assert_allclose(coupling.lower(1, coupling.lift(1, gradients)), gradients)
     # Weights that cannot be, with rho infinite, become their mean.
     union = Coupling(3, 4, 0.5, np.inf)
     np.testing.assert_allclose(union.weights(union.stack(weights)), np.tile(weights.mean(axis=0), (3, 1)))
@@ -326,12 +326,10 @@ def test_cccp_of_the_union_is_cccp_of_the_sum():
         ({"w0": np.full((3, 6), np.nan)}, "finite"),
         ({"w0": np.zeros((3, 5))}, "dimensions differ"),
         ({"tol": -1.0}, "tol is -1.0"),
-        ({"planes": [None, Planes(5), None]}, "shape"),
+        ({"planes": [None, Planes(7), None]}, "planes of dimension 7: expected 6"),
     ],
 )
 def test_bad_input(options, message):
-    if "planes" in options:
-        options["planes"][1].add(np.ones(5), 0.0)
     with pytest.raises(ValueError, match=message):
         minimize_transfer(risks_of(data_sets()), **({"lam": 1.0, "rho": 1.0} | options))
 
