@@ -29,6 +29,32 @@ def search_all(numbers, starts, n_cells, taken, scores, limit, values):
 
 
 @njit(cache=True, nogil=True)
+def choose_all(numbers, starts, n_cells, taken, scores, including, limit, chosen, solved):
+    """Mark in ``chosen`` the events of the best assignment of each problem ``numbers[k]``.
+
+    Those marked in ``including`` are events of it. ``solved[k]`` tells whether ``limit`` steps sufficed; if
+    not, no event is marked.
+    """
+    value = np.empty(1)
+    for k in range(len(numbers)):
+        first, last = starts[numbers[k]], starts[numbers[k] + 1]
+        covered = _NOTHING
+        for e in range(first, last):
+            if including[e]:
+                covered |= taken[e]
+        found = np.empty((1, n_cells[numbers[k]]), dtype=np.int64)
+        solved[k] = search(
+            taken[first:last], scores[first:last], n_cells[numbers[k]], covered, limit, value, found
+        )
+        if solved[k]:
+            chosen[first:last] = including[first:last]
+            for e in found[0]:
+                if e < 0:
+                    break
+                chosen[first + e] = True
+
+
+@njit(cache=True, nogil=True)
 def search(taken, scores, n_cells, covered, limit, values, found):
     """Find the best assignments, as many as ``values`` has places; return whether ``limit`` steps sufficed.
 

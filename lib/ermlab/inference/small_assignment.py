@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.inference._small_assignment_numba import search, search_all
+from ermlab.inference._small_assignment_numba import choose_all, search, search_all
 from ermlab.inference.assignment import NONE, Assigner, Assignment, Hypotheses, NoAssignmentError
 from ermlab.parallel import over_ranges
 
@@ -153,6 +153,60 @@ class SmallProblems:
 
     def __len__(self) -> int:
         return len(self._problems)
+
+    @property
+    def features(self) -> Vector:
+        """The features of the events of all problems, one after the other, (events, dimension)."""
+        return self._matrix
+
+    @property
+    def starts(self) -> Numbers:
+        """Number of the first event of each problem, and behind the last the number of all events."""
+        return self._starts
+
+    def best(
+        self,
+        scores: ArrayLike,
+        numbers: ArrayLike,
+        including: NDArray[np.bool_] | None = None,
+        n_threads: int | None = None,
+    ) -> Assignment:
+        """Return the events of the best assignments of some problems, as marks of the events of all.
+
+        Parameters
+        ----------
+        scores
+            Of the events of all problems.
+        numbers
+            The problems; no event of another is marked.
+        including
+            Marks of events that the assignments must have; no two of them may take the same cell.
+        n_threads
+            As in `best_values`.
+        """
+        scores, numbers = _checked(scores, len(self._taken)), np.asarray(numbers, dtype=np.int64)
+        including = np.zeros(len(scores), dtype=bool) if including is None else including
+        chosen, solved = np.zeros(len(scores), dtype=bool), np.empty(len(numbers), dtype=bool)
+
+        def work(start: int, stop: int) -> None:
+            choose_all(
+                numbers[start:stop],
+                self._starts,
+                self._n_cells,
+                self._taken,
+                scores,
+                including,
+                self._limit,
+                chosen,
+                solved[start:stop],
+            )
+
+        over_ranges(work, len(numbers), n_threads, _GRAIN)
+        for number in numbers[~solved]:
+            here = slice(self._starts[number], self._starts[number + 1])
+            assigner = Assigner(self._problems[number])
+            chosen[here] = assigner.best(scores[here], including=np.flatnonzero(including[here]))
+        return chosen
 
     def best_values(
         self, w: ArrayLike, numbers: ArrayLike, wanted: int = 1, n_threads: int | None = None

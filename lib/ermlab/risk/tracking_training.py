@@ -17,7 +17,7 @@ Vector = NDArray[np.float64]
 _FIRST_PRECISION = 0.5
 #: Share of the guessed weights to start from: learned scores of an event are about the share of the loss that
 #: it makes, so far below 1.
-_START = 0.1
+START = 0.1
 
 
 def train_tracker(
@@ -49,7 +49,7 @@ def train_tracker(
     """
     if not len(pairs):
         raise ValueError("no pairs of frames: expected at least 1")
-    w0 = _START * guessed_weights() if w0 is None else w0
+    w0 = START * guessed_weights() if w0 is None else w0
     if annotations is None and all(pair.annotation.complete for pair in pairs):
         return minimize(full_risk(pairs, n_threads), regularizer, tol=tol, w0=w0)
     risk = partial_risk(pairs, annotations, n_threads)

@@ -136,3 +136,27 @@ def test_clear_errors():
     other = small(random_hypotheses(np.random.default_rng(0), 1, 1, n_features=3))
     with pytest.raises(ValueError, match=r"2 problems: expected .* weights of one length"):
         SmallProblems([some, other])
+
+
+@pytest.mark.parametrize("limit", [100_000, NONE_AT_ALL])
+def test_many_assignments_are_found_at_once(limit):
+    rng = np.random.default_rng(3)
+    some = [problem(seed, 3, 4) for seed in range(70)]
+    many = SmallProblems(some, limit)
+    assert many.features.shape == (many.starts[-1], some[0].dimension)
+    scores = rng.normal(size=len(many.features))
+    # One true event of each must be there.
+    apart = [SmallAssigner(one).best(rng.normal(size=len(one))) for one in some]
+    demanded = np.concatenate([y & (np.cumsum(y) == 1) for y in apart])
+    numbers = np.array([5, 2, 69, 8, 40])
+    for including in (None, demanded):
+        chosen = [many.best(scores, numbers, including, n_threads=n) for n in (1, 2)]
+        np.testing.assert_array_equal(*chosen)
+        for i in range(70):
+            here = slice(many.starts[i], many.starts[i + 1])
+            if i not in numbers:
+                assert not chosen[0][here].any()
+                continue
+            events = () if including is None else np.flatnonzero(including[here])
+            expected = SmallAssigner(some[i]).best(scores[here], including=events)
+            np.testing.assert_array_equal(chosen[0][here], expected)
