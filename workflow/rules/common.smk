@@ -12,7 +12,7 @@ from ermlab.evaluation.exhibits import load_exhibits
 from ermlab.evaluation.results import write_json
 from ermlab.report.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from ermlab.workflow.config import load_config
-from ermlab.workflow.digest import compiled_digest, function_digest, library_digest
+from ermlab.workflow.digest import Library, compiled_digest
 from ermlab.workflow.locks import clear_stale_lock
 from ermlab.workflow.parameters import declared_parameters
 
@@ -22,6 +22,9 @@ try:
     registry = load_registry("data/registry.yaml")
 except DataError as error:
     sys.exit(str(error))  # one line: as an exception it would come with its place in this file
+
+library = Library()
+library_digest, function_digest = library.digest, library.function_digest
 
 # Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba", compiled_digest()).resolve()))

@@ -1,7 +1,7 @@
 """Digests of the library code that a script or notebook uses.
 
 Snakemake sees that a script changed, but not a library module that the script imports. A rule
-therefore carries `library_digest` of its script in its ``params``: when a module that the script
+therefore carries `Library.digest` of its script in its ``params``: when a module that the script
 imports, directly or through others, changes its meaning, the digest changes and the rule reruns.
 Comments, docstrings and layout do not count.
 """
@@ -9,6 +9,7 @@ Comments, docstrings and layout do not count.
 import ast
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,21 +17,46 @@ from typing import NamedTuple
 PACKAGE = "ermlab"
 
 
-def library_digest(source: str | Path, library: str | Path = "lib") -> str:
-    """Digest all modules of the library that ``source`` (a script or notebook) imports."""
-    library = Path(library)
-    paths = _module_paths(library)
-    modules = _reached(Path(source), library, paths)
-    return _hash("".join(f"{name}\0{_parsed(paths[name], library).meaning}\0" for name in modules))
+class Library:
+    """The modules in a folder, each read and parsed once, when first asked for.
 
+    What changes later in the folder is not seen: a run of the workflow has one view of its library.
+    """
 
-def function_digest(dotted: str | None, library: str | Path = "lib") -> str | None:
-    """Digest the module of a function that is named by its dotted path, with all that it imports."""
-    if dotted is None:
-        return None
-    library = Path(library)
-    path = _module_paths(library).get(dotted.rpartition(".")[0])
-    return None if path is None else f"{_parsed(path, library).meaning}-{library_digest(path, library)}"
+    def __init__(self, folder: str | Path = "lib"):
+        self._folder = Path(folder)
+        self._paths = _module_paths(self._folder)
+        self._parsed = cache(self._parse)
+
+    def digest(self, source: str | Path) -> str:
+        """Digest all modules of the library that ``source`` (a script or notebook) imports."""
+        modules = self.modules(source)
+        return _hash("".join(f"{name}\0{self._parsed(self._paths[name]).meaning}\0" for name in modules))
+
+    def function_digest(self, dotted: str | None) -> str | None:
+        """Digest the module of a function that is named by its dotted path, with all that it imports."""
+        if dotted is None:
+            return None
+        path = self._paths.get(dotted.rpartition(".")[0])
+        return None if path is None else f"{self._parsed(path).meaning}-{self.digest(path)}"
+
+    def modules(self, source: str | Path) -> list[str]:
+        """Name the modules that ``source`` imports, directly or through others, sorted."""
+        waiting, found = set(self._parsed(Path(source)).imported), set()
+        while waiting:
+            module = waiting.pop()
+            found.add(module)
+            waiting |= self._parsed(self._paths[module]).imported - found
+        return sorted(found)
+
+    def _parse(self, path: Path) -> "_Parsed":
+        tree = ast.parse(_code(path))
+        imported: set[str] = set()
+        for node in _statements(tree):
+            imported |= _imported(node, path, self._folder)
+            if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+        return _Parsed(frozenset(imported & self._paths.keys()), _hash(ast.dump(tree)))
 
 
 def compiled_digest(library: str | Path = "lib") -> str:
@@ -43,24 +69,12 @@ def compiled_digest(library: str | Path = "lib") -> str:
     return _hash("\0".join(source for source in sources if "njit" in source))
 
 
-def library_modules(source: str | Path, library: str | Path = "lib") -> list[str]:
-    """Name the library modules that ``source`` imports, directly or through others, sorted."""
-    library = Path(library)
-    return _reached(Path(source), library, _module_paths(library))
-
-
 class _Parsed(NamedTuple):
-    imported: frozenset[str]  #: names in the library, of modules or of what is in them, and their packages
+    imported: frozenset[str]  #: modules of the library, with the packages they lie in
     meaning: str  #: digest of the syntax tree without docstrings
 
 
-def _reached(source: Path, library: Path, paths: dict[str, Path]) -> list[str]:
-    waiting, found = _parsed(source, library).imported & paths.keys(), set()
-    while waiting:
-        module = waiting.pop()
-        found.add(module)
-        waiting |= (_parsed(paths[module], library).imported & paths.keys()) - found
-    return sorted(found)
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _hash(text: str) -> str:
@@ -76,22 +90,12 @@ def _module_paths(library: Path) -> dict[str, Path]:
     return paths
 
 
-def _parsed(path: Path, library: Path) -> _Parsed:
-    """Parse a file, once while it stays as it is: that takes long, and each file is asked for often."""
-    status = path.stat()
-    return _parsed_at(path, library, status.st_mtime_ns, status.st_size)
-
-
-@cache
-def _parsed_at(path: Path, library: Path, modified: int, size: int) -> _Parsed:
-    tree = ast.parse(_code(path))
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    imported: set[str] = set()
-    for node in ast.walk(tree):
-        imported |= _imported(node, path, library)
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return _Parsed(frozenset(imported), _hash(ast.dump(tree)))
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a module or statement and all statements in it, but no expressions, which are most of a tree."""
+    yield node
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield from _statements(inner)
 
 
 def _imported(node: ast.AST, path: Path, library: Path) -> set[str]:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ermlab.workflow.digest import compiled_digest, function_digest, library_digest, library_modules
+from ermlab.workflow.digest import Library, compiled_digest
 
 MODULES = {
     "ermlab/__init__.py": "",
@@ -34,17 +34,17 @@ def script(tmp_path, text):
 def test_modules_are_followed_through_others(tmp_path, library):
     source = script(tmp_path, "import json\nfrom ermlab.a.one import X\n")
     modules = ["ermlab", "ermlab.a", "ermlab.a.one", "ermlab.a.three", "ermlab.a.two"]
-    assert library_modules(source, library) == modules
+    assert Library(library).modules(source) == modules
 
 
 def test_imports_inside_functions_and_of_submodules_count(tmp_path, library):
-    assert library_modules(script(tmp_path, "from ermlab import b\n"), library) == [
+    assert Library(library).modules(script(tmp_path, "from ermlab import b\n")) == [
         "ermlab",
         "ermlab.a",
         "ermlab.a.three",
         "ermlab.b",
     ]
-    assert library_modules(script(tmp_path, "import numpy\n"), library) == []
+    assert Library(library).modules(script(tmp_path, "import numpy\n")) == []
 
 
 def test_a_notebook_is_read_cell_by_cell(tmp_path, library):
@@ -55,34 +55,34 @@ def test_a_notebook_is_read_cell_by_cell(tmp_path, library):
         {"cell_type": "code", "source": "import ermlab.b"},
     ]
     path.write_text(json.dumps({"cells": cells}))
-    assert library_modules(path, library) == ["ermlab", "ermlab.a", "ermlab.a.three", "ermlab.b"]
+    assert Library(library).modules(path) == ["ermlab", "ermlab.a", "ermlab.a.three", "ermlab.b"]
 
 
 def test_the_digest_follows_just_the_meaning_of_what_is_used(tmp_path, library):
     source = script(tmp_path, "from ermlab.a.one import X\n")
-    before = library_digest(source, library)
+    before = Library(library).digest(source)
     three = library / "ermlab/a/three.py"
 
     (library / "ermlab/unused.py").write_text("Z = 4\n")
     three.write_text('"""Now with a docstring."""\n\n# and a comment\nY = (\n    2\n)\n')
-    assert library_digest(source, library) == before
+    assert Library(library).digest(source) == before
 
     three.write_text("Y = 5\n")
-    assert library_digest(source, library) != before
+    assert Library(library).digest(source) != before
 
 
 def test_a_function_is_digested_with_its_own_module(library):
-    before = function_digest("ermlab.b.f", library)
+    before = Library(library).function_digest("ermlab.b.f")
     (library / "ermlab/unused.py").write_text("Z = 4\n")
-    assert function_digest("ermlab.b.f", library) == before
+    assert Library(library).function_digest("ermlab.b.f") == before
     (library / "ermlab/a/three.py").write_text("Y = 5\n")
-    through_another = function_digest("ermlab.b.f", library)
+    through_another = Library(library).function_digest("ermlab.b.f")
     (library / "ermlab/b.py").write_text("def f():\n    return 1\n")
-    assert len({before, through_another, function_digest("ermlab.b.f", library)}) == 3
+    assert len({before, through_another, Library(library).function_digest("ermlab.b.f")}) == 3
 
 
 def test_no_function_has_no_digest(library):
-    assert function_digest(None, library) is None
+    assert Library(library).function_digest(None) is None
 
 
 def test_the_digest_of_compiled_code_is_of_all_modules_with_kernels(library):
