@@ -1,5 +1,6 @@
 """What all tests share: a mirror of the real data where there is one, and how random cases are tried."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -20,6 +21,11 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(PROJECT / ".cache/numba" / compiled
 # No limit on seconds: a busy machine is no fault. Continuous integration tries the same cases every time.
 settings.register_profile("ermlab", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("ermlab")
+
+
+def pytest_collection_finish():
+    # What was imported lives to the end: no collection of garbage need look at it.
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from nilearn.image import resample_img
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.evaluation.weight_maps import level_of, thresholded
+from ermlab.garbage import old_objects_kept
 from ermlab.plotting.style import GREEN
 
 # Orange against blue is told apart with any colour vision; voxels are shown as they are, not interpolated.
@@ -56,6 +57,7 @@ def threshold_at(image: Nifti1Image, sd: float = 2.0, mask: NDArray[np.bool_] | 
     return Nifti1Image(kept, image.affine)
 
 
+@old_objects_kept()
 def weight_map_figure(
     maps: Mapping[str, Nifti1Image],
     background: Nifti1Image,
@@ -119,6 +121,7 @@ class InteractiveMap:
         return self.html
 
 
+@old_objects_kept()
 def interactive_map(
     image: Nifti1Image,
     background: Nifti1Image,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numba
 
+from ermlab.garbage import old_objects_kept
 from ermlab.workflow.logs import output_to
 
 
@@ -16,6 +17,6 @@ def job(snakemake: Any) -> Iterator[None]:
     ``snakemake`` is the object of that name in the globals of a script.
     """
     threads = min(snakemake.threads, numba.config.NUMBA_NUM_THREADS)
-    with output_to(snakemake.log[0]):
+    with output_to(snakemake.log[0]), old_objects_kept():
         numba.set_num_threads(threads)
         yield
