@@ -1,0 +1,85 @@
+"""Tracks through a film, from what was found between its frames."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.datasets.ctc import Lineage
+from ermlab.features.cell_films import CellFilm
+from ermlab.inference.assignment import NONE, Hypotheses
+
+#: Rows (cell of the first frame, cell of the second), numbers within their frames.
+Links = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CellTracks:
+    """Tracks of the detections of a film.
+
+    Parameters
+    ----------
+    label
+        Track of each detection of the film, from 1; 0 in frames that were not tracked.
+    lineage
+        First and last frame of each track, and its parent.
+    """
+
+    label: NDArray[np.int64]
+    lineage: Lineage
+
+
+def links_of(hypotheses: Hypotheses, y: ArrayLike) -> Links:
+    """Return which cells of two frames the events of an assignment join, rising."""
+    chosen = np.flatnonzero(np.asarray(y, dtype=bool))
+    sources, targets = hypotheses.sources[chosen], hypotheses.targets[chosen]
+    rows = np.stack([np.repeat(sources, 2, axis=1), np.tile(targets, 2)], axis=-1).reshape(-1, 2)
+    return np.unique(rows[(rows != NONE).all(axis=1)], axis=0)
+
+
+def join_links(film: CellFilm, first: int, links: Sequence[Links]) -> CellTracks:
+    """Return the tracks of the frames from ``first`` on, of which each is linked to the next.
+
+    A cell with one successor keeps its track. One with several ends, and they begin as its children. Where
+    several come together, pieces of one cell, the track of the largest goes on and the others end.
+    """
+    if not 0 <= first <= first + len(links) < len(film):
+        raise ValueError(
+            f"frames {first} to {first + len(links)} are linked: expected some of 0 to {len(film) - 1}"
+        )
+    label = np.zeros(len(film.frame), dtype=np.int64)
+    begin, end, parent = [], [], []
+
+    def new_tracks(t: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
+        begin.extend([t] * len(parents))
+        end.extend([t] * len(parents))
+        parent.extend(parents.tolist())
+        return np.arange(len(begin) - len(parents), len(begin)) + 1
+
+    here = film.numbers(first)
+    label[here] = new_tracks(first, np.zeros(here.stop - here.start, dtype=np.int64))
+    for t, rows in enumerate(links, start=first):
+        before, after = film.numbers(t), film.numbers(t + 1)
+        old, new = label[before], label[after]
+        goes_on, divides = _continued(film.area[before], new.size, rows)
+        new[goes_on[:, 1]] = old[goes_on[:, 0]]
+        new[divides[:, 1]] = new_tracks(t + 1, old[divides[:, 0]])
+        fresh = new == 0
+        new[fresh] = new_tracks(t + 1, np.zeros(int(fresh.sum()), dtype=np.int64))
+        for number in new.tolist():
+            end[number - 1] = t + 1
+    rows = [np.array(column, dtype=np.int64) for column in (begin, end, parent)]
+    return CellTracks(label, Lineage(np.arange(len(begin)) + 1, *rows))
+
+
+def _continued(area: NDArray[np.float64], n_targets: int, rows: Links) -> tuple[Links, Links]:
+    """Return the links that go on with a track, and those from a parent to its children."""
+    if len(rows) and not ((rows >= 0).all() and (rows < [len(area), n_targets]).all()):
+        raise ValueError(f"links of {len(area)} cells with {n_targets}: a cell is not there")
+    # The largest source of each target; of equal ones the first.
+    order = np.lexsort((rows[:, 0], -area[rows[:, 0]], rows[:, 1]))
+    rows = rows[order]
+    rows = rows[np.unique(rows[:, 1], return_index=True)[1]]
+    alone = np.bincount(rows[:, 0], minlength=len(area))[rows[:, 0]] == 1
+    return rows[alone], rows[~alone]

@@ -1,0 +1,93 @@
+"""Tracks from links: cells that go on, divide, come together, appear and vanish, in a drawn film."""
+
+import numpy as np
+import pytest
+
+from ermlab.features.cell_events import Gates
+from ermlab.features.cell_films import CellFilm, frame_pairs
+from ermlab.features.cell_tracks import join_links, links_of
+
+
+@pytest.fixture
+def film():
+    """Three frames of 2, 3 and 2 cells: the first divides, then two pieces of the second come together."""
+    return CellFilm(
+        frame=np.array([0, 0, 1, 1, 1, 2, 2]),
+        position=np.array([[50.0, 20.0], [50, 80], [46, 20], [54, 20], [50, 80], [46, 20], [50, 80]]),
+        area=np.array([100.0, 100, 40, 60, 100, 100, 100]),
+        intensity=np.ones(7),
+        eccentricity=np.zeros(7),
+        shape=np.array([100, 100]),
+        n_frames=3,
+        tracks=np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 2], [5, 3], [6, 2]]),
+        lineage=np.array([[1, 0, 0, 0], [2, 0, 2, 0], [3, 1, 2, 1], [4, 1, 1, 1]]),
+    )
+
+
+def links(*rows):
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def test_a_cell_goes_on_divides_and_ends(film):
+    tracks = join_links(film, 0, [links([0, 0], [0, 1], [1, 2]), links([0, 0], [2, 1])])
+    assert tracks.label.tolist() == [1, 2, 3, 4, 2, 3, 2]
+    assert tracks.lineage.rows() == [[1, 0, 0, 0], [2, 0, 2, 0], [3, 1, 2, 1], [4, 1, 1, 1]]
+
+
+def test_the_largest_piece_goes_on(film):
+    tracks = join_links(film, 0, [links([0, 0], [1, 2]), links([0, 0], [1, 0], [2, 1])])
+    # The second piece, 60 pixels against 40, appeared as track 3.
+    assert tracks.label.tolist() == [1, 2, 1, 3, 2, 3, 2]
+    assert tracks.lineage.rows() == [[1, 0, 1, 0], [2, 0, 2, 0], [3, 1, 2, 0]]
+
+
+def test_without_links_all_appear(film):
+    tracks = join_links(film, 1, [links()])
+    assert tracks.label.tolist() == [0, 0, 1, 2, 3, 4, 5]
+    assert tracks.lineage.begin.tolist() == tracks.lineage.end.tolist() == [1, 1, 1, 2, 2]
+
+
+def test_an_empty_frame_ends_all_tracks():
+    empty = CellFilm(
+        frame=np.array([0, 2]),
+        position=np.full((2, 2), 5.0),
+        area=np.ones(2),
+        intensity=np.ones(2),
+        eccentricity=np.zeros(2),
+        shape=np.array([10, 10]),
+        n_frames=3,
+        tracks=np.zeros((0, 2), dtype=int),
+        lineage=np.zeros((0, 4), dtype=int),
+    )
+    tracks = join_links(empty, 0, [links(), links()])
+    assert tracks.lineage.rows() == [[1, 0, 0, 0], [2, 2, 2, 0]]
+
+
+def test_true_events_give_the_true_tracks(film):
+    pairs = frame_pairs(film, Gates())
+    found = []
+    for pair in pairs:
+        y = np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events)
+        found.append(links_of(pair.hypotheses, y))
+    tracks = join_links(film, 0, found)
+    truth = dict(film.tracks.tolist())
+    assert [truth[i] for i in range(7)] == tracks.label.tolist()
+    assert tracks.lineage.rows() == film.lineage.tolist()
+
+
+def test_links_of_all_kinds_of_events(film):
+    hypotheses = frame_pairs(film, Gates())[0].hypotheses
+    kinds = list(hypotheses.candidates)
+    for number in range(len(hypotheses)):
+        y = np.arange(len(hypotheses)) == number
+        sources = [c for c in hypotheses.sources[number].tolist() if c >= 0]
+        targets = [c for c in hypotheses.targets[number].tolist() if c >= 0]
+        expected = [[i, j] for i in sources for j in targets]
+        assert links_of(hypotheses, y).tolist() == sorted(expected), kinds[hypotheses.kind[number]]
+
+
+def test_wrong_input_is_told(film):
+    with pytest.raises(ValueError, match="frames 1 to 3 are linked: expected some of 0 to 2"):
+        join_links(film, 1, [links(), links()])
+    with pytest.raises(ValueError, match="links of 2 cells with 3: a cell is not there"):
+        join_links(film, 0, [links([0, 3]), links()])
