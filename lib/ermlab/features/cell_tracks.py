@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.datasets.ctc import Lineage
 from ermlab.features.cell_films import CellFilm
-from ermlab.inference.assignment import NONE, Hypotheses
+from ermlab.inference.assignment import EVENTS, NONE, Assignment, Hypotheses
 
 #: Rows (cell of the first frame, cell of the second), numbers within their frames.
 Links = NDArray[np.int64]
@@ -36,6 +36,28 @@ def links_of(hypotheses: Hypotheses, y: ArrayLike) -> Links:
     sources, targets = hypotheses.sources[chosen], hypotheses.targets[chosen]
     rows = np.stack([np.repeat(sources, 2, axis=1), np.tile(targets, 2)], axis=-1).reshape(-1, 2)
     return np.unique(rows[(rows != NONE).all(axis=1)], axis=0)
+
+
+def events_of(hypotheses: Hypotheses, links: Links) -> Assignment:
+    """Return the candidate events that links between two frames amount to.
+
+    A cell that is linked to two others divides. Events that are no candidate are not returned, so that the
+    result need not be an assignment.
+    """
+    successors = np.bincount(links[:, 0], minlength=hypotheses.n_sources)
+    predecessors = np.bincount(links[:, 1], minlength=hypotheses.n_targets)
+    linked = np.zeros((hypotheses.n_sources, hypotheses.n_targets), dtype=bool)
+    linked[tuple(links.T)] = True
+    sources, targets = hypotheses.sources, hypotheses.targets
+    found = hypotheses.kind != list(EVENTS).index("split")
+    for cells, others, numbers in ((sources, targets, successors), (targets, sources, predecessors)):
+        wanted = (others != NONE).sum(axis=1)
+        for cell in cells.T:
+            found &= (cell == NONE) | (numbers[cell] == wanted)
+    for i in sources.T:
+        for j in targets.T:
+            found &= (i == NONE) | (j == NONE) | linked[i, j]
+    return found
 
 
 def join_links(film: CellFilm, first: int, links: Sequence[Links]) -> CellTracks:

@@ -5,7 +5,8 @@ import pytest
 
 from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, frame_pairs
-from ermlab.features.cell_tracks import join_links, links_of
+from ermlab.features.cell_tracks import events_of, join_links, links_of
+from ermlab.inference.assignment import EVENTS, Assigner
 
 
 @pytest.fixture
@@ -84,6 +85,24 @@ def test_links_of_all_kinds_of_events(film):
         targets = [c for c in hypotheses.targets[number].tolist() if c >= 0]
         expected = [[i, j] for i in sources for j in targets]
         assert links_of(hypotheses, y).tolist() == sorted(expected), kinds[hypotheses.kind[number]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_events_of_links_of_an_assignment_are_its_own(film, seed):
+    hypotheses = frame_pairs(film, Gates())[0].hypotheses
+    rng, assigner = np.random.default_rng(seed), Assigner(hypotheses)
+    is_split = hypotheses.kind == list(EVENTS).index("split")
+    for _ in range(20):
+        y = assigner.best(rng.normal(size=len(hypotheses)) - 100 * is_split)
+        np.testing.assert_array_equal(events_of(hypotheses, links_of(hypotheses, y)), y)
+
+
+def test_links_that_are_no_candidate_are_no_event(film):
+    hypotheses = frame_pairs(film, Gates())[0].hypotheses
+    y = events_of(hypotheses, links([0, 2]))  # far away
+    kinds = [list(EVENTS)[kind] for kind in hypotheses.kind[y]]
+    assert kinds == ["appearance", "appearance", "disappearance"]
+    assert not hypotheses.is_assignment(y)
 
 
 def test_wrong_input_is_told(film):
