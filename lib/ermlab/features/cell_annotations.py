@@ -88,7 +88,8 @@ def annotate(
     ----------
     sources, targets
         The tracks of each detection of either frame: none where they are not known, several where cells were
-        taken for one. A track may have several detections, its pieces.
+        taken for one. A track may have several detections, its pieces. A track that begins or ends where an
+        unknown detection could be its cell is not known to appear or disappear.
     """
     family = Family(lineage)
     sources, targets = [set(some) for some in sources], [set(some) for some in targets]
@@ -104,7 +105,8 @@ def annotate(
         for before, after in _together(sources, targets, family, frame)
         if all(known[0][i] for i in before) and all(known[1][j] for j in after)
     ]
-    true = [event for event in true if event[0] is not None]
+    doubtful = _doubtful(sources, targets, hypotheses)
+    true = [event for event in true if event[0] is not None and event not in doubtful]
     numbers = _numbers(hypotheses)
     found = [numbers.get(event) for event in true]
     events = np.array(sorted(n for n in found if n is not None), dtype=np.int64)
@@ -125,6 +127,21 @@ def _known(
     fates = [bool(some) and all(family.after(k, frame) <= there for k in some) for some in sources]
     pasts = [bool(some) and all(family.before(k, frame) <= here for k in some) for some in targets]
     return fates, pasts
+
+
+def _doubtful(
+    sources: list[set[int]], targets: list[set[int]], hypotheses: Hypotheses
+) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """Return what cannot be said to appear or disappear: a detection of no known track may be the same cell."""
+    unknown = [np.array([not some for some in side], dtype=bool) for side in (sources, targets)]
+    found = set()
+    for i in hypotheses.sources.T:
+        for j in hypotheses.targets.T:
+            linked = (i != NONE) & (j != NONE)
+            before, after = i[linked], j[linked]
+            found |= {("appearance", (), (cell,)) for cell in after[unknown[0][before]].tolist()}
+            found |= {("disappearance", (cell,), ()) for cell in before[unknown[1][after]].tolist()}
+    return found
 
 
 def _together(

@@ -24,19 +24,17 @@ def max_flow(film: CellFilm, pair: FramePair) -> Assignment:
     """Return the assignment of least cost, a coupled minimum-cost flow (Padfield et al. 2011).
 
     Each link of a cell with a successor costs its length, and each event by how much the area of its cells
-    changes, children and pieces taken together. A cell that is left alone costs its distance from the border,
-    at most 1. A cell with two successors counts as divided.
+    changes, children and pieces taken together. A cell with two successors counts as divided.
     """
     hypotheses = pair.hypotheses
     before, after = film.cells(pair.frame), film.cells(pair.frame + 1)
-    size = typical_size([before, after])
-    costs = _path_lengths(hypotheses, before, after) / size
+    costs = _path_lengths(hypotheses, before, after) / typical_size([before, after])
     kinds = hypotheses.kind
     for kind in ("move", "division", "merge"):
         costs[kinds == _KINDS.index(kind)] += np.abs(_measured(hypotheses, kind, "area"))
     costs[kinds == _KINDS.index("split")] = _NEVER
-    for kind, cells in (("appearance", after), ("disappearance", before)):
-        costs[kinds == _KINDS.index(kind)] = np.minimum(cells.border_distance() / size, _ALONE)
+    for kind in ("appearance", "disappearance"):
+        costs[kinds == _KINDS.index(kind)] = _ALONE
     return pair.assigner.best(-costs)
 
 

@@ -70,6 +70,20 @@ def test_what_is_not_known_is_not_told():
     assert events([[1], [1], [1]], [[1]])[0] == []
 
 
+def test_where_an_unknown_detection_may_be_the_cell_nothing_appears_or_disappears():
+    # Track 6 begins and 5 ends: the detection without a track could be either cell a frame away.
+    assert events([[]], [[6]])[0] == []
+    assert events([[5]], [[]])[0] == []
+    # Far away it could not.
+    places = [[[5.0, 5.0]], [[5.0, 95.0]]]
+    frames = [
+        Cells(np.array(place), np.full(1, 16.0), np.ones(1), np.zeros(1), (100, 100)) for place in places
+    ]
+    problem = hypotheses_between(*frames, Gates())
+    assert events([[]], [[6]], problem)[0] == [("appearance", [-1, -1], [0, -1])]
+    assert events([[5]], [[]], problem)[0] == [("disappearance", [0, -1], [-1, -1])]
+
+
 def test_children_that_begin_later_are_no_division():
     assert events([[7]], [[6]])[0] == [
         ("appearance", [-1, -1], [0, -1]),
