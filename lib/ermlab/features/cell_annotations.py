@@ -132,7 +132,7 @@ def _known(
 def _doubtful(
     sources: list[set[int]], targets: list[set[int]], hypotheses: Hypotheses
 ) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """Return what cannot be said to appear or disappear: a detection of no known track may be the same cell."""
+    """Return what is not known to appear or disappear: a detection without a track may be the same cell."""
     unknown = [np.array([not some for some in side], dtype=bool) for side in (sources, targets)]
     found = set()
     for i in hypotheses.sources.T:
