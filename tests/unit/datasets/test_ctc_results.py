@@ -1,0 +1,111 @@
+"""Results of a tracker: written whole or not at all, and read back as they were."""
+
+import numpy as np
+import pytest
+
+from ermlab.datasets.ctc import Lineage
+from ermlab.datasets.ctc_results import read_tracking, write_tracking
+from ermlab.errors import DataError
+
+LINEAGE = Lineage(*np.array([[1, 0, 1, 0], [2, 2, 2, 1], [3, 2, 2, 1]]).T)
+FRAMES = [[[1, 1, 0]], [[0, 1, 1]], [[2, 0, 3]], [[0, 0, 0]]]
+
+
+def images():
+    return [np.array(frame) for frame in FRAMES]
+
+
+def names(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_a_tracking_comes_back_as_it_was_written(tmp_path):
+    write_tracking(tmp_path / "deep/01_RES", iter(images()), LINEAGE)
+    again = read_tracking(tmp_path / "deep/01_RES")
+    assert again.lineage.rows() == LINEAGE.rows()
+    assert [mask.tolist() for mask in again.masks] == FRAMES
+    assert all(mask.dtype == np.uint16 for mask in again.masks)
+    assert (tmp_path / "deep/01_RES/res_track.txt").read_text() == "1 0 1 0\n2 2 2 1\n3 2 2 1\n"
+    assert names(tmp_path / "deep") == [
+        "01_RES",
+        *(f"01_RES/mask00{t}.tif" for t in range(4)),
+        "01_RES/res_track.txt",
+    ]
+
+
+def test_a_film_without_cells_is_legal(tmp_path):
+    write_tracking(tmp_path / "RES", [np.zeros((2, 3), dtype=int)], Lineage(*np.zeros((4, 0), dtype=int)))
+    again = read_tracking(tmp_path / "RES")
+    assert len(again.lineage) == 0
+    assert again.masks[0].max() == 0
+
+
+def failing_images():
+    yield from images()[:2]
+    raise RuntimeError("the disc is full")
+
+
+@pytest.mark.parametrize(
+    ("label_images", "lineage", "message"),
+    [
+        (failing_images, LINEAGE, "the disc is full"),
+        (lambda: [*images()[:3], np.zeros((1, 3))], LINEAGE, r"frame 3 has shape \(1, 3\) of float64"),
+        (lambda: [*images()[:3], np.zeros((2, 3), int)], LINEAGE, r"frame 3 has shape \(2, 3\)"),
+        (lambda: [np.array([[70_000]])], LINEAGE, "labels 70000 to 70000: expected 0 to 65535"),
+        (lambda: [np.array([[-1]])], LINEAGE, "labels -1"),
+        (lambda: images()[:2], LINEAGE, "cell 2 is .* in no frame"),
+        (lambda: [np.array([[1, 9, 0]]), *images()[1:]], LINEAGE, "cell 9 is in no line"),
+        (list, LINEAGE, "no label images"),
+        (images, Lineage(*np.array([[1, 0, 1, 2], [2, 2, 2, 0]]).T), "cell 1 begins at 0, its parent 2 ends"),
+    ],
+)
+def test_after_an_error_all_is_as_before(tmp_path, label_images, lineage, message):
+    folder = tmp_path / "RES"
+    with pytest.raises((ValueError, RuntimeError), match=message):
+        write_tracking(folder, label_images(), lineage)
+    assert names(tmp_path) == []
+    write_tracking(folder, images(), LINEAGE)
+    before = {name: (folder / name).read_bytes() for name in names(folder)}
+    with pytest.raises((ValueError, RuntimeError), match=message):
+        write_tracking(folder, label_images(), lineage)
+    assert {name: (folder / name).read_bytes() for name in names(folder)} == before
+    assert names(tmp_path) == ["RES", *(f"RES/{name}" for name in before)]
+
+
+def test_an_earlier_tracking_is_replaced_and_other_files_are_left_alone(tmp_path):
+    folder = tmp_path / "RES"
+    write_tracking(folder, images(), LINEAGE)
+    write_tracking(folder, images()[:2], Lineage(*np.array([[1, 0, 1, 0]]).T))
+    assert names(folder) == ["mask000.tif", "mask001.tif", "res_track.txt"]
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match="RES: there is something else"):
+        write_tracking(folder, images(), LINEAGE)
+    assert (folder / "notes.txt").read_text() == "mine"
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(DataError, match="file: there is something else"):
+        write_tracking(tmp_path / "file", images(), LINEAGE)
+
+
+def test_a_run_that_was_stopped_at_the_worst_moment_loses_nothing(tmp_path):
+    folder = tmp_path / "RES"
+    write_tracking(folder, images(), LINEAGE)
+    folder.rename(tmp_path / ".old-RES")
+    with pytest.raises(ValueError, match="no label images"):
+        write_tracking(folder, [], LINEAGE)
+    assert read_tracking(folder).lineage.rows() == LINEAGE.rows()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: (f / "mask001.tif").unlink(), r"mask002\.tif; expected number 1"),
+        (lambda f: (f / "res_track.txt").unlink(), r"res_track\.txt: No such file"),
+        (lambda f: (f / "res_track.txt").write_text("1 0 1 0\n"), "cell 2 is in no line"),
+        (lambda f: (f / "mask003.tif").write_bytes(b"II*"), r"mask003\.tif: .*complete image"),
+    ],
+)
+def test_broken_results_are_refused(tmp_path, damage, message):
+    write_tracking(tmp_path / "RES", images(), LINEAGE)
+    damage(tmp_path / "RES")
+    with pytest.raises(DataError, match=message):
+        read_tracking(tmp_path / "RES")
