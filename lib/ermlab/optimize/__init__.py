@@ -3,6 +3,7 @@
 - `minimize`: cutting planes for any convex risk, with L1 or L2, and a certificate;
 - `Surrogate`: a cheap risk, such as that of a subsample, which tells `minimize` where to call the dear one;
 - `minimize_blocks`: the same for sums over samples, with planes for each sample, and L2;
+- `MeanInParts`: the mean over some samples as a risk of parts, for which fewer calls do;
 - `cccp`: differences of convex functions, by a chain of such problems;
 - `fista`: smooth risks with a proximable penalty.
 """
@@ -12,6 +13,7 @@ from ermlab.optimize.blocks import BlockDual, BlockRisk, minimize_blocks
 from ermlab.optimize.bundle import History, Proposer, Result, minimize
 from ermlab.optimize.cccp import CCCPHistory, CCCPResult, cccp
 from ermlab.optimize.evaluation import Evaluation, Risk
+from ermlab.optimize.parts import MeanInParts
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.proximal import FISTAHistory, FISTAResult, fista
 from ermlab.optimize.qp import SimplexQPResult, solve_simplex_qp
@@ -29,6 +31,7 @@ __all__ = [
     "FISTAHistory",
     "FISTAResult",
     "History",
+    "MeanInParts",
     "PlaneBlocks",
     "Planes",
     "Proposer",

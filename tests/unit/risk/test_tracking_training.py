@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ermlab.features.cell_events import Gates
+from ermlab.features.cell_events import Gates, guessed_weights
 from ermlab.features.cell_films import CellFilm, frame_pairs
-from ermlab.optimize import L2, CCCPResult, Result
+from ermlab.optimize import L2, CCCPResult, Result, cccp
 from ermlab.risk.tracking_training import average_loss, full_risk, partial_risk, train_tracker
 
 
@@ -44,6 +44,16 @@ def test_complete_pairs_are_learned_by_the_hinge_loss(film):
     assert average_loss(result.w, pairs) == 0
 
 
+def test_annotations_that_complete_a_pair_are_learned_by_the_hinge_loss(film):
+    pairs = frame_pairs(replace(film, tracks=film.tracks[film.tracks[:, 1] != 3]), Gates())
+    known = [pair.annotation.events for pair in frame_pairs(film, Gates())]
+    result = train_tracker(pairs, L2(1e-3), annotations=known)
+    assert isinstance(result, Result)
+    assert result.value == pytest.approx(
+        full_risk(pairs, annotations=known)(result.w)[0] + L2(1e-3)(result.w)
+    )
+
+
 def test_incomplete_pairs_are_learned_by_the_bridge_loss(film):
     film = replace(film, tracks=film.tracks[film.tracks[:, 1] != 3])
     pairs = frame_pairs(film, Gates())
@@ -51,6 +61,15 @@ def test_incomplete_pairs_are_learned_by_the_bridge_loss(film):
     assert isinstance(result, CCCPResult)
     assert result.value == pytest.approx(partial_risk(pairs)(result.w) + L2(1e-3)(result.w))
     assert average_loss(result.w, pairs) == 0
+
+
+@pytest.mark.parametrize("lost", [(), (3,)])
+def test_parts_change_the_way_and_not_the_end(film, lost):
+    film = replace(film, tracks=film.tracks[~np.isin(film.tracks[:, 1], lost)])
+    pairs = frame_pairs(film, Gates())
+    risk = partial_risk(pairs)
+    whole = cccp(risk.convex_part, risk.reward, L2(1e-2), w0=0.1 * guessed_weights(), eps_min=1e-3, eta=1e-3)
+    assert train_tracker(pairs, L2(1e-2), tol=1e-3).value == pytest.approx(whole.value, rel=3e-3)
 
 
 def test_pairs_of_which_nothing_is_known_are_left_out(film):

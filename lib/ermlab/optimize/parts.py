@@ -1,0 +1,53 @@
+"""Means over samples as sums of parts, each with planes of its own."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.parallel import map_in_threads
+
+Vector = NDArray[np.float64]
+
+
+class MeanInParts:
+    """The mean of convex functions as a sum of parts, for `ermlab.optimize.minimize` and `cccp`.
+
+    A plane for each part says more than one for the mean, so that fewer calls do; the master problem grows
+    with the number of parts, which should stay well below a hundred.
+
+    Parameters
+    ----------
+    function
+        Number of a function and ``w`` to its value and a subgradient.
+    n
+        How many functions.
+    dimension
+        Length of ``w``.
+    n_parts
+        At most so many parts; function ``i`` belongs to part ``i % n_parts``.
+    n_threads
+        Functions that are called side by side; the result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[int, Vector], tuple[float, Vector]],
+        n: int,
+        dimension: int,
+        n_parts: int,
+        n_threads: int | None = None,
+    ):
+        if min(n, n_parts) < 1:
+            raise ValueError(f"{n} functions in {n_parts} parts: expected at least 1 of either")
+        self._function, self._n, self._n_threads = function, n, n_threads
+        self.dimension, self.n_parts = dimension, min(n, n_parts)
+
+    def __call__(self, w: Vector) -> tuple[Vector, NDArray[np.float64]]:
+        """Return value and subgradient of each part at ``w``."""
+        found = map_in_threads(lambda i: self._function(i, w), range(self._n), self._n_threads)
+        values, slopes = np.zeros(self.n_parts), np.zeros((self.n_parts, self.dimension))
+        for i, (value, slope) in enumerate(found):
+            values[i % self.n_parts] += value / self._n
+            slopes[i % self.n_parts] += slope / self._n
+        return values, slopes
