@@ -19,19 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.datasets.ctc import Lineage
 from ermlab.features.cell_films import CellFilm, FramePair
+from ermlab.features.cell_tracks import CellTracks
 from ermlab.features.cells import as_label_image
 from ermlab.inference.assignment import EVENTS, NONE, Assignment
 
 Numbers = NDArray[np.int64]
 _NAMES = tuple(EVENTS)
-
-
-@dataclass(frozen=True)
-class Tracking:
-    """Tracks through a film."""
-
-    label: Numbers  #: the label of each detection's track
-    lineage: Lineage
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +36,7 @@ class _Event:
     after: tuple[int, ...]
 
 
-def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence[Assignment]) -> Tracking:
+def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence[Assignment]) -> CellTracks:
     """Return the tracks that the events between all successive frames make up.
 
     Parameters
@@ -61,7 +54,7 @@ def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence
         for pair, chosen in zip(pairs, assignments, strict=True)
         for event in _happened(film, pair, np.asarray(chosen, dtype=bool))
     ]
-    return _Labels(film, events).tracking()
+    return _Labels(film, events).tracks()
 
 
 def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -> Iterator[Numbers]:
@@ -72,7 +65,7 @@ def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -
     label_images
         Of each frame; their regions, by rising label, are the detections of the film.
     label
-        Label of each detection, as in `Tracking`.
+        Label of each detection, as in `CellTracks`.
     """
     for t, image in enumerate(label_images):
         image = as_label_image(image)
@@ -114,7 +107,7 @@ class _Labels:
         # Labels of cells within a detection of another label, and in which direction from it they were.
         self._hidden: dict[int, list[tuple[int, NDArray[np.float64]]]] = {}
 
-    def tracking(self) -> Tracking:
+    def tracks(self) -> CellTracks:
         """Return the labels, and the lineage that they make up."""
         for detection in range(self._film.numbers(0).stop):
             self._begin(detection)
@@ -129,7 +122,7 @@ class _Labels:
             frame[order[first + counts - 1]],
             np.array(self._parents, dtype=np.int64),
         )
-        return Tracking(self._label, lineage)
+        return CellTracks(self._label, lineage)
 
     def _begin(self, detection: int, parent: int = 0) -> None:
         self._parents.append(parent)

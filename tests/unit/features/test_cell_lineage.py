@@ -48,9 +48,9 @@ def track(film, *events):
             for e in range(len(h))
         ]
         chosen.append(np.array([event in wanted for event in found]))
-    tracking = track_film(film, pairs, chosen)
-    labels = [tracking.label[film.numbers(t)].tolist() for t in range(len(film))]
-    return labels, tracking.lineage.rows()
+    tracks = track_film(film, pairs, chosen)
+    labels = [tracks.label[film.numbers(t)].tolist() for t in range(len(film))]
+    return labels, tracks.lineage.rows()
 
 
 def move(a, b):
@@ -158,16 +158,16 @@ def test_true_events_give_back_the_true_tracks(tmp_path):
     pairs = frame_pairs(film, Gates(move=9, division=9))
     assert all(pair.annotation.complete for pair in pairs)
     chosen = [np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events) for pair in pairs]
-    tracking = track_film(film, pairs, chosen)
-    masks = list(relabel(truth.masks, film, tracking.label))
-    write_tracking(tmp_path / "RES", masks, tracking.lineage)
+    tracks = track_film(film, pairs, chosen)
+    masks = list(relabel(truth.masks, film, tracks.label))
+    write_tracking(tmp_path / "RES", masks, tracks.lineage)
     (tmp_path / "GT").mkdir()
     (tmp_path / "TRA").rename(tmp_path / "GT/TRA")
     scores = evaluate_sequence(
         str(tmp_path / "RES"), str(tmp_path / "GT"), metrics=["Valid", "DET", "TRA"], threads=1
     )
     assert (scores["Valid"], scores["DET"], scores["TRA"]) == (1, 1, 1)
-    assert len(film_of_masks(TrackedCells(masks, tracking.lineage)).frame) == len(film.frame)
+    assert len(film_of_masks(TrackedCells(masks, tracks.lineage)).frame) == len(film.frame)
 
 
 def test_events_that_do_not_fit_are_refused():
