@@ -39,7 +39,7 @@ _DEPTH_SMOOTHING, _BETWEEN_TOPS = 0.08, 0.3
 #: In pixels: the smallest nuclei that are looked for, and what is taken where no frame has any.
 _LEAST_DIAMETER, _USUAL_DIAMETER = 6.0, 20.0
 #: The disc as large as a nucleus is that much wider than the largest circle in it: nuclei are ellipses.
-_STRETCH = 1.1
+_STRETCH = 1.2
 #: How many frames the typical diameter is taken from.
 _LOOKS = 5
 
@@ -70,11 +70,11 @@ class DetectionSettings:
     contrast: float = 6.0
     smoothing: float = 0.06
     blob: float = 0.2
-    core: float = 0.03
+    core: float = 0.02
     peak: float = 0.2
     neck: float = 0.85
     level: float = 0.5
-    smallest: float = 0.1
+    smallest: float = 0.08
 
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if value is not None}
