@@ -20,18 +20,14 @@ class EventForest:
 
     False are the candidates that share a cell with a known true event, many more than the true ones. So only
     some are learned from, and both classes weigh the same. The log-odds of a forest are then those among as
-    many true as false events, and the log-odds of the true frequencies are added, or a share of them.
+    many true as false events; the log-odds of the frequencies are kept to be added.
 
     Parameters
     ----------
     n_trees, min_leaf
         Trees of each forest, and samples in a leaf at least.
-    largest
-        True events of a kind that are learned from, at most.
-    negatives
-        False events for each true one, at most.
-    prior
-        Share of the log-odds of the true frequencies that is added, from 0 to 1.
+    most
+        Events of either class that the forest of a kind learns from, at most.
     seed
         For the draw of events and the trees.
     """
@@ -41,13 +37,10 @@ class EventForest:
         *,
         n_trees: int = 100,
         min_leaf: int = 1,
-        largest: int = 2000,
-        negatives: int = 5,
-        prior: float = 1.0,
+        most: int = 5000,
         seed: int = 0,
     ):
-        self.n_trees, self.min_leaf, self.largest = n_trees, min_leaf, largest
-        self.negatives, self.prior, self.seed = negatives, prior, seed
+        self.n_trees, self.min_leaf, self.most, self.seed = n_trees, min_leaf, most, seed
 
     def fit(self, pairs: Sequence[FramePair]) -> "EventForest":
         """Learn from the known events of some pairs of frames."""
@@ -75,8 +68,7 @@ class EventForest:
         """Return the forest of a kind, none where a class is missing, and the log-odds of the frequencies."""
         if not len(right) or not len(wrong):
             return None, _log_odds(len(right), len(wrong))
-        some = _sample(right, self.largest, rng)
-        others = _sample(wrong, self.negatives * len(some), rng)
+        some, others = _sample(right, self.most, rng), _sample(wrong, self.most, rng)
         forest = RandomForestClassifier(
             self.n_trees,
             min_samples_leaf=self.min_leaf,
@@ -87,23 +79,29 @@ class EventForest:
         forest.fit(np.concatenate([some, others]), np.repeat([True, False], [len(some), len(others)]))
         return forest, _log_odds(len(right), len(wrong))
 
-    def scores(self, hypotheses: Hypotheses) -> Vector:
-        """Return the log-odds of each candidate event to be true."""
+    def scores(self, hypotheses: Hypotheses, prior: float = 1.0) -> Vector:
+        """Return the log-odds of each candidate event to be true.
+
+        Parameters
+        ----------
+        prior
+            Share of the log-odds of the frequencies that is added, from 0 to 1.
+        """
         parts = []
         for kind, candidates in hypotheses.candidates.items():
             forest, offset = self.forests_[kind], self.offsets_[kind]
             if forest is None or not len(candidates):
-                parts.append(np.full(len(candidates), offset))
+                parts.append(np.full(len(candidates), offset))  # nothing else is known
                 continue
             share = forest.predict_proba(candidates.features)[:, list(forest.classes_).index(True)]
             # As if half a tree more had voted for either.
             share = (self.n_trees * share + 0.5) / (self.n_trees + 1)
-            parts.append(np.log(share / (1 - share)) + self.prior * offset)
+            parts.append(np.log(share / (1 - share)) + prior * offset)
         return np.concatenate(parts)
 
-    def predict(self, pair: FramePair) -> Assignment:
-        """Return the assignment with the largest sum of log-odds."""
-        return pair.assigner.best(self.scores(pair.hypotheses))
+    def predict(self, pair: FramePair, prior: float = 1.0) -> Assignment:
+        """Return the assignment with the largest sum of `scores`."""
+        return pair.assigner.best(self.scores(pair.hypotheses, prior))
 
 
 def judged_events(pair: FramePair) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -1,7 +1,7 @@
 """Weights of events set by hand, as by an expert who looks at results and tries again (Table 1.1).
 
-Both sets were settled in about ten rounds of looking at features and errors of the training film, or the first
-half of the film of migrating cells, never at what is tested on. They have not been changed since.
+Both sets were settled in about ten rounds of looking at features and errors of the training film, or of the
+first half of the film of migrating cells, never at what is tested on. They have not been changed since.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from ermlab.features.cell_events import FEATURES
 
 #: Laboratory to the weights of each kind of event, in the order of `ermlab.features.cell_events.FEATURES`.
 _WEIGHTS = {
-    # Nuclei hardly move. One that divides is bright and long before; pieces together are as large as the whole;
-    # what appears or disappears is small, at the border, with no nucleus near.
+    # Nuclei hardly move. One that divides is bright and long before; pieces together are as large as the
+    # whole; what appears or disappears is small, at the border, with no nucleus near.
     "nuclei": {
         "move": (1, -1, -1, -2, -1, -1, -1),
         "division": (-6, -2, -1, -1, -0.5, -1, -1, -5, -0.5, 3, -3),
@@ -21,8 +21,8 @@ _WEIGHTS = {
         "appearance": (-3, -1, -3, 2),
         "disappearance": (-3, -1, -3, 2),
     },
-    # Cells move far, but keep area, intensity and shape. One that divides is small and long before, its children
-    # lie close together. Cells are neither cut nor taken together.
+    # Cells move far, but keep area, intensity and shape. One that divides is small and long before, its
+    # children lie close together. Cells are neither cut nor taken together.
     "migration": {
         "move": (0, -1, -1, -1, -4, -3, -3),
         "division": (-7, -1, -3, -1, -0.5, -2, -1, -3, -0.5, 5, -6),

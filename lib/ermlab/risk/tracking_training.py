@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.features.cell_events import guessed_weights
 from ermlab.features.cell_films import FramePair
 from ermlab.inference.assignment import Assignment
-from ermlab.optimize import L1, L2, CCCPResult, MeanInParts, Result, cccp, minimize
+from ermlab.optimize import L1, L2, CCCPResult, MeanInParts, Planes, Result, cccp, minimize
 from ermlab.parallel import map_in_threads
 from ermlab.risk.structured import StructuredRisk
 from ermlab.risk.tracking import PartialTrackingRisk, TrackingTask
@@ -30,6 +30,7 @@ def train_tracker(
     annotations: Sequence[ArrayLike] | None = None,
     tol: float = 1e-2,
     w0: ArrayLike | None = None,
+    planes: Planes | None = None,
     n_threads: int | None = None,
 ) -> Result | CCCPResult:
     """Learn the weights of events.
@@ -47,6 +48,9 @@ def train_tracker(
     w0
         Where to start, by default a tenth of `guessed_weights`. From 0 the first steps ask for assignments of
         a tracker that prefers to merge and to split, which take a hundred times as long to find.
+    planes
+        Those of an earlier result for the same pairs and annotations, with the same norm and another ``lam``;
+        they save most of the work.
     n_threads
         Pairs of frames that are worked on at the same time; the result does not depend on it.
     """
@@ -56,7 +60,8 @@ def train_tracker(
     in_parts = isinstance(regularizer, L2)
     if all(_is_complete(pair, events) for pair, events in _annotated(pairs, annotations)):
         hinge = full_risk(pairs, n_threads, annotations)
-        return minimize(_in_parts(hinge, n_threads) if in_parts else hinge, regularizer, tol=tol, w0=w0)
+        hinge = _in_parts(hinge, n_threads) if in_parts else hinge
+        return minimize(hinge, regularizer, tol=tol, w0=w0, planes=planes)
     risk = partial_risk(pairs, annotations, n_threads)
     convex, reward = risk.in_parts(_PARTS) if in_parts else (risk.convex_part, risk.reward)
     return cccp(
@@ -64,6 +69,7 @@ def train_tracker(
         reward,
         regularizer,
         w0=w0,
+        planes=planes,
         eps=max(_FIRST_PRECISION, tol),
         eps_min=tol,
         eta=tol,

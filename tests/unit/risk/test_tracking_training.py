@@ -7,7 +7,7 @@ import pytest
 
 from ermlab.features.cell_events import Gates, guessed_weights
 from ermlab.features.cell_films import CellFilm, frame_pairs
-from ermlab.optimize import L2, CCCPResult, Result, cccp
+from ermlab.optimize import L1, L2, CCCPResult, Result, cccp
 from ermlab.risk.tracking_training import average_loss, full_risk, partial_risk, train_tracker
 
 
@@ -99,3 +99,18 @@ def test_the_number_of_threads_changes_nothing(film):
     film = replace(film, tracks=film.tracks[film.tracks[:, 1] != 3])
     weights = [train_tracker(frame_pairs(film, Gates()), L2(1e-3), n_threads=n).w for n in (1, 2)]
     np.testing.assert_array_equal(*weights)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("regularizer", [L1, L2])
+def test_planes_of_another_strength_save_calls(film, complete, regularizer):
+    if not complete:
+        film = replace(film, tracks=film.tracks[film.tracks[:, 1] != 3])
+    pairs = frame_pairs(film, Gates())
+    first = train_tracker(pairs, regularizer(1e-2), tol=1e-3)
+    fresh, helped = (
+        train_tracker(pairs, regularizer(3e-3), tol=1e-3, planes=planes) for planes in (None, first.planes)
+    )
+    assert helped.value == pytest.approx(fresh.value, rel=5e-3)
+    name = "calls" if complete else "bounds"
+    assert getattr(helped, name) < getattr(fresh, name)
