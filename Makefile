@@ -2,6 +2,8 @@
 # make test       everything that continuous integration runs
 # make figure ID=T-fig-2.1    run one exhibit again
 # make smoke, make paper      the report at another scale
+# make track IN=film/01 OUT=film/01_RES          track the cells of a film; MODEL=my.json for a tracker of your own
+# make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json    learn one from the cells that you annotated
 # make lock       pin the newest versions that pyproject.toml allows
 # make clean      remove what was built; raw data and the environment stay
 
@@ -10,7 +12,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := report
-.PHONY: report smoke paper figure test lint format lock environment clean
+.PHONY: report smoke paper figure track tracker test lint format lock environment clean
 
 report: environment
 	@$(SNAKEMAKE)
@@ -23,6 +25,15 @@ smoke paper: environment
 figure: environment
 	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }
 	@section=$$($(BIN)/python workflow/scripts/section_of.py $(ID)) && $(SNAKEMAKE) $(ID) --forcerun narrate_$$section
+
+track: environment
+	@test -n "$(IN)" -a -n "$(OUT)" || { echo "which film, and where to? make track IN=film/01 OUT=film/01_RES"; exit 2; }
+	@$(BIN)/python workflow/scripts/track_cells.py "$(IN)" "$(OUT)" $(if $(MODEL),--model "$(MODEL)")
+
+tracker: environment
+	@test -n "$(IN)" -a -n "$(TRA)" -a -n "$(OUT)" || \
+		{ echo "from what, and where to? make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json"; exit 2; }
+	@$(BIN)/python workflow/scripts/learn_tracker.py "$(IN)" "$(TRA)" "$(OUT)"
 
 test: environment lint
 	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25

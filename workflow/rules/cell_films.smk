@@ -70,3 +70,26 @@ rule prepare_nuclei_films:
         "nuclei found on the frames of the laboratory {wildcards.laboratory}"
     script:
         "../scripts/prepare_nuclei_films.py"
+
+
+# The tracker that comes with the library; a new one goes to lib/ermlab/models/cell_tracker.json by hand.
+rule train_shipped_tracker:
+    input:
+        first=[f"{cell_films}/{laboratory}_1.npz" for laboratory in ("dcelliq", "mitocheck")],
+        second=[f"{cell_films}/{laboratory}_2.npz" for laboratory in ("dcelliq", "mitocheck")],
+    output:
+        model="data/results/cell_tracker/model.json",
+    log:
+        "logs/train_shipped_tracker.log",
+    benchmark:
+        "logs/benchmarks/train_shipped_tracker.tsv"
+    threads: 2
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        library=library_digest("workflow/scripts/train_shipped_tracker.py"),
+    message:
+        "the tracker that comes with the library"
+    script:
+        "../scripts/train_shipped_tracker.py"

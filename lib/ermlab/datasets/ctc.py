@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -17,6 +18,11 @@ class Lineage:
     begin: np.ndarray  #: first frame
     end: np.ndarray  #: last frame
     parent: np.ndarray  #: label of the parent, 0 without one
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return a lineage without a cell."""
+        return cls(*np.zeros((4, 0), dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.label)

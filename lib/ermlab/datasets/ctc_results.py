@@ -55,7 +55,7 @@ def read_tracking(folder: str | Path) -> TrackedCells:
     folder = require_folder(folder)
     path = folder / _LINEAGE
     empty = not read_text(path).strip()
-    lineage = Lineage(*np.zeros((4, 0), dtype=int)) if empty else read_lineage(path)
+    lineage = Lineage.empty() if empty else read_lineage(path)
     masks = ImageFiles(list_series(folder, "mask*.tif"), read_labels)
     check_frames(masks, lineage, path)
     return TrackedCells(masks, lineage)

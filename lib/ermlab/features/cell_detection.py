@@ -15,7 +15,7 @@ from skimage.filters import threshold_otsu
 from skimage.measure import label
 from skimage.segmentation import watershed
 
-from ermlab.datasets.ctc import Lineage, TrackedCells
+from ermlab.datasets.ctc import TrackedCells
 from ermlab.features._regions import basins, block_means, drop_small, fill_holes, spread_blocks
 from ermlab.features.cell_events import Cells
 from ermlab.features.cell_films import CellFilm
@@ -108,10 +108,9 @@ def film_of_images(
     frames, tracks = [], []
     for t, (labels, cells) in enumerate(detect_frames(images, settings)):
         frames.append(cells)
-        rows = np.zeros((0, 2), dtype=np.int64) if truth is None else match_tracks(labels, truth.masks[t])
-        tracks.append(rows - np.array([1, 0]))
-    nothing = Lineage(*np.zeros((4, 0), dtype=np.int64))
-    return join_frames(frames, tracks, nothing if truth is None else truth.lineage)
+        if truth is not None:
+            tracks.append(match_tracks(labels, truth.masks[t]) - np.array([1, 0]))
+    return join_frames(frames) if truth is None else join_frames(frames, tracks, truth.lineage)
 
 
 def detect_frames(

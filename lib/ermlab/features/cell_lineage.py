@@ -57,7 +57,7 @@ def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence
     return _Labels(film, events).tracks()
 
 
-def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -> Iterator[Numbers]:
+def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -> Iterator[NDArray[np.int32]]:
     """Yield label images whose regions have the labels of their tracks.
 
     Parameters
@@ -77,7 +77,8 @@ def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -
                 f"frame {t} has {len(regions) - background.sum()} regions: expected {len(here)}, "
                 f"as the film has detections"
             )
-        yield np.concatenate([np.zeros(background.sum(), dtype=np.int64), here])[number].reshape(image.shape)
+        table = np.concatenate([np.zeros(background.sum(), dtype=np.int32), here.astype(np.int32)])
+        yield table[number].reshape(image.shape)
 
 
 def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> Iterator[_Event]:

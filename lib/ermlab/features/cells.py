@@ -82,14 +82,21 @@ def film_of_masks(truth: TrackedCells) -> CellFilm:
     return join_frames([cells for _, cells in found], tracks, truth.lineage)
 
 
-def join_frames(frames: Sequence[Cells], tracks: Iterable[Numbers], lineage: Lineage) -> CellFilm:
+def join_frames(
+    frames: Sequence[Cells], tracks: Iterable[Numbers] | None = None, lineage: Lineage | None = None
+) -> CellFilm:
     """Return the film of some frames, at least one.
 
     Parameters
     ----------
     tracks
         For each frame rows (cell, track), by cell; those of the film count the cells of the frames before.
+        Without them nothing is known of the cells.
+    lineage
+        Of the tracks.
     """
+    tracks = [np.zeros((0, 2), dtype=np.int64) for _ in frames] if tracks is None else tracks
+    lineage = Lineage.empty() if lineage is None else lineage
     if not frames:
         raise ValueError("no frames: expected at least one")
     shapes = {cells.shape for cells in frames}

@@ -34,7 +34,7 @@ def test_a_tracking_comes_back_as_it_was_written(tmp_path):
 
 
 def test_a_film_without_cells_is_legal(tmp_path):
-    write_tracking(tmp_path / "RES", [np.zeros((2, 3), dtype=int)], Lineage(*np.zeros((4, 0), dtype=int)))
+    write_tracking(tmp_path / "RES", [np.zeros((2, 3), dtype=int)], Lineage.empty())
     again = read_tracking(tmp_path / "RES")
     assert len(again.lineage) == 0
     assert again.masks[0].max() == 0

@@ -150,7 +150,7 @@ def test_a_film_of_true_masks():
 )
 def test_films_without_frames_or_of_several_shapes_are_refused(masks, message):
     with pytest.raises(ValueError, match=message):
-        film_of_masks(TrackedCells(masks, Lineage(*np.zeros((4, 0), dtype=int))))
+        film_of_masks(TrackedCells(masks, Lineage.empty()))
 
 
 def film_of(detections, lineage):

@@ -1,0 +1,210 @@
+"""A tracker of cells that learns from films, however few of their cells are annotated (cheap-data)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.datasets._files import broken, read_text
+from ermlab.datasets.ctc import Lineage
+from ermlab.evaluation.results import write_json
+from ermlab.features.cell_detection import DetectionSettings, detect_frames
+from ermlab.features.cell_events import FEATURES, Gates
+from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs
+from ermlab.features.cell_lineage import relabel, track_film
+from ermlab.features.cell_tracks import CellTracks
+from ermlab.features.cells import join_frames
+from ermlab.optimize import L1, L2
+from ermlab.parallel import map_in_threads
+from ermlab.risk.tracking_training import average_loss, train_tracker
+
+_FORMAT = "ermlab cell tracker 1"
+_NORMS = {"l1": L1, "l2": L2}
+
+
+class CellTracker(BaseEstimator):
+    """Tracks cells by the best assignment of events between frames, whose scores are learned.
+
+    Parameters
+    ----------
+    lam
+        Strength of regularisation.
+    norm
+        ``"l2"`` or ``"l1"``; the latter leaves features out.
+    gates
+        Which events are considered; None takes the usual ones.
+    detection
+        How cells are found in images; None takes the usual settings.
+    tol
+        Relative gap at which training ends.
+    n_threads
+        Pairs of frames that are worked on at the same time; results do not depend on it.
+
+    Attributes
+    ----------
+    coef_
+        Weights of the features of `ermlab.features.cell_events.FEATURES`, one after the other.
+    """
+
+    def __init__(
+        self,
+        lam: float = 1e-3,
+        norm: str = "l2",
+        gates: Gates | None = None,
+        detection: DetectionSettings | None = None,
+        tol: float = 1e-2,
+        n_threads: int | None = None,
+    ):
+        self.lam = lam
+        self.norm = norm
+        self.gates = gates
+        self.detection = detection
+        self.tol = tol
+        self.n_threads = n_threads
+
+    def fit(
+        self, films: CellFilm | Sequence[CellFilm], annotations: Sequence[Sequence[ArrayLike]] | None = None
+    ) -> Self:
+        """Learn from what is known of the tracks of some films.
+
+        Parameters
+        ----------
+        films
+            With the true tracks of all detections or of some.
+        annotations
+            For each film and each of its pairs of frames the numbers of the events that are known, in place
+            of all that the tracks tell.
+        """
+        if self.norm not in _NORMS:
+            raise ValueError(f"norm is {self.norm!r}: expected one of {', '.join(_NORMS)}")
+        pairs = self._pairs(films)
+        if annotations is not None:
+            annotations = [events for film in annotations for events in film]
+            if len(annotations) != len(pairs):
+                raise ValueError(f"annotations of {len(annotations)} pairs of frames: expected {len(pairs)}")
+        penalty = _NORMS[self.norm](self.lam)
+        result = train_tracker(
+            pairs, penalty, annotations=annotations, tol=self.tol, n_threads=self.n_threads
+        )
+        self.coef_ = result.w
+        return self
+
+    def predict(self, film: CellFilm | Sequence[ArrayLike]) -> CellTracks:
+        """Return the tracks of a film: the label of each detection, and the lineage.
+
+        ``film`` may be its images, too: the detections are then those that `track_images` finds in them.
+        """
+        check_is_fitted(self)
+        if not isinstance(film, CellFilm):
+            film = self._detect(film)[1]
+        pairs = frame_pairs(film, self._gates)
+        best = map_in_threads(
+            lambda pair: pair.assigner.best(pair.hypotheses.scores(self.coef_)), pairs, self.n_threads
+        )
+        return track_film(film, pairs, best)
+
+    def track_images(self, images: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int32]], Lineage]:
+        """Detect and track the cells of a film.
+
+        Returns
+        -------
+        label_images
+            For each frame: the label of its track at the pixels of a cell, 0 elsewhere.
+        lineage
+            First and last frame of each label, and its parent.
+        """
+        check_is_fitted(self)
+        label_images, film = self._detect(images)
+        tracks = self.predict(film)
+        return list(relabel(label_images, film, tracks.label)), tracks.lineage
+
+    def score(self, films: CellFilm | Sequence[CellFilm], y: None = None) -> float:
+        """Return the share of the known true events that are found."""
+        check_is_fitted(self)
+        return 1 - average_loss(self.coef_, self._pairs(films), self.n_threads)
+
+    def save(self, path: str | Path, notes: str = "") -> None:
+        """Write settings and weights as a text file; ``notes`` say where they come from."""
+        check_is_fitted(self)
+        weights = iter(self.coef_.tolist())
+        document = {
+            "format": _FORMAT,
+            "notes": notes,
+            "parameters": self._plain_parameters(),
+            "weights": {kind: {name: next(weights) for name in names} for kind, names in FEATURES.items()},
+        }
+        write_json(path, document)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        path = Path(path)
+        try:
+            document = json.loads(read_text(path))
+        except json.JSONDecodeError as error:
+            raise broken(path, f"no JSON ({error})", "a file written by CellTracker.save") from error
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise broken(path, "another format", f"a file of format {_FORMAT!r}")
+        tracker = cls(**_parameters(path, document.get("parameters")))
+        tracker.coef_ = _weights(path, document.get("weights"))
+        return tracker
+
+    @classmethod
+    def shipped(cls) -> Self:
+        """Return the tracker that comes with the library, trained on simulated films of two laboratories."""
+        return cls.load(str(files("ermlab") / "models" / "cell_tracker.json"))
+
+    @property
+    def _gates(self) -> Gates:
+        return Gates() if self.gates is None else self.gates
+
+    def _pairs(self, films: CellFilm | Sequence[CellFilm]) -> list[FramePair]:
+        films = [films] if isinstance(films, CellFilm) else films
+        return [pair for film in films for pair in frame_pairs(film, self._gates)]
+
+    def _detect(self, images: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int32]], CellFilm]:
+        found = [(labels.astype(np.int32), cells) for labels, cells in detect_frames(images, self.detection)]
+        return [labels for labels, _ in found], join_frames([cells for _, cells in found])
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Return the parameters as what JSON knows; the number of threads is a matter of the machine."""
+        parameters = {name: value for name, value in self.get_params().items() if name != "n_threads"}
+        return parameters | {
+            name: None if parameters[name] is None else asdict(parameters[name])
+            for name in ("gates", "detection")
+        }
+
+
+def _parameters(path: Path, parameters: Any) -> dict[str, Any]:
+    """Return the arguments of a tracker from those in a file."""
+    try:
+        made = {
+            name: None if parameters[name] is None else kind(**parameters[name])
+            for name, kind in (("gates", Gates), ("detection", DetectionSettings))
+        }
+        return {name: parameters[name] for name in ("lam", "norm", "tol")} | made
+    except (TypeError, KeyError, ValueError) as error:
+        raise broken(path, f"parameters {parameters!r} ({error})", "those of a CellTracker") from error
+
+
+def _weights(path: Path, weights: Any) -> NDArray[np.float64]:
+    """Return the weights of a file in one vector; each feature must have one."""
+    try:
+        found = {kind: set(some) for kind, some in weights.items()}
+        if found != {kind: set(names) for kind, names in FEATURES.items()}:
+            raise ValueError("events or features are others")
+        vector = np.array(
+            [float(weights[kind][name]) for kind, names in FEATURES.items() for name in names], dtype=float
+        )
+        if not np.isfinite(vector).all():
+            raise ValueError("not finite")
+    except (TypeError, AttributeError, ValueError) as error:
+        raise broken(path, f"weights: {error}", "a number for each feature of each event") from error
+    return vector

@@ -1,0 +1,116 @@
+"""Films of users: frames in order, and annotations of some cells in some frames."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ermlab.datasets.ctc_films import read_annotation, read_frames
+from ermlab.errors import DataError
+
+SHAPE = (6, 8)
+N_FRAMES = 8
+#: Of eight frames, 0, 1, 2 and 5 have masks. Cell 1 divides after frame 1, cell 4 is last seen in frame 2.
+LINEAGE = "1 0 1 0\n2 2 5 1\n3 2 2 1\n4 1 2 0\n5 5 5 0\n"
+MASKS = {0: [1], 1: [1, 4], 2: [2, 3, 4], 5: [2, 5]}
+
+
+def save(path, image):
+    Image.fromarray(image).save(path)
+
+
+def save_mask(folder, frame, cells, dtype=np.uint16):
+    mask = np.zeros(SHAPE, dtype=dtype)
+    for cell in cells:
+        mask[cell, 1:4] = cell
+    save(folder / f"man_track{frame:03d}.tif", mask)
+
+
+@pytest.fixture
+def film(tmp_path):
+    for name in ("01", "TRA"):
+        (tmp_path / name).mkdir()
+    for t in range(N_FRAMES):
+        save(tmp_path / f"01/t{t:03d}.tif", np.full(SHAPE, t, dtype=np.uint16))
+    for frame, cells in MASKS.items():
+        save_mask(tmp_path / "TRA", frame, cells)
+    (tmp_path / "TRA/man_track.txt").write_text(LINEAGE)
+    return tmp_path
+
+
+def test_frames_are_read_in_order(film):
+    frames = read_frames(film / "01")
+    assert [frame.max() for frame in frames] == list(range(N_FRAMES))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: (f / "t003.tif").unlink(), r"the next file is t004\.tif; expected number 3"),
+        (lambda f: (f / "t000.tif").unlink(), r"the next file is t001\.tif; expected number 0"),
+        (
+            lambda f: save(f / "t002.tif", np.zeros((5, 8), np.uint8)),
+            r"t002\.tif: shape \(5, 8\); expected \(6, 8\)",
+        ),
+        (lambda f: save(f / "t002.tif", np.zeros((*SHAPE, 3), np.uint8)), r"t002\.tif: .*a grey image"),
+        (lambda f: save(f / "t002.tif", np.full(SHAPE, np.nan, np.float32)), r"t002\.tif: .*finite"),
+        (lambda f: (f / "t002.tif").write_bytes(b"II*"), r"t002\.tif: .*complete image"),
+        (lambda f: [path.unlink() for path in f.iterdir()], r"no file t\*\.tif"),
+    ],
+)
+def test_broken_frames_are_refused(film, damage, message):
+    damage(film / "01")
+    with pytest.raises(DataError, match=message):
+        list(read_frames(film / "01"))
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        read_frames(tmp_path / "01")
+
+
+def test_frames_without_a_mask_show_nothing(film):
+    annotation = read_annotation(film / "TRA", read_frames(film / "01"))
+    assert len(annotation.masks) == N_FRAMES
+    shown = [sorted(set(np.unique(mask)) - {0}) for mask in annotation.masks]
+    assert shown == [MASKS.get(t, []) for t in range(N_FRAMES)]
+    with pytest.raises(IndexError, match="frame 8"):
+        annotation.masks[8]
+
+
+def test_tracks_may_go_on_where_no_mask_is(film):
+    lineage = read_annotation(film / "TRA", read_frames(film / "01")).lineage
+    # Cell 1 has children, and begins with the film. Cells 2, 3 and 4 may live on after their last mask, cell
+    # 5 also before its first. Cell 4 is known to appear, since frame 0 has a mask without it.
+    assert lineage.rows() == [[1, 0, 1, 0], [2, 2, 6, 1], [3, 2, 3, 1], [4, 1, 3, 0], [5, 4, 6, 0]]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: (f / "man_track.txt").write_text(LINEAGE + "9 0 3 0\n"), "cell 9 is in no mask"),
+        (
+            lambda f: save_mask(f, 2, [2, 5, 4]),
+            r"man_track002\.tif: cell 5; expected cells of man_track\.txt",
+        ),
+        (
+            lambda f: (f / "man_track.txt").write_text(LINEAGE.replace("4 1 2", "4 1 1")),
+            "cell 4; expected cells",
+        ),
+        (
+            lambda f: (f / "man_track.txt").write_text("1 0 1 2\n2 0 5 0\n"),
+            "expected the parent to end first",
+        ),
+        (lambda f: save_mask(f, 0, [1], np.float32), r"man_track000\.tif: .*float32; expected a label image"),
+        (lambda f: save_mask(f, 8, [2]), "frame 8; expected one of the frames 0 to 7"),
+        (
+            lambda f: save(f / "man_track001.tif", np.zeros((3, 3), np.uint8)),
+            r"shape \(3, 3\); expected \(6, 8\)",
+        ),
+        (lambda f: (f / "man_track.txt").unlink(), r"man_track\.txt: No such file"),
+        (lambda f: [path.unlink() for path in f.glob("*.tif")], r"no file man_track\*\.tif"),
+    ],
+)
+def test_broken_annotations_are_refused(film, damage, message):
+    damage(film / "TRA")
+    with pytest.raises(DataError, match=message):
+        read_annotation(film / "TRA", read_frames(film / "01"))

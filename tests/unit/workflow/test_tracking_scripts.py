@@ -1,0 +1,77 @@
+"""The commands that track a user's film and learn from a user's annotation, on simulated nuclei."""
+
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ctc_metrics import evaluate_sequence
+
+from ermlab.datasets.ctc_results import read_tracking
+from ermlab.datasets.mitocheck_nuclei import simulate_mitocheck_nuclei
+from ermlab.errors import DataError
+
+SCRIPTS = Path(__file__).parents[3] / "workflow/scripts"
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("film")
+    simulate_mitocheck_nuclei(folder, 11, "smoke")
+    return folder
+
+
+def load(script):
+    return runpy.run_path(str(SCRIPTS / script))["main"]
+
+
+def test_a_film_is_tracked_with_the_shipped_model(film, tmp_path, capsys):
+    load("track_cells.py")(film / "01", tmp_path / "01_RES", None)
+    assert "6 frames" in capsys.readouterr().out
+    assert len(read_tracking(tmp_path / "01_RES").masks) == 6
+    scores = evaluate_sequence(
+        str(tmp_path / "01_RES"), str(film / "01_GT"), metrics=["Valid", "DET", "TRA"], threads=1
+    )
+    assert scores["Valid"] == 1
+    assert scores["DET"] > 0.9
+    assert scores["TRA"] > 0.9
+
+
+def test_a_tracker_is_learned_from_some_masks_and_used(film, tmp_path, capsys):
+    annotation = tmp_path / "TRA"
+    annotation.mkdir()
+    for t in (0, 1, 2):
+        shutil.copy(film / f"01_GT/TRA/man_track{t:03d}.tif", annotation)
+    rows = np.loadtxt(film / "01_GT/TRA/man_track.txt", dtype=int)
+    rows = rows[rows[:, 1] <= 2]
+    rows[:, 2] = np.minimum(rows[:, 2], 2)
+    np.savetxt(annotation / "man_track.txt", rows, fmt="%d")
+    model = tmp_path / "mine.json"
+    load("learn_tracker.py")(film / "01", annotation, model)
+    assert "mine.json: learned from" in capsys.readouterr().out
+    load("track_cells.py")(film / "02", tmp_path / "02_RES", model)
+    assert len(read_tracking(tmp_path / "02_RES").lineage) > 5
+
+
+def test_what_is_wrong_is_said_in_one_line(film, tmp_path):
+    command = [
+        sys.executable,
+        SCRIPTS / "learn_tracker.py",
+        film / "01",
+        film / "02_GT",
+        tmp_path / "mine.json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "man_track.txt: No such file" in done.stderr
+    for film_folder, model, message in (
+        (tmp_path / "absent", None, "absent: no such folder"),
+        (film / "01", tmp_path / "absent.json", "absent.json: No such file"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load("track_cells.py")(film_folder, tmp_path / "RES", model)
+    assert list(tmp_path.iterdir()) == []
