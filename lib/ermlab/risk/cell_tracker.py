@@ -26,6 +26,8 @@ from ermlab.parallel import map_in_threads
 from ermlab.risk.tracking_training import average_loss, train_tracker
 
 _FORMAT = "ermlab cell tracker 1"
+#: Parameters that are kept in files as they are.
+_PLAIN = ("lam", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
 
 
@@ -175,10 +177,9 @@ class CellTracker(BaseEstimator):
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters as what JSON knows; the number of threads is a matter of the machine."""
-        parameters = {name: value for name, value in self.get_params().items() if name != "n_threads"}
-        return parameters | {
-            name: None if parameters[name] is None else asdict(parameters[name])
-            for name in ("gates", "detection")
+        made = {name: getattr(self, name) for name in ("gates", "detection")}
+        return {name: getattr(self, name) for name in _PLAIN} | {
+            name: None if value is None else asdict(value) for name, value in made.items()
         }
 
 
@@ -189,7 +190,7 @@ def _parameters(path: Path, parameters: Any) -> dict[str, Any]:
             name: None if parameters[name] is None else kind(**parameters[name])
             for name, kind in (("gates", Gates), ("detection", DetectionSettings))
         }
-        return {name: parameters[name] for name in ("lam", "norm", "tol")} | made
+        return {name: parameters[name] for name in _PLAIN} | made
     except (TypeError, KeyError, ValueError) as error:
         raise broken(path, f"parameters {parameters!r} ({error})", "those of a CellTracker") from error
 
