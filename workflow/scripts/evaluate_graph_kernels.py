@@ -9,7 +9,7 @@ import pandas as pd
 
 from ermlab.evaluation.graph_kernels import accuracy_summary, compare_methods, compare_with_permuted
 from ermlab.evaluation.results import read_json, write_results
-from ermlab.features.sparse_studies import Study
+from ermlab.features.study import Study
 from ermlab.kernels.graph_maps import GraphMaps
 from ermlab.kernels.graph_protocol import HEIGHTS, METHODS
 from ermlab.regularization.sparse_maps import overlap

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.evaluation.results import read_json, write_results
-from ermlab.features.sparse_studies import Study
+from ermlab.features.study import Study
 from ermlab.regularization.norm_check import compare_norms, example_values
 from ermlab.regularization.sparse_maps import SHOWN, overlap
 from ermlab.regularization.sparse_protocol import METHODS, best_rows, chosen_rows, mean_paths

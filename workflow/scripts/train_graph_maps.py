@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ermlab.features.sparse_studies import Study
+from ermlab.features.study import Study
 from ermlab.features.voxel_graphs import voxel_places
 from ermlab.kernels.graph_maps import fit_graph_maps
 from ermlab.kernels.graph_protocol import GraphGrids

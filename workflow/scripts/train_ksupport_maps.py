@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ermlab.features.sparse_studies import Study
+from ermlab.features.study import Study
 from ermlab.regularization.sparse_maps import cluster_table, fit_group_maps
 from ermlab.regularization.sparse_protocol import Grids
 from ermlab.workflow.job import job

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ermlab.evaluation.results import write_json
-from ermlab.features.sparse_studies import Study
+from ermlab.features.study import Study
 from ermlab.regularization.sparse_protocol import Grids, score_nested, score_split
 from ermlab.workflow.job import job
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ermlab.features.sparse_studies import Study
+from ermlab.features.study import Study
 from ermlab.features.voxel_graphs import voxel_places
 from ermlab.kernels.graph_controls import score_permuted
 from ermlab.kernels.graph_protocol import GraphGrids

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ermlab.datasets._bold_series import Acquisition
-from ermlab.datasets._files import broken, read_text, read_volume
+from ermlab.datasets._files import broken, read_text
+from ermlab.datasets._volumes import read_volume
 
 
 def write_series(path: Path, series: np.ndarray, affine: np.ndarray, repetition_time: float) -> None:

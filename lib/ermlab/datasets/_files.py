@@ -5,17 +5,14 @@ built from them say nothing of errors themselves.
 """
 
 import re
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml.ElementTree
-import nibabel as nib
 import numpy as np
 from defusedxml import DefusedXmlException
-from nibabel.filebasedimages import ImageFileError
 from PIL import Image
 
 from ermlab.errors import DataError
@@ -188,30 +185,6 @@ def read_pgm_stack(paths: Iterable[Path], shape: tuple[int, int]) -> np.ndarray:
             raise broken(path, f"{len(content) - header.end()} bytes of pixels", f"{size}")
         pixels.append(content[header.end() :])
     return np.frombuffer(b"".join(pixels), dtype=np.uint8).reshape(-1, *shape)
-
-
-class Volume(NamedTuple):
-    """A brain image: ``data`` (x, y, z[, time]), voxel-to-world ``affine``, and the step along each axis."""
-
-    data: np.ndarray
-    affine: np.ndarray
-    steps: tuple[float, ...]
-
-
-def read_volume(path: Path, ndim: int) -> Volume:
-    """Read a NIfTI or Analyze image of ``ndim`` dimensions; further dimensions of length 1 are dropped."""
-    expected = f"a NIfTI or Analyze image of {ndim} dimensions"
-    if not path.is_file():
-        raise broken(path, "no such file", expected)
-    try:
-        image = nib.load(path)
-        data = np.asanyarray(image.dataobj)
-    except (ImageFileError, OSError, EOFError, ValueError, KeyError, zlib.error) as error:
-        raise broken(path, f"{type(error).__name__}: {error}", expected) from error
-    if data.ndim < ndim or data[..., *[0] * (data.ndim - ndim)].size != data.size:
-        raise broken(path, f"shape {data.shape}", expected)
-    steps = tuple(float(step) for step in image.header.get_zooms()[:ndim])
-    return Volume(data.reshape(data.shape[:ndim]), image.affine, steps)
 
 
 class ImageFiles(Sequence[np.ndarray]):

@@ -19,8 +19,9 @@ from ermlab.datasets._bold_series import (
     ongoing,
     render,
 )
-from ermlab.datasets._files import broken, read_lines, read_volume, require_folder
+from ermlab.datasets._files import broken, read_lines, require_folder
 from ermlab.datasets._simulation import check_size
+from ermlab.datasets._volumes import read_volume
 
 #: The label of volumes without a stimulus.
 REST = "rest"

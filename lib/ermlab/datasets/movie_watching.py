@@ -43,8 +43,9 @@ from ermlab.datasets._bold_series import (
     ongoing,
     render,
 )
-from ermlab.datasets._files import broken, read_volume, require_folder
+from ermlab.datasets._files import broken, require_folder
 from ermlab.datasets._simulation import check_size
+from ermlab.datasets._volumes import read_volume
 
 FILMS = ("film1", "film2")
 _ANATOMY = "sub-01/anat/sub-01_T1w.nii.gz"

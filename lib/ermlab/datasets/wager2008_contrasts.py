@@ -10,8 +10,9 @@ from nilearn.datasets import load_mni152_brain_mask
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from ermlab.datasets._bold_anatomy import Region, grid_coordinates
-from ermlab.datasets._files import broken, list_files, read_table, read_volume, require_folder
+from ermlab.datasets._files import broken, list_files, read_table, require_folder
 from ermlab.datasets._simulation import check_size
+from ermlab.datasets._volumes import read_volume
 
 _SCORES = "Wager_2008_emotionreg_behavioral_data.txt"
 

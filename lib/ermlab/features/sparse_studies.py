@@ -1,42 +1,21 @@
-"""The studies that section 4.2 learns from: rows of voxels, a target, and a fair way to split them."""
+"""The studies that sections 4.2 and 4.3 learn from, made from films, a slice and contrast maps."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.datasets.haxby2001_slice import HaxbySlice
 from ermlab.datasets.wager2008_contrasts import WagerContrasts, mni_brain
-from ermlab.evaluation.splits import Sampling
-from ermlab.features.array_files import ArrayFile
 from ermlab.features.contrast_maps import ContrastMaps
 from ermlab.features.haxby import prepare_haxby
 from ermlab.features.movie_series import Films, MovieSeries
+from ermlab.features.study import Study
 
 #: Of the film study: what is predicted (thesis, section 4.2.3).
 TARGET = "temporal_contrast"
 #: Of the Haxby slice: the category whose presence is predicted.
 CATEGORY = "face"
-_NO_RUNS = np.zeros(0, dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Study(ArrayFile):
-    """Samples in rows, with the place of each voxel."""
-
-    X: NDArray[np.float32]  #: (samples, voxels)
-    y: NDArray[np.float64]
-    mask: NDArray[np.bool_]  #: (x, y, z)
-    affine: NDArray[np.float64]
-    fair: str  #: kind of `Sampling` whose splits do not leak
-    runs: NDArray[np.int64] = field(default_factory=_NO_RUNS.copy)  #: run of each sample, if there are runs
-    region: NDArray[np.bool_] = field(
-        default_factory=lambda: np.zeros(0, dtype=bool)
-    )  #: true voxels, if known
-
-    def sampling(self, kind: str) -> Sampling:
-        """Return the way to split samples."""
-        return Sampling(kind, len(self.y), runs=self.runs if kind == "runs" else None)
 
 
 def film_study(series: MovieSeries, films: Films) -> Study:

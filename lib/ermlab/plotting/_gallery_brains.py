@@ -78,7 +78,7 @@ def draw_drug_stroop(folder: Path) -> Figure:
     z = (series[brain] - series[brain].mean(axis=1, keepdims=True)) @ (words - words.mean())
     best = np.argmax(z / series[brain].std(axis=1))
     ax = fig.add_subplot(grid[2, :])
-    plot_stimuli(ax, series[brain][best], labels, data.repetition_time)
+    plot_stimuli(ax, series[brain][best], labels, data.repetition_time, REST)
     ax.set(xlabel="seconds", ylabel="BOLD")
     ax.set_title(f"a voxel of {data.subjects[0].name} that follows the words", fontsize=9)
     return fig

@@ -20,7 +20,7 @@ from ermlab.datasets.ctc_sim_truth import read_ctc_sim_truth
 from ermlab.datasets.daimler_pedestrians import BLOCK, read_daimler_pedestrians
 from ermlab.datasets.flowers17 import read_flowers17
 from ermlab.datasets.graphs_tu import GraphSet, read_graphs_tu
-from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
+from ermlab.datasets.haxby2001_slice import REST, read_haxby2001_slice
 from ermlab.datasets.kit_ais_cars import CAR, read_kit_ais_cars
 from ermlab.datasets.mslr_5k import HIGHEST_GRADE, read_mslr_5k
 from ermlab.datasets.mutag import read_mutag
@@ -157,7 +157,7 @@ def draw_haxby2001_slice(folder: Path) -> Figure:
     axes["contrast"].plot(*voxel[:2], "s", ms=8, mfc="none", mec="black")
     fig.colorbar(image, ax=axes["contrast"])
     run = data.runs == data.runs[0]
-    plot_stimuli(axes["series"], data.bold[voxel][run], data.labels[run], data.repetition_time)
+    plot_stimuli(axes["series"], data.bold[voxel][run], data.labels[run], data.repetition_time, REST)
     return fig
 
 

@@ -14,7 +14,6 @@ from scipy.sparse.csgraph import shortest_path
 
 from ermlab.datasets.cell_migration import UNTRACKED, Detections
 from ermlab.datasets.ctc import Lineage
-from ermlab.datasets.haxby2001_slice import REST
 from ermlab.plotting.style import BLUE, COLORS, GREY, ORANGE, YELLOW
 
 
@@ -62,15 +61,15 @@ def show_slice(ax: Axes, values: np.ndarray, title: str, *, limit: float | None 
     return image
 
 
-def plot_stimuli(ax: Axes, series: np.ndarray, labels: np.ndarray, step: float) -> None:
-    """Plot a voxel over time, with the kinds of stimulus as coloured bands."""
+def plot_stimuli(ax: Axes, series: np.ndarray, labels: np.ndarray, step: float, rest: str) -> None:
+    """Plot a voxel over time, with the kinds of stimulus as coloured bands; ``rest`` is none."""
     seconds = np.arange(len(series)) * step
     ax.plot(seconds, series, color="black", linewidth=1)
     starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
-    kinds = sorted(set(labels) - {REST})
+    kinds = sorted(set(labels) - {rest})
     shades = dict(zip(kinds, mpl.colormaps["tab10"](np.arange(len(kinds))), strict=True))
     for start, stop in zip(starts, np.r_[starts[1:], len(labels)], strict=True):
-        if labels[start] != REST:
+        if labels[start] != rest:
             ax.axvspan(start * step, stop * step, color=shades[labels[start]], alpha=0.35, linewidth=0)
             middle = (start + stop) / 2 * step
             ax.text(middle, series.max(), labels[start], ha="center", va="bottom", fontsize=8)
