@@ -35,6 +35,8 @@ tracker: environment
 		{ echo "from what, and where to? make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json"; exit 2; }
 	@$(BIN)/python workflow/scripts/learn_tracker.py "$(IN)" "$(TRA)" "$(OUT)"
 
+# The processes of the tests share the cores: threads of the linear algebra would spin, waiting for each other.
+test: export OMP_NUM_THREADS ?= 1
 test: environment lint
 	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25
 
