@@ -2,8 +2,8 @@
 
 The peer is the pipeline of textbooks: background by a white top-hat, Gaussian, Otsu's threshold, distance
 transform, peaks, watershed; once more without the top-hat, which takes most of its time. Measuring the labels
-that ermlab found is compared with `regionprops` and `regionprops_table`. Frames are simulated, 460 x 500 pixels
-with about 80 nuclei, and real ones of 700 x 1100 pixels where the folder of ctc_hela02_images is named. CPU
+that ermlab found is compared with `regionprops` and `regionprops_table`. Frames are simulated, 460 x 500
+pixels with about 80 nuclei, and real, 700 x 1100 pixels, where the folder of ctc_hela02_images is named. CPU
 time, each in turn, medians; errors of all are counted against the true masks.
 """
 
