@@ -44,6 +44,7 @@ include: "workflow/rules/aerial_cars.smk"
 include: "workflow/rules/pedestrians.smk"
 include: "workflow/rules/cell_films.smk"
 include: "workflow/rules/cheap_data.smk"
+include: "workflow/rules/transfer.smk"
 include: "workflow/rules/report.smk"
 
 

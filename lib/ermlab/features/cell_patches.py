@@ -54,10 +54,14 @@ def film_patches(film: CellFilm, gates: Gates, most: int, frames: range | None =
     frames
         Numbers of the first frames, by default all but the last.
     """
-    patches = []
-    for pair in frame_pairs(film, gates, frames):
-        patches += cut(pair, *patch_numbers(film.cells(pair.frame), film.cells(pair.frame + 1), gates, most))
-    return patches
+    return [
+        patch for pair in frame_pairs(film, gates, frames) for patch in pair_patches(film, pair, gates, most)
+    ]
+
+
+def pair_patches(film: CellFilm, pair: FramePair, gates: Gates, most: int) -> list[Patch]:
+    """Return the patches of a pair of frames of a film; see `film_patches`."""
+    return cut(pair, *patch_numbers(film.cells(pair.frame), film.cells(pair.frame + 1), gates, most))
 
 
 def patch_numbers(before: Cells, after: Cells, gates: Gates, most: int) -> tuple[Numbers, Numbers]:

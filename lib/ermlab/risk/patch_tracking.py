@@ -77,6 +77,7 @@ class PatchPool:
         self._shares = truth / self._n_events[self._owner]
         self._slopes, self._offsets = np.zeros((0, self.dimension)), np.zeros(0)
         self._planes_owner = np.zeros(0, dtype=np.int64)
+        self._searched = np.zeros(len(self), dtype=bool)
         self._held: set[tuple[int, float, bytes]] = set()
         decided = np.flatnonzero(self._complete)
         self.remember(decided, self._features(truth)[decided], np.zeros(len(decided)))
@@ -98,10 +99,6 @@ class PatchPool:
     def n_remembered(self) -> int:
         """Number of planes of all patches."""
         return len(self._offsets)
-
-    def frames(self) -> Numbers:
-        """Return the number of the frame of each patch."""
-        return np.array([patch.frame for patch in self.patches])
 
     def random_truth(self, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return a random assignment of each patch in place of the truth: the best one of random scores."""
@@ -129,8 +126,13 @@ class PatchPool:
     def penalties(self, w: Vector, numbers: Numbers) -> tuple[Matrix, Vector]:
         """Return slopes and offsets of the highest planes of some patches at ``w``: score plus loss."""
         chosen = self._best(self._scores(w) - self._shares, numbers)
+        self._searched[numbers] = True
         missed = self._count(self.truth & ~chosen)[numbers]
         return self._features(chosen)[numbers], missed / self._n_events[numbers]
+
+    def searched(self, numbers: Numbers) -> bool:
+        """Return whether the penalties of all of some patches have been asked for."""
+        return bool(self._searched[numbers].all())
 
     def rewards(self, w: Vector, numbers: Numbers) -> Matrix:
         """Return the features of the best assignments of some patches that agree with what is known."""
@@ -138,11 +140,14 @@ class PatchPool:
         chosen = self.truth | self._best(self._scores(w), undecided, self.truth)
         return self._features(chosen)[numbers]
 
-    def missed(self, w: Vector, numbers: Numbers) -> tuple[int, int]:
-        """Return how many known true events the best assignments of some patches miss, and of how many."""
-        chosen = self._best(self._scores(w), numbers)
-        missed = self._count(self.truth & ~chosen) + self._lost
-        return int(missed[numbers].sum()), int((self._n_events + self._lost)[numbers].sum())
+    def events(self, number: int) -> Numbers:
+        """Return the true events of a patch that are known, as numbers of its hypotheses."""
+        starts = self._problems.starts
+        return np.flatnonzero(self.truth[starts[number] : starts[number + 1]])
+
+    def n_events(self, numbers: Numbers) -> int:
+        """Return how many true events of some patches are known, those that are no hypothesis included."""
+        return int((self._n_events + self._lost)[numbers].sum())
 
     def _scores(self, w: Vector) -> Vector:
         with one_blas_thread():
@@ -185,11 +190,6 @@ class PatchRisk:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    @property
-    def bounded(self) -> bool:
-        """Whether a plane of each patch is known."""
-        return len(np.unique(self._planes()[2])) == len(self)
-
     def convex_part(self, w: Vector) -> tuple[float, Vector]:
         """Return the mean of the highest known planes, and a subgradient."""
         tops, best = self._highest(w)
@@ -209,7 +209,7 @@ class PatchRisk:
     def search(self, w: Vector) -> float:
         """Return by how much the mean of the highest of all planes exceeds that of the known ones."""
         slopes, offsets = self.pool.penalties(w, self.numbers)
-        rise = slopes @ w + offsets - self._highest(w)[0]
+        rise = np.sum(slopes * w, axis=1) + offsets - self._highest(w)[0]
         new = rise > _HIGHER
         self.pool.remember(self.numbers[new], slopes[new], offsets[new])
         return float(np.sum(rise[new])) / len(self)
@@ -244,7 +244,7 @@ def train_on_patches(
     """
     weights = np.tile(START * guessed_weights(), (len(risks), 1)) if w0 is None else np.asarray(w0)
     for risk, w in zip(risks, weights, strict=True):
-        if not risk.bounded:
+        if not risk.pool.searched(risk.numbers):
             risk.search(w)
     planes, result, converged = None, None, False
     for n_searches in range(1, _MOST_SEARCHES + 1):  # noqa: B007  (reported below)

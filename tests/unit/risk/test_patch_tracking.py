@@ -8,7 +8,7 @@ from ermlab.features.cell_events import Cells, Gates, hypotheses_between
 from ermlab.features.cell_films import FramePair
 from ermlab.inference.small_assignment import SmallAssigner, SmallHypotheses
 from ermlab.risk.patch_tracking import PatchPool, PatchRisk, train_on_patches
-from ermlab.risk.tracking_training import average_loss, partial_risk
+from ermlab.risk.tracking_training import partial_risk
 from ermlab.risk.transfer import transfer_cccp
 
 
@@ -55,9 +55,10 @@ def test_after_a_search_the_risk_is_that_of_every_patch(sets, pools, w):
     numbers = np.array([17, 3, 0, 8, 9])
     plain = with_assigners([sets[0][i] for i in numbers])
     risk = PatchRisk(pools[0], numbers)
-    assert not risk.bounded
+    assert not pools[0].searched(risk.numbers)
     risk.search(w)
-    assert risk.bounded
+    assert pools[0].searched(risk.numbers)
+    assert not pools[0].searched(np.arange(len(pools[0])))
     for part in ("convex_part", "reward"):
         value, slope = getattr(risk, part)(w)
         expected, expected_slope = getattr(plain, part)(w)
@@ -82,11 +83,11 @@ def test_what_was_found_is_remembered_by_all_subsets(pools, w):
     assert pools[0].n_remembered == before
 
 
-def test_missed_events_are_counted_as_in_whole_frames(sets, pools, w):
-    with_assigners(sets[1])
-    missed, events = pools[1].missed(w, np.arange(15))
-    assert events == sum(len(one.annotation.events) for one in sets[1])
-    assert missed / events == pytest.approx(average_loss(w, sets[1]))
+def test_known_events(sets, pools):
+    assert pools[1].n_events(np.arange(15)) == sum(len(one.annotation.events) for one in sets[1])
+    for i, one in enumerate(sets[1]):
+        np.testing.assert_array_equal(pools[1].events(i), one.annotation.events)
+        assert pools[1].complete[i] == one.annotation.complete
 
 
 @pytest.mark.parametrize(("lam", "rho"), [(0.3, np.inf), (0.3, 1.0), (np.inf, 0.5)])
@@ -123,9 +124,9 @@ def test_random_truth_is_an_assignment_of_each_patch(sets, pools):
     assert pool.complete.all()
     assert (shuffled != pools[0].truth).mean() > 0.02
     # What cannot be learned is not: the loss stays high.
-    result = train_on_patches([PatchRisk(pool)], lam=1.0, rho=np.inf)
-    missed, events = pool.missed(result.w, np.arange(len(pool)))
-    assert missed / events > 0.2
+    risk = PatchRisk(pool)
+    result = train_on_patches([risk], lam=1.0, rho=np.inf)
+    assert risk.convex_part(result.w)[0] - risk.reward(result.w)[0] > 0.2
 
 
 def test_wrong_input_is_told(sets, pools):
