@@ -45,6 +45,7 @@ include: "workflow/rules/pedestrians.smk"
 include: "workflow/rules/cell_films.smk"
 include: "workflow/rules/cheap_data.smk"
 include: "workflow/rules/transfer.smk"
+include: "workflow/rules/active_learning.smk"
 include: "workflow/rules/report.smk"
 
 

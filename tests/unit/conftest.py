@@ -1,8 +1,13 @@
-"""A film that the brain knows nothing of, and a model that fits it: what do filters and splits leak?"""
+"""Films for tests.
+
+One that the brain knows nothing of, and a model that fits it: what do filters and splits leak? And cells that
+move about: who is who in the next frame?
+"""
 
 import numpy as np
 import pytest
 
+from ermlab.features.cell_films import CellFilm
 from ermlab.features.fmri import high_pass, low_pass
 from ermlab.features.movie_series import MovieSeries, label_series
 from ermlab.regularization.movie_study import VARIABLES
@@ -41,3 +46,30 @@ def fit_closely():
         return X.T @ np.linalg.solve(K + 1e-6 * np.trace(K) / len(K) * np.eye(len(K)), y)
 
     return fit
+
+
+@pytest.fixture(scope="session")
+def moving_cells():
+    """Return a function of a seed: a film of cells that differ in area and brightness and take random steps.
+
+    They are 100 pixels large or so; the longer the steps, the more are nearest to where another one was.
+    """
+
+    def draw(seed, n=30, n_frames=4, step=5.0, untracked=0):
+        rng = np.random.default_rng(seed)
+        paths = rng.uniform(10, 190, (n, 2)) + np.cumsum(rng.normal(0, step, (n_frames, n, 2)), axis=0)
+        detections = n * n_frames
+        tracks = np.column_stack([np.arange(detections), np.tile(np.arange(1, n + 1), n_frames)])
+        return CellFilm(
+            frame=np.repeat(np.arange(n_frames), n),
+            position=paths.reshape(-1, 2),
+            area=np.tile(rng.uniform(50, 150, n), n_frames),
+            intensity=np.tile(rng.uniform(1, 2, n), n_frames),
+            eccentricity=np.zeros(detections),
+            shape=np.array([200, 200]),
+            n_frames=n_frames,
+            tracks=tracks[tracks[:, 1] > untracked],
+            lineage=np.array([[k, 0, n_frames - 1, 0] for k in range(1, n + 1)]),
+        )
+
+    return draw

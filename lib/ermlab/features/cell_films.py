@@ -132,6 +132,15 @@ def frame_pairs(film: CellFilm, gates: Gates, frames: range | None = None) -> li
     return pairs
 
 
+def halves(film: CellFilm) -> tuple[range, range]:
+    """Return the first frames of the pairs of either half of a film, one to learn from and one to test on.
+
+    The pair between the halves is left out: no frame is in both.
+    """
+    middle = (len(film) - 1) // 2
+    return range(middle), range(middle + 1, len(film) - 1)
+
+
 def film_of_migration(sequence: Sequence, shape: tuple[int, int]) -> CellFilm:
     """Return the migrating cells at one frame rate; untracked detections stay, of which nothing is known."""
     found = sequence.detections

@@ -19,6 +19,7 @@ from ermlab.optimize import L1, L2
 from ermlab.risk.event_forest import EventForest
 from ermlab.risk.hand_tuned import hand_tuned
 from ermlab.risk.lap_tracker import choose_reaches, lap_links
+from ermlab.risk.tracking_selection import hold_out
 from ermlab.risk.tracking_training import average_loss, train_tracker
 from ermlab.risk.unlearned_trackers import graph_matching, max_flow
 
@@ -78,18 +79,6 @@ class Settings:
     folds: int  #: stretches of the training pairs, each of which is held out once
     tol: float  #: relative gap
     seed: int
-
-
-def hold_out(pairs: Sequence[FramePair], folds: int) -> Iterator[tuple[list[FramePair], list[FramePair]]]:
-    """Yield pairs to learn from and a stretch of successive ones that is held out, for each stretch."""
-    if not 2 <= folds <= len(pairs):
-        raise ValueError(f"folds is {folds}: expected 2 to {len(pairs)}, the number of pairs")
-    for stretch in np.array_split(np.arange(len(pairs)), folds):
-        held_out = set(stretch.tolist())
-        yield (
-            [pair for i, pair in enumerate(pairs) if i not in held_out],
-            [pairs[i] for i in stretch],
-        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ermlab.datasets.cell_migration import Detections, Sequence
 from ermlab.datasets.ctc import Lineage
 from ermlab.errors import DataError
 from ermlab.features.cell_events import Gates
-from ermlab.features.cell_films import CellFilm, film_of_migration, frame_pairs
+from ermlab.features.cell_films import CellFilm, film_of_migration, frame_pairs, halves
 from ermlab.inference.assignment import EVENTS
 
 
@@ -45,6 +45,15 @@ def test_pairs_hold_the_true_events(film):
     assert names[second.hypotheses.kind[second.annotation.events]].tolist() == ["disappearance"] * 3
     assert first.assigner is first.assigner
     assert [pair.frame for pair in frame_pairs(film, Gates(), range(1, 2))] == [1]
+
+
+@pytest.mark.parametrize(("n_frames", "train", "test"), [(22, 10, 10), (7, 3, 2), (4, 1, 1)])
+def test_halves_of_a_film_share_no_frame(film, n_frames, train, test):
+    first, second = halves(replace(film, n_frames=n_frames))
+    assert (len(first), len(second)) == (train, test)
+    assert first.start == 0
+    assert second.stop == n_frames - 1
+    assert max(first) + 1 < min(second)
 
 
 def test_a_film_comes_back_as_it_was_written(film, tmp_path):

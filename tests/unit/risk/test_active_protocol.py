@@ -1,0 +1,112 @@
+"""The experiment with active learning: what a run records, and that it repeats."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ermlab.features.cell_events import Gates
+from ermlab.features.cell_films import frame_pairs
+from ermlab.features.cell_patches import film_patches
+from ermlab.risk import active_protocol
+from ermlab.risk.active import MEASURES, ActiveLearner
+from ermlab.risk.active_protocol import (
+    SCALES,
+    UNIT,
+    ActiveExperiment,
+    ActiveSettings,
+    enumerable,
+    enumeration_difference,
+)
+from ermlab.risk.tracking_training import average_loss
+
+SETTINGS = ActiveSettings(
+    window=4,
+    threshold=1e-2,
+    limit=0.5,
+    shares=(0.2, 0.4),
+    every=3,
+    strengths=(1e-2, 1e-1),
+    folds=2,
+    tol=1e-1,
+)
+
+
+@pytest.fixture(scope="module")
+def experiment(moving_cells):
+    pool = film_patches(moving_cells(0), Gates(), 4)
+    return ActiveExperiment(pool, frame_pairs(moving_cells(1, n_frames=2), Gates()), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def runs(experiment):
+    return {measure: experiment.run(measure, seed=3) for measure in MEASURES}
+
+
+def test_curves_go_up_to_the_limit(experiment, runs):
+    n = len(experiment.pool)
+    for run in runs.values():
+        assert len(run.curve) == round(0.5 * n)
+        assert run.curve["share"].iloc[-1] == pytest.approx(0.5, abs=0.5 / n)
+        assert run.curve["events"].is_monotonic_increasing
+        assert 0 < run.curve["events"].iloc[-1] < 1
+        assert run.curve["test_error"].notna().tolist() == [q % 3 == 0 for q in run.curve["query"]]
+        last = run.curve.dropna(subset="test_error").iloc[-1]
+        assert 0 <= last["test_error"] <= 100
+
+
+def test_the_errors_are_those_of_the_learner_at_each_share(experiment, runs):
+    rng = np.random.default_rng(3)
+    pool = [experiment.pool[i] for i in rng.permutation(len(experiment.pool))]
+    learner = ActiveLearner(pool, "best_second", window=4)
+    for _ in range(round(0.4 * len(pool))):
+        number = learner.query()
+        learner.annotate(number, pool[number].annotation.events)
+    row = runs["best_second"].table.set_index("share").loc[0.4]
+    assert row["active"] == 100 * average_loss(learner.w, experiment.test)
+    assert row["averaged"] == 100 * average_loss(learner.history.averaged[-1], experiment.test)
+    assert row["strength"] in SETTINGS.strengths
+
+
+def test_stops_of_other_lengths_stand_beside_the_published_one(runs):
+    for measure, run in runs.items():
+        if measure == "random":
+            assert len(run.stops) == 0
+            continue
+        stops = run.stops.set_index("scale")["stop"]
+        assert list(stops.index) == [*(f"{scale:g}" for scale in SCALES), UNIT]
+        below = run.curve["query"][run.curve["log_eta"] <= np.log(SETTINGS.threshold)]
+        if len(below):
+            assert stops["1"] == below.iloc[0]
+        # Four averages and one more are needed for the rule.
+        assert (stops.dropna() > 4).all()
+
+
+def test_longer_weights_make_all_certain_at_once(runs):
+    """With weights a hundred times as long every uncertainty is 0, so nothing changes any more."""
+    assert runs["best_worst"].stops.set_index("scale").loc["100", "stop"] == 5
+
+
+def test_runs_repeat(experiment, runs):
+    again = experiment.run("random", seed=3)
+    pd.testing.assert_frame_equal(again.curve, runs["random"].curve)
+    pd.testing.assert_frame_equal(again.table, runs["random"].table)
+    other = experiment.run("random", seed=4)
+    assert not np.array_equal(other.weights, again.weights)
+
+
+def test_all_data(experiment):
+    loss, choice = experiment.all_data()
+    assert 0 <= loss <= 100
+    assert set(choice.losses) == set(SETTINGS.strengths)
+    assert 0 <= experiment.perceptron_on_all_data(averaged=True) <= 100
+
+
+def test_enumeration_agrees_and_would_tell_if_not(experiment, runs, monkeypatch):
+    patches = enumerable(experiment.pool, 10)
+    assert 1 <= len(patches) <= 10
+    assert len({id(patch) for patch in patches}) == len(patches)
+    weights = [run.weights for run in runs.values()]
+    assert enumeration_difference(patches, weights) < 1e-9
+    wrong = {**MEASURES, "best_second": lambda *args: MEASURES["best_second"](*args) + 1e-3}
+    monkeypatch.setattr(active_protocol, "MEASURES", wrong)
+    assert enumeration_difference(patches, weights) == pytest.approx(1e-3)
