@@ -36,7 +36,8 @@ class ChallengeMeasures:
 def challenge_measures(film: CellFilm, found: CellTracks) -> ChallengeMeasures:
     """Compare found tracks with the true ones, in the frames that were tracked.
 
-    A true cell that several detections hold is found by the largest of them.
+    A true cell that several detections hold is found by the largest of them. Detections of one frame with the
+    same label are pieces of one cell.
     """
     frames = range(int(found.lineage.begin.min()), int(found.lineage.end.max()) + 1)
     judged = np.isin(np.arange(len(film.frame)), film.tracks[:, 0])
@@ -44,7 +45,7 @@ def challenge_measures(film: CellFilm, found: CellTracks) -> ChallengeMeasures:
     labels, mapped_true, mapped_found = [], [], []
     for t in frames:
         here = film.numbers(t)
-        labels.append(sorted(computed.label[here][judged[here]].tolist()))
+        labels.append(sorted(set(computed.label[here][judged[here]].tolist())))
         holders = _holders(film, t)
         mapped_true.append([track for track, _ in holders])
         mapped_found.append([int(computed.label[detection]) for _, detection in holders])
@@ -78,7 +79,7 @@ def _visible(found: CellTracks, film: CellFilm, judged: NDArray[np.bool_]) -> Ce
     for detection in np.flatnonzero(judged & (found.label > 0)).tolist():
         old, t = int(found.label[detection]), int(film.frame[detection])
         row = rows[last[old] - 1] if old in last else None
-        if row is None or row[2] != t - 1:
+        if row is None or row[2] < t - 1:
             parent = parents[old] if t == begins[old] else 0
             seen = parent in last and rows[last[parent] - 1][2] == ends[parent]
             row = [len(rows) + 1, t, t, last[parent] if seen else 0]

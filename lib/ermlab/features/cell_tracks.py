@@ -1,7 +1,8 @@
 """Tracks through a film, from what was found between its frames."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +59,25 @@ def events_of(hypotheses: Hypotheses, links: Links) -> Assignment:
         for j in targets.T:
             found &= (i == NONE) | (j == NONE) | linked[i, j]
     return found
+
+
+def write_links(path: str | Path, first: int, found: Mapping[str, Sequence[Links]]) -> None:
+    """Write what each of some trackers found between the frames from ``first`` on."""
+    rows = {
+        name: np.concatenate([np.insert(rows, 0, t, axis=1) for t, rows in enumerate(links, start=first)])
+        for name, links in found.items()
+    }
+    count = len(next(iter(found.values())))
+    with Path(path).open("wb") as file:
+        np.savez(file, frames=np.array([first, first + count]), **rows)
+
+
+def read_links(path: str | Path, name: str) -> tuple[int, list[Links]]:
+    """Return the first frame, and what one of the trackers of `write_links` found from there on."""
+    with np.load(path) as content:
+        first, stop = content["frames"].tolist()
+        rows = content[name]
+    return first, [rows[rows[:, 0] == t, 1:] for t in range(first, stop)]
 
 
 def join_links(film: CellFilm, first: int, links: Sequence[Links]) -> CellTracks:

@@ -5,7 +5,7 @@ import pytest
 
 from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, frame_pairs
-from ermlab.features.cell_tracks import events_of, join_links, links_of
+from ermlab.features.cell_tracks import events_of, join_links, links_of, read_links, write_links
 from ermlab.inference.assignment import EVENTS, Assigner
 
 
@@ -46,6 +46,15 @@ def test_without_links_all_appear(film):
     tracks = join_links(film, 1, [links()])
     assert tracks.label.tolist() == [0, 0, 1, 2, 3, 4, 5]
     assert tracks.lineage.begin.tolist() == tracks.lineage.end.tolist() == [1, 1, 1, 2, 2]
+
+
+def test_links_come_back_as_they_were(tmp_path):
+    found = {"one": [links(), links([0, 1], [2, 0]), links()], "other": [links([0, 0]), links(), links()]}
+    write_links(tmp_path / "links.npz", 5, found)
+    for name, expected in found.items():
+        first, rows = read_links(tmp_path / "links.npz", name)
+        assert first == 5
+        assert [some.tolist() for some in rows] == [some.tolist() for some in expected]
 
 
 def test_an_empty_frame_ends_all_tracks():

@@ -1,0 +1,188 @@
+"""Tracking by assignment: ermlab against bare HiGHS and LapTrack, and the time of training.
+
+One pair of frames has 200 cells with 5 candidates each. Ours is measured with all that it takes, from the
+detections to the best assignment; HiGHS gets the same matrix and scores, handed over before the clock starts.
+LapTrack, which has no learning, links the same detections. Trackers are trained on pairs of frames to a
+relative gap of 1e-2: of cells that walk and divide, and of migrating cells where ERMLAB_MIRROR has them.
+"""
+
+import argparse
+import os
+import statistics
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+import highspy
+import numpy as np
+
+from ermlab.datasets.cell_migration import read_cell_migration
+from ermlab.features.cell_events import Gates, hypotheses_between
+from ermlab.features.cell_films import CellFilm, film_of_migration, frame_pairs
+from ermlab.inference.assignment import Assigner
+from ermlab.optimize import L2
+from ermlab.risk.hand_tuned import hand_tuned
+from ermlab.risk.lap_tracker import lap_links
+from ermlab.risk.tracking_training import average_loss, train_tracker
+
+SIZE = 10.0  # of a cell, in pixels
+LAM = 0.1
+
+
+def random_walk(n_cells, n_frames, rng, step=0.4, divisions=0.01):
+    """Return a film of cells that walk by ``step`` sizes a frame; a share of them divides in each frame."""
+    side = SIZE * np.sqrt(4 * n_cells)
+    place, label = rng.uniform(0, side, (n_cells, 2)), np.arange(1, n_cells + 1)
+    lineage = {int(k): [int(k), 0, n_frames - 1, 0] for k in label}
+    rows = []
+    for t in range(n_frames):
+        if t:
+            place = np.clip(place + rng.normal(0, step * SIZE / np.sqrt(2), place.shape), 0, side - 1)
+            dividing = np.flatnonzero(rng.random(len(place)) < divisions)
+            for i in dividing:
+                lineage[int(label[i])][2] = t - 1
+                parent, centre = int(label[i]), place[i]
+                way = rng.normal(size=2)
+                way *= SIZE / 2 / np.linalg.norm(way)
+                children = len(lineage) + 1 + np.arange(2)
+                for child in children.tolist():
+                    lineage[child] = [child, t, n_frames - 1, parent]
+                place = np.vstack([place, np.clip(centre - way, 0, side - 1)])
+                place[i], label[i] = np.clip(centre + way, 0, side - 1), children[0]
+                label = np.append(label, children[1])
+        rows += [(t, k, *p) for k, p in zip(label.tolist(), place, strict=True)]
+    frame, track, row, column = np.array(rows).T
+    n = len(rows)
+    return CellFilm(
+        frame=frame.astype(int),
+        position=np.column_stack([row, column]),
+        area=SIZE**2 * np.exp(0.1 * rng.normal(size=n)),
+        intensity=np.exp(0.1 * rng.normal(size=n)),
+        eccentricity=rng.uniform(0.3, 0.7, n),
+        shape=np.array([int(side) + 1] * 2),
+        n_frames=n_frames,
+        tracks=np.column_stack([np.arange(n), track.astype(int)]),
+        lineage=np.array(list(lineage.values())),
+    )
+
+
+def bare_highs(hypotheses, scores, *, integral):
+    """Return seconds of HiGHS, handed over what to solve before the clock starts, and the value."""
+    incidence = hypotheses.incidence
+    programme = highspy.HighsLp()
+    programme.num_row_, programme.num_col_ = incidence.shape
+    programme.sense_ = highspy.ObjSense.kMaximize
+    programme.col_cost_ = scores
+    programme.col_lower_, programme.col_upper_ = np.zeros(len(scores)), np.ones(len(scores))
+    programme.row_lower_ = programme.row_upper_ = np.ones(incidence.shape[0])
+    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    programme.a_matrix_.start_, programme.a_matrix_.index_ = incidence.indptr, incidence.indices
+    programme.a_matrix_.value_ = incidence.data
+    if integral:
+        programme.integrality_ = [highspy.HighsVarType.kInteger] * len(scores)
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("threads", 1)
+    model.passModel(programme)
+    began = time.perf_counter()
+    model.run()
+    return time.perf_counter() - began, model.getInfo().objective_function_value
+
+
+def compare_pair(n_cells, repeats, seed):
+    """Time one pair of frames by ours and by HiGHS, repeats interleaved."""
+    w = hand_tuned("migration")
+    seconds = {name: [] for name in ("candidates and features", "best assignment", "HiGHS", "its relaxation")}
+    for repeat in range(repeats + 1):
+        film = random_walk(n_cells, 2, np.random.default_rng([seed, repeat]))
+        before, after = film.cells(0), film.cells(1)
+        began = time.perf_counter()
+        hypotheses = hypotheses_between(before, after, Gates())
+        built = time.perf_counter()
+        scores = hypotheses.scores(w)
+        y = Assigner(hypotheses).best(scores)
+        done = time.perf_counter()
+        highs, value = bare_highs(hypotheses, scores, integral=True)
+        relaxation, _ = bare_highs(hypotheses, scores, integral=False)
+        if abs(scores[y].sum() - value) > 1e-6 * abs(value):
+            raise RuntimeError(f"best assignments differ: {scores[y].sum()} and {value}")
+        if repeat:  # the first compiles or loads
+            measured = (built - began, done - built, highs, relaxation)
+            for times, one in zip(seconds.values(), measured, strict=True):
+                times.append(one)
+    print(f"a pair of frames with {n_cells} cells, about {len(hypotheses)} candidates, {repeats} repeats")
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    for name, median in medians.items():
+        print(f"  {name:24} {1e3 * median:8.2f} ms, least {1e3 * min(seconds[name]):.2f} ms")
+    ours = medians["candidates and features"] + medians["best assignment"]
+    for name in ("HiGHS", "its relaxation"):
+        print(f"  ours, all included, takes {ours / medians[name]:.2f} times as long as {name}")
+
+
+def compare_peer(film, name, repeats):
+    """Time a whole film by ours, from detections to assignments, and by LapTrack; repeats interleaved."""
+    w, n = hand_tuned("migration"), len(film) - 1
+    seconds = {"ermlab": [], "LapTrack": []}
+    for repeat in range(repeats + 1):
+        began = time.perf_counter()
+        for t in range(n):
+            hypotheses = hypotheses_between(film.cells(t), film.cells(t + 1), Gates())
+            Assigner(hypotheses).best(hypotheses.scores(w))
+        middle = time.perf_counter()
+        lap_links(film, range(n), 2.0, 1.0)
+        done = time.perf_counter()
+        if repeat:
+            seconds["ermlab"].append(middle - began)
+            seconds["LapTrack"].append(done - middle)
+    ours, theirs = (statistics.median(times) / n for times in seconds.values())
+    print(f"{name}: {1e3 * ours:.1f} ms a pair, LapTrack {1e3 * theirs:.1f} ms, {theirs / ours:.2f} times")
+
+
+def time_training(film, name, n_pairs, threads):
+    """Time the training on some pairs to a relative gap of 1e-2."""
+    pairs = frame_pairs(film, Gates(), range(min(n_pairs, len(film) - 1)))
+    for pair in pairs:
+        pair.assigner.best(pair.hypotheses.scores(hand_tuned("migration")))
+    for n_threads in threads:
+        wall, cpu = time.perf_counter(), time.process_time()
+        found = train_tracker(pairs, L2(LAM), tol=1e-2, n_threads=n_threads)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        loss = 100 * average_loss(found.w, pairs)
+        print(
+            f"{name}, {len(pairs)} pairs, {n_threads} threads: {wall:.1f} s, {cpu:.1f} s of CPU, "
+            f"converged: {found.converged}, loss in training {loss:.2f} %",
+            flush=True,
+        )
+
+
+def migrating_cells(mirror):
+    """Return the film of migrating cells at every frame and at every fourth."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(Path(mirror) / "cell_migration.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+        data = read_cell_migration(next(Path(folder).iterdir()))
+        shape = data.truth.masks[0].shape
+    return {step: film_of_migration(data.sequences[step], shape) for step in (1, 4)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cells", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--pairs", type=int, default=80, help="to train on [80]")
+    parser.add_argument("--threads", type=int, nargs="+", default=[2])
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    compare_pair(options.cells, options.repeats, options.seed)
+    films = {"walking cells": random_walk(100, options.pairs + 1, np.random.default_rng(options.seed))}
+    if mirror := os.environ.get("ERMLAB_MIRROR"):
+        films |= {f"migrating cells, step {step}": film for step, film in migrating_cells(mirror).items()}
+    for name, film in films.items():
+        compare_peer(film, name, max(options.repeats // 5, 1))
+    for name, film in films.items():
+        time_training(film, name, options.pairs, options.threads)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""A few cells of a film, cut out to be looked at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.features.array_files import ArrayFile
+from ermlab.features.cell_annotations import Family
+from ermlab.features.cell_films import CellFilm
+from ermlab.features.cell_tracks import CellTracks
+
+
+@dataclass(frozen=True)
+class TrackedFrames(ArrayFile):
+    """Frames of a film, cut to a part of them, with tracks that were found.
+
+    Parameters
+    ----------
+    images
+        Grey, (frames, height, width), 8 bits.
+    frame, position, track
+        Frame of each detection, counted from the first image, its row and column in it, and its track.
+    lineage
+        Rows (label, first frame, last frame, parent or 0) of the tracks, counted in the same way.
+    """
+
+    images: NDArray[np.uint8]
+    frame: NDArray[np.int64]
+    position: NDArray[np.float64]
+    track: NDArray[np.int64]
+    lineage: NDArray[np.int64]
+
+
+def cut_tracks(film: CellFilm, tracks: CellTracks, images: Sequence[NDArray], side: int) -> TrackedFrames:
+    """Return the square in the middle of all frames that were tracked, with the tracks in it.
+
+    Parameters
+    ----------
+    images
+        Of all frames of the film; grey values from the 1st to the 99.7th percentile become 8 bits.
+    side
+        Pixels of the square, at most those of a frame.
+    """
+    first, last = int(tracks.lineage.begin.min()), int(tracks.lineage.end.max())
+    side = int(min(side, *film.shape))
+    top, left = ((film.shape - side) // 2).tolist()
+    frames = [np.asarray(images[t])[top : top + side, left : left + side] for t in range(first, last + 1)]
+    place = film.position - np.array([top, left])
+    kept = (tracks.label > 0) & (place >= 0).all(axis=1) & (place < side).all(axis=1)
+    return TrackedFrames(
+        images=_eight_bits(np.stack(frames)),
+        frame=film.frame[kept] - first,
+        position=place[kept],
+        track=tracks.label[kept],
+        lineage=np.array(tracks.lineage.rows(), dtype=np.int64).reshape(-1, 4)
+        - np.array([0, first, first, 0]),
+    )
+
+
+def _eight_bits(images: NDArray) -> NDArray[np.uint8]:
+    low, high = np.percentile(images, [1, 99.7])
+    return (255 * np.clip((images - low) / max(high - low, 1), 0, 1)).astype(np.uint8)
+
+
+def cut_film(
+    film: CellFilm, frames: range, corner: tuple[float, float] = (0, 0), shape: tuple[int, int] | None = None
+) -> CellFilm:
+    """Return the detections of some frames in a part of the view, in its coordinates.
+
+    Tracks and lineage stay as they are known, with frames counted from the first that is left.
+
+    Parameters
+    ----------
+    corner, shape
+        Upper left corner, and height and width; by default all of the view.
+    """
+    shape = tuple(film.shape.tolist()) if shape is None else shape
+    place = film.position - np.asarray(corner)
+    kept = (place >= 0).all(axis=1) & (place < shape).all(axis=1)
+    kept &= (film.frame >= frames.start) & (film.frame < frames.stop)
+    number = np.cumsum(kept) - 1
+    rows = film.tracks[kept[film.tracks[:, 0]]]
+    return CellFilm(
+        frame=film.frame[kept] - frames.start,
+        position=place[kept],
+        area=film.area[kept],
+        intensity=film.intensity[kept],
+        eccentricity=film.eccentricity[kept],
+        shape=np.array(shape),
+        n_frames=len(frames),
+        tracks=np.column_stack([number[rows[:, 0]], rows[:, 1]]),
+        lineage=film.lineage - np.array([0, frames.start, frames.start, 0]),
+    )
+
+
+def few_cells(film: CellFilm, frames: range, side: int) -> tuple[int, tuple[int, int]]:
+    """Return the first frame and the corner of a square with few cells of which as much as possible happens.
+
+    Squares are those around each cell, within the frame. One with a division comes first, then one with three
+    cells before and four after, or as near to that as there is.
+
+    Parameters
+    ----------
+    frames
+        First frames to choose from.
+    """
+    family = Family(film.true_lineage)
+    best, chosen = None, None
+    for t in frames:
+        tracks = film.tracks_in(t)
+        for cell, place in enumerate(film.cells(t).position):
+            corner = np.clip(np.rint(place - side / 2), 0, np.maximum(film.shape - side, 0)).astype(int)
+            cut = cut_film(film, range(t, t + 2), tuple(corner), (side, side))
+            before, after = len(cut.cells(0)), len(cut.cells(1))
+            divides = any(family.divides(track, t) for track in tracks[cell])
+            rank = (not divides, abs(before - 3) + abs(after - 4))
+            if best is None or rank < best:
+                best, chosen = rank, (t, (int(corner[0]), int(corner[1])))
+    if chosen is None:
+        raise ValueError(f"no cell in frames {frames}: expected at least one")
+    return chosen

@@ -1,0 +1,125 @@
+# Section 1.2 of the cheap-data chapter: tracking by assignment, and six trackers on the same detections.
+
+tracking = config["tracking"]
+tracking_folder = "data/processed/tracking"
+# Study to the kind of film, for which weights were set by hand, and its films: one to learn from and one to test
+# on, or one that is cut in two.
+tracking_films = {"dcelliq": ("nuclei", ["dcelliq_1", "dcelliq_2"])} | {
+    f"migration_{step}": ("migration", [f"migration_{step}"]) for step in migration_steps
+}
+tracking_datasets = ["dcelliq_nuclei", "cell_migration", "ctc_hela02_images"]
+
+
+def tracking_inputs(study):
+    """Name the films of a study."""
+    return [f"{cell_films}/{name}.npz" for name in tracking_films[study][1]]
+
+
+rule train_trackers:
+    input:
+        films=lambda wildcards: tracking_inputs(wildcards.study),
+    output:
+        errors=f"{tracking_folder}/errors_{{study}}.csv",
+        measures=f"{tracking_folder}/measures_{{study}}.csv",
+        tuning=f"{tracking_folder}/tuning_{{study}}.csv",
+        weights=f"{tracking_folder}/weights_{{study}}.npz",
+        links=f"{tracking_folder}/links_{{study}}.npz",
+        timings=f"{tracking_folder}/timings_{{study}}.json",
+    log:
+        "logs/train_trackers/{study}.log",
+    benchmark:
+        "logs/benchmarks/train_trackers/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(tracking_films),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/scripts/train_trackers.py"),
+        laboratory=lambda wildcards: tracking_films[wildcards.study][0],
+        pairs=tracking["pairs"],
+        settings={
+            name: tracking[name]
+            for name in ("lams", "min_leaves", "priors", "reaches", "trees", "folds", "tol")
+        }
+        | {"seed": config["seed"]},
+    message:
+        "six trackers and a peer, {wildcards.study}"
+    script:
+        "../scripts/train_trackers.py"
+
+
+rule track_hela:
+    input:
+        receipt="data/receipts/ctc_hela02_images.json",
+        weights=f"{tracking_folder}/weights_dcelliq.npz",
+    output:
+        tracks=f"{tracking_folder}/hela.npz",
+    log:
+        "logs/track_hela.log",
+    benchmark:
+        "logs/benchmarks/track_hela.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        library=library_digest("workflow/scripts/track_hela.py"),
+        frames=tracking["hela_frames"],
+        side=tracking["picture"]["side"],
+    message:
+        "tracks of HeLa nuclei without truth"
+    script:
+        "../scripts/track_hela.py"
+
+
+rule evaluate_tracking:
+    input:
+        **{f"films_{study}": tracking_inputs(study) for study in tracking["studies"]},
+        **{
+            f"{kind}_{study}": f"{tracking_folder}/{kind}_{study}.{ending}"
+            for kind, ending in (
+                ("errors", "csv"),
+                ("measures", "csv"),
+                ("tuning", "csv"),
+                ("links", "npz"),
+                ("weights", "npz"),
+                ("timings", "json"),
+            )
+            for study in tracking["studies"]
+        },
+        **{f"receipt_{name}": f"data/receipts/{name}.json" for name in tracking_datasets},
+        hela=f"{tracking_folder}/hela.npz",
+    output:
+        values="data/results/tracking/values.json",
+        timings="data/results/tracking/timings.json",
+        tables=[f"data/results/tracking/{name}.csv" for name in ("errors", "tuning")],
+        pictures=[
+            f"data/results/tracking/{name}.npz" for name in ("tracks", "few_cells", "few_images", "hela")
+        ],
+        films=[
+            f"data/results/tracking/{kind}_{study}.npz"
+            for kind in ("film", "links")
+            for study in tracking["studies"]
+            if study != "dcelliq"
+        ],
+    log:
+        "logs/evaluate_tracking.log",
+    benchmark:
+        "logs/benchmarks/evaluate_tracking.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=15,
+    params:
+        library=library_digest("workflow/scripts/evaluate_tracking.py"),
+        studies=tracking["studies"],
+        datasets=tracking_datasets,
+        enumerated=tracking["enumerated"],
+        picture=tracking["picture"],
+        seed=config["seed"],
+    message:
+        "losses and errors of trackers"
+    script:
+        "../scripts/evaluate_tracking.py"
