@@ -50,5 +50,9 @@ include: "workflow/rules/active_learning.smk"
 include: "workflow/rules/report.smk"
 
 
+onstart:
+    lift_job_rate_limit()
+
+
 onsuccess:
     write_workflow_report()

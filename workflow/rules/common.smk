@@ -80,6 +80,16 @@ def own_fmri_results(wildcards):
     return "data/results/own_fmri/values.json"
 
 
+def lift_job_rate_limit():
+    """Let the scheduler sleep until a job ends.
+
+    To keep to a number of jobs a second, which local jobs do not come near, Snakemake looks for jobs to start
+    every second, and once more for every job that has ended: late in a long run that keeps a core busy.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
+
+
 def write_workflow_report():
     """Put Snakemake's own report, which only a finished run can have, where the book has kept its place."""
     place = Path("reports/html") / WORKFLOW_REPORT
