@@ -86,17 +86,21 @@ def _curves(
     for method in METHODS:
         for r in noise:
             tables = [table[(table["method"] == method) & (table["noise"] == r)] for table in found]
-            images = [[table[table["image"] == i] for i in range(len(truth))] for table in tables]
             curves[method, r] = [
                 detection_curve(
-                    [one[SIDES].to_numpy() for one in seed],
-                    [one["score"].to_numpy() for one in seed],
+                    _by_image(table, SIDES, len(truth)),
+                    _by_image(table, "score", len(truth)),
                     truth,
                     measure=measure,
                 )
-                for seed in images
+                for table in tables
             ]
     return curves
+
+
+def _by_image(table: pd.DataFrame, columns: str | list[str], n_images: int) -> list[np.ndarray]:
+    """Return what the rows of each image say; they stand in the order of the images."""
+    return np.split(table[columns].to_numpy(), np.searchsorted(table["image"], np.arange(1, n_images)))
 
 
 def _error(curve: DetectionCurve) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ermlab.evaluation.results import read_json
 from ermlab.inference.windows import Windows
-from ermlab.risk.localisation import swap_boxes
+from ermlab.risk.localisation import Scan, swap_boxes
 from ermlab.risk.localisation_protocol import METHODS, CarBench, Settings, Trainer, read_cars
 from ermlab.workflow.job import job
 
@@ -74,6 +74,10 @@ def _errors(
     scorer = candidates.scorers[candidates.chosen]
     images = np.flatnonzero(held_out)
     truth = [bench.train_boxes[image] for image in images]
+    scans = {
+        search: [Scan.of([scorer], some) for some in _windows(bench, trainer, search, images, truth)]
+        for search in searches
+    }
     tried = [(search, bench.settings.max_overlap) for search in searches]
     return [
         {
@@ -82,11 +86,10 @@ def _errors(
             "max_overlap": overlap,
             "method": method,
             "search": search,
-            "held_out_error": trainer.error(scorer, windows, truth, overlap),
-            "test_error": trainer.error(scorer, test, bench.test_boxes, overlap),
+            "held_out_error": trainer.error(scans[search][0], truth, max_overlap=overlap),
+            "test_error": trainer.error(scans[search][1], bench.test_boxes, max_overlap=overlap),
         }
         for search, overlap in [*tried, *((searches[0], overlap) for overlap in overlaps)]
-        for windows, test in [_windows(bench, trainer, search, images, truth)]
     ]
 
 
@@ -109,14 +112,12 @@ def _cross_validated(bench: CarBench, method: str, r: float, seed: list[int], fo
     pairs = swap_boxes(bench.pairs, bench.shapes, r, np.random.default_rng(seed))
     candidates, windows = trainer.train(pairs), bench.test_windows(trainer)
     chosen = {"crops": candidates.chosen, "folds": int(np.argmin(trainer.cross_validate(pairs, folds)))}
-    errors = {
-        index: trainer.error(candidates.scorers[index], windows, bench.test_boxes)
-        for index in sorted(set(chosen.values()))
-    }
+    scan = Scan.of([candidates.scorers[index] for index in chosen.values()], windows)
+    errors = [trainer.error(scan, bench.test_boxes, scorer) for scorer in range(len(chosen))]
     return {
         f"{quantity}_{name}": value
-        for name, index in chosen.items()
-        for quantity, value in (("parameter", candidates.parameters[index]), ("error", errors[index]))
+        for (name, index), error in zip(chosen.items(), errors, strict=True)
+        for quantity, value in (("parameter", candidates.parameters[index]), ("error", error))
     }
 
 

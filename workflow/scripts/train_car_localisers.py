@@ -9,7 +9,7 @@ import pandas as pd
 
 from ermlab.evaluation.results import read_json, write_json
 from ermlab.inference.boxes import best_overlap
-from ermlab.risk.localisation import Pairs, swap_boxes
+from ermlab.risk.localisation import Pairs, Scan, swap_boxes
 from ermlab.risk.localisation_protocol import METHODS, Candidates, CarBench, Settings, read_cars
 from ermlab.workflow.job import job
 
@@ -33,12 +33,10 @@ def main(
     found, choices, timings = [], [], []
     for method in METHODS:
         trainer = bench.trainer(method)
-        windows = bench.test_windows(trainer)
-        for r, pairs in zip(noise, noisy, strict=True):
-            candidates = trainer.train(pairs)
-            boxes, scores = zip(
-                *trainer.detections(candidates.scorers[candidates.chosen], windows), strict=True
-            )
+        trained = [trainer.train(pairs) for pairs in noisy]
+        scan = Scan.of([some.scorers[some.chosen] for some in trained], bench.test_windows(trainer))
+        for i, (r, candidates) in enumerate(zip(noise, trained, strict=True)):
+            boxes, scores = zip(*trainer.detections(scan, i), strict=True)
             found.append(_detection_rows(method, r, boxes, scores))
             choices.append(_choice_rows(method, r, candidates))
             timings.append(

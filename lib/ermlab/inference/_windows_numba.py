@@ -10,134 +10,53 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def linear_scores(words, weights, bounds, out):
-    """Write the sum of ``weights[word, cell]`` over the words of each window, by integral images."""
-    n_scales, rows, columns = words.shape
-    n_cells = bounds.shape[0]
-    integral = np.zeros((rows + 1, columns + 1, n_cells))
-    running = np.empty(n_cells)
-    for y in range(rows):
-        running[:] = 0.0
-        for x in range(columns):
-            for s in range(n_scales):
-                word = words[s, y, x]
-                if word >= 0:
-                    for c in range(n_cells):
-                        running[c] += weights[word, c]
-            for c in range(n_cells):
-                integral[y + 1, x + 1, c] = integral[y, x + 1, c] + running[c]
-    for y in range(out.shape[0]):
-        for x in range(out.shape[1]):
-            total = 0.0
-            for c in range(n_cells):
-                top, left, bottom, right = (
-                    y + bounds[c, 0],
-                    x + bounds[c, 1],
-                    y + bounds[c, 2],
-                    x + bounds[c, 3],
-                )
-                total += (integral[bottom, right, c] - integral[top, right, c]) - (
-                    integral[bottom, left, c] - integral[top, left, c]
-                )
-            out[y, x] = total
+def linear_scores(words, weights, bounds, kinds, sizes, out):
+    """Write the sum of ``weights[cell, word]`` over the words of each window.
 
-
-@njit(cache=True, nogil=True)
-def table_scores(words, cells, bounds, table, begins, counts, wanted, out):
-    """Write the sum over bins of ``table`` at their counts for the windows that are ``wanted``.
-
-    The bin of a word in a cell at count k stands at ``begins[word, cell] + k``: what belongs to a
-    word lies together. ``counts``, of the same shape, holds zeros before and after. A window that follows
-    another one to the right differs from it by a column at either end of each cell.
+    ``words`` are not negative here. Cells of the same size, ``sizes[kinds[cell]]``, are laid on top of each
+    other, shifted to where the first of them begins: one sum over boxes does for all of them.
     """
-    for y in range(out.shape[0]):
-        total, last = 0.0, -2
-        for x in range(out.shape[1]):
-            if not wanted[y, x]:
-                continue
-            if last == x - 1:
-                total += _table_change(words, bounds, table, begins, counts, y, last)
-            else:
-                if last >= 0:
-                    _clear(words, cells, y, last, counts)
-                total = _table_sum(words, cells, table, begins, counts, y, x)
-            out[y, x] = total
-            last = x
-        if last >= 0:
-            _clear(words, cells, y, last, counts)
-
-
-@njit(cache=True, nogil=True)
-def _table_sum(words, cells, table, begins, counts, y, x):
-    """Count the words of a window; return the sum over its bins."""
-    total = 0.0
-    for s in range(words.shape[0]):
-        for i in range(cells.shape[0]):
-            for j in range(cells.shape[1]):
-                word = words[s, y + i, x + j]
-                if word < 0:
-                    continue
-                for level in range(cells.shape[2]):
-                    cell = cells[i, j, level]
-                    place = begins[word, cell] + counts[word, cell]
-                    total += table[place + 1] - table[place]
-                    counts[word, cell] += 1
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _table_change(words, bounds, table, begins, counts, y, x):
-    """Count the words of the next window in place of those at (y, x); return what the sum gains."""
-    gain = 0.0
-    for cell in range(bounds.shape[0]):
-        left, right = x + bounds[cell, 1], x + bounds[cell, 3]
-        if left == right:  # a cell without places, where the pyramid is finer than the grid
+    out[:] = 0.0
+    for kind in range(sizes.shape[0]):
+        height, width = sizes[kind, 0], sizes[kind, 1]
+        if height == 0 or width == 0:  # without places, where the pyramid is finer than the grid
             continue
-        for row in range(y + bounds[cell, 0], y + bounds[cell, 2]):
-            for s in range(words.shape[0]):
-                leaves, enters = words[s, row, left], words[s, row, right]
-                if leaves >= 0:
-                    counts[leaves, cell] -= 1
-                    place = begins[leaves, cell] + counts[leaves, cell]
-                    gain -= table[place + 1] - table[place]
-                if enters >= 0:
-                    place = begins[enters, cell] + counts[enters, cell]
-                    gain += table[place + 1] - table[place]
-                    counts[enters, cell] += 1
-    return gain
+        laid = np.zeros((out.shape[0] + height - 1, out.shape[1] + width - 1))
+        for cell in range(bounds.shape[0]):
+            if kinds[cell] == kind:
+                _lay(words, weights[cell], bounds[cell, 0], bounds[cell, 1], laid)
+        _add_boxes(laid, height, width, out)
 
 
 @njit(cache=True, nogil=True)
-def chi2_similarities(words, cells, references, divisors, counts, wanted, out):
-    """Add ``sum 2 q_m h / (q_m + h)`` to ``out[window, m]`` for the windows that are ``wanted``, in order.
+def _lay(words, weights, top, left, laid):
+    """Add the weights of the words from (top, left) on."""
+    for s in range(words.shape[0]):
+        for y in range(laid.shape[0]):
+            row = words[s, top + y, left : left + laid.shape[1]]
+            for x in range(laid.shape[1]):
+                laid[y, x] += weights[row[x]]
 
-    The filled bins q of the ``references`` are sorted by bin: where each begins, whose they are, and values.
-    """
-    starts, owners, values = references
-    n_scales = words.shape[0]
-    rows, columns, n_levels = cells.shape
-    n_words = counts.shape[0]
-    window = 0
-    for y in range(wanted.shape[0]):
-        for x in range(wanted.shape[1]):
-            if not wanted[y, x]:
-                continue
-            _add(words, cells, y, x, counts)
-            for s in range(n_scales):
-                for i in range(rows):
-                    for j in range(columns):
-                        word = words[s, y + i, x + j]
-                        if word < 0:
-                            continue
-                        for level in range(n_levels):
-                            cell = cells[i, j, level]
-                            if counts[word, cell] > 0:
-                                h = counts[word, cell] / divisors[y, x]
-                                place = cell * n_words + word
-                                for k in range(starts[place], starts[place + 1]):
-                                    out[window, owners[k]] += 2.0 * (values[k] / (values[k] + h)) * h
-                                counts[word, cell] = 0
-            window += 1
+
+@njit(cache=True, nogil=True)
+def _add_boxes(values, height, width, out):
+    """Add the sum over each box of a size, by the sums over columns of it, which change from row to row."""
+    columns = np.zeros(values.shape[1])
+    for y in range(values.shape[0]):
+        for x in range(values.shape[1]):
+            columns[x] += values[y, x]
+        top = y - height + 1
+        if top < 0:
+            continue
+        total = 0.0
+        for x in range(width - 1):
+            total += columns[x]
+        for x in range(out.shape[1]):
+            total += columns[x + width - 1]
+            out[top, x] += total
+            total -= columns[x]
+        for x in range(values.shape[1]):
+            columns[x] -= values[top, x]
 
 
 @njit(cache=True, nogil=True)
@@ -162,7 +81,8 @@ def _add(words, cells, y, x, counts):
 def window_sizes(words, cells, bounds, counts, points, squares):
     """Write for each window the number of its words, and the sum of the squares of all its bins.
 
-    ``counts`` holds zeros before and after; windows of a row follow one another as in `table_scores`.
+    ``counts`` holds zeros before and after. A window that follows another one to the right differs from it by
+    a column at either end of each cell.
     """
     n_levels = cells.shape[2]
     for y in range(points.shape[0]):
@@ -210,32 +130,25 @@ def _clear(words, cells, y, x, counts):
 
 
 @njit(cache=True, nogil=True)
-def fill_chi2_table(references, weights, divisor, begins, limits, table):
-    """Add ``sum_m weights[m] 2 q_m h / (q_m + h)``, h = k / divisor, for all bins and k up to their limits.
-
-    ``references`` are as for `chi2_similarities`.
-    """
-    starts, owners, values = references
-    n_words, n_cells = begins.shape
-    for word in range(n_words):
-        for cell in range(n_cells):
-            for at in range(starts[cell * n_words + word], starts[cell * n_words + word + 1]):
-                q, weight = values[at], weights[owners[at]]
-                for k in range(1, limits[word, cell] + 1):
-                    h = k / divisor
-                    table[begins[word, cell] + k] += weight * 2.0 * (q / (q + h)) * h
-
-
-@njit(cache=True, nogil=True)
-def count(words, cells, counts):
-    """Add the words of one window, (scales, rows, columns), to ``counts``; return how many there are."""
-    n = 0
+def filled_bins(words, cells, n_words, n_cells):
+    """Return the bins that the words of one window fill, cell by cell, their counts, and how many words."""
+    counts = np.zeros(n_cells * n_words, dtype=np.int32)
+    points, n_filled = 0, 0
     for s in range(words.shape[0]):
         for i in range(cells.shape[0]):
             for j in range(cells.shape[1]):
                 word = words[s, i, j]
-                if word >= 0:
-                    n += 1
-                    for level in range(cells.shape[2]):
-                        counts[cells[i, j, level], word] += 1
-    return n
+                if word < 0:
+                    continue
+                points += 1
+                for level in range(cells.shape[2]):
+                    place = cells[i, j, level] * n_words + word
+                    n_filled += counts[place] == 0
+                    counts[place] += 1
+    bins, filled = np.empty(n_filled, dtype=np.int32), np.empty(n_filled, dtype=np.int64)
+    at = 0
+    for place in range(counts.size):
+        if counts[place] > 0:
+            bins[at], filled[at] = place, counts[place]
+            at += 1
+    return bins, filled, points

@@ -1,36 +1,30 @@
 """All windows of one size on a grid of visual words, scored at once.
 
 Windows cover whole places of the grid, so that all windows of one size cut their places into the cells of a
-spatial pyramid alike. A score that is linear in the histogram then takes four look-ups a cell, and the chi2
-kernel with any number of references one look-up a word and level: it is a sum over the bins of functions of
-their counts, which are tabulated where that pays.
+spatial pyramid alike. A score that is linear in the histogram is then a sum of sums over boxes, one for each
+size of cells; `ermlab.inference.chi2_windows` has the scores with the chi2 kernel.
 
-All windows of an image, some thousands, are so scored in milliseconds, exactly. Branch and bound over them
+All windows of an image, some thousands, are so scored in a millisecond, exactly. Branch and bound over them
 would have to bound each of the thousand bins of a set of windows, which costs as much as scoring a window;
 `ermlab.inference.subwindow.histogram` does that where boxes are free in place and size.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from ermlab.features.word_grids import WordGrid
 from ermlab.features.words import n_cells
 from ermlab.inference import _windows_numba as kernels
 from ermlab.inference.boxes import as_boxes
-from ermlab.optimize._blas import one_blas_thread
 
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
 NORMALISATIONS = ("counts", "area", "unit")
-#: Filled bins of some histograms, sorted by bin: where each begins, whose they are, and their values.
-ByBin = tuple[NDArray, NDArray, NDArray]
-#: A table takes as long as some hundred windows without one; many tables would fill the memory.
-_WORTH_A_TABLE, _MOST_TABLES = 200, 4
 
 
 class PairKernel(NamedTuple):
@@ -77,16 +71,21 @@ class PairKernel(NamedTuple):
 
     def features(self, grids: Sequence[WordGrid], windows: Sequence[ArrayLike]) -> csr_array:
         """Return the normalised histogram of a window of each grid, a sparse row each, cell by cell."""
-        bins, values = [], []
+        rows = []
         for grid, window in zip(grids, as_boxes(windows, "windows"), strict=True):
             left, top, right, bottom = window.tolist()
-            row = Windows(grid, (right - left + 1, bottom - top + 1), self).histogram(top, left)
-            bins.append(np.flatnonzero(row))
-            values.append(row[bins[-1]])
+            rows.append(Windows(grid, (right - left + 1, bottom - top + 1), self).filled_bins(top, left))
+        bins, values = zip(*rows, strict=True)
         starts = np.cumsum([0, *map(len, bins)])
         return csr_array(
             (np.concatenate(values), np.concatenate(bins), starts), shape=(len(bins), self.dimension)
         )
+
+    def by_cell(self, w: Vector) -> Vector:
+        """Return weights of all bins as a matrix (cells, words + 1): a place without a word weighs 0."""
+        weights = np.zeros((self.n_cells, self.n_words + 1))
+        weights[:, :-1] = np.reshape(w, (self.n_cells, self.n_words))
+        return weights
 
 
 class Windows:
@@ -112,7 +111,12 @@ class Windows:
         self.columns, self.rows = (int(side) for side in size)
         #: Rows and columns of the places where a window can begin.
         self.shape = (grid.words.shape[1] - self.rows + 1, grid.words.shape[2] - self.columns + 1)
-        self._cells, self._bounds = _cut(self.rows, self.columns, kernel.levels)
+        self._cut = _cut(self.rows, self.columns, kernel.levels)
+
+    @property
+    def cell_bounds(self) -> NDArray[np.int64]:
+        """First row, first column, last row + 1 and last column + 1 of each cell, (cells, 4)."""
+        return self._cut.bounds
 
     def places(self) -> NDArray[np.int64]:
         """Return the windows (left, top, right, bottom) in places of the grid, row by row."""
@@ -125,53 +129,39 @@ class Windows:
 
     def histogram(self, top: int, left: int) -> Vector:
         """Return the normalised histogram of the window that begins at a place."""
-        counts = np.zeros((self.kernel.n_cells, self.kernel.n_words))
+        histogram = np.zeros(self.kernel.dimension)
+        bins, values = self.filled_bins(top, left)
+        histogram[bins] = values
+        return histogram
+
+    def filled_bins(self, top: int, left: int) -> tuple[NDArray[np.int32], Vector]:
+        """Return the bins that the window at a place fills, in order, and what the normalised ones hold."""
         words = self.grid.words[:, top : top + self.rows, left : left + self.columns]
-        points = kernels.count(words, self._cells, counts)
-        return counts.ravel() / self._divisors(points, np.sum(counts**2))
+        bins, counts, points = kernels.filled_bins(
+            words, self._cut.cells, self.kernel.n_words, self.kernel.n_cells
+        )
+        return bins, counts / self._divisors(points, np.sum(counts**2))
 
     @cached_property
     def divisors(self) -> Vector:
         """What the histogram of each window is divided by."""
-        points, squares = np.empty(self.shape, dtype=np.int64), np.empty(self.shape, dtype=np.int64)
-        kernels.window_sizes(self.grid.words, self._cells, self._bounds, self._no_counts(), points, squares)
+        points, squares = np.zeros(self.shape, dtype=np.int64), np.zeros(self.shape, dtype=np.int64)
+        if self.kernel.normalisation == "unit":
+            counts = np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
+            kernels.window_sizes(self.grid.words, self._cut.cells, self._cut.bounds, counts, points, squares)
         return self._divisors(points, squares)
 
-    def linear_scores(self, w: Vector) -> Vector:
-        """Return ``<w, histogram>`` of each window; ``w`` is (words, cells)."""
+    def linear_scores(self, weights: Vector) -> Vector:
+        """Return ``<w, histogram>`` of each window, with the weights of `PairKernel.by_cell`."""
         out = np.empty(self.shape)
-        kernels.linear_scores(self.grid.words, w, self._bounds, out)
+        kernels.linear_scores(self._numbers, weights, self._cut.bounds, self._cut.kinds, self._cut.sizes, out)
         return out / self.divisors
 
-    def chi2_scores(self, expansion: "Chi2Expansion") -> Vector:
-        """Return ``sum_m weights[m] k(references[m], histogram)`` of each window."""
-        out, counts = np.empty(self.shape), self._no_counts()
-        rest = np.ones(self.shape, dtype=np.bool_)
-        for divisor, n in zip(*np.unique(self.divisors, return_counts=True), strict=True):
-            table = expansion.table(float(divisor), int(n))
-            if table is not None:
-                wanted = self.divisors == divisor
-                rest &= ~wanted
-                kernels.table_scores(
-                    self.grid.words, self._cells, self._bounds, table, expansion.begins, counts, wanted, out
-                )
-        with one_blas_thread():
-            out[rest] = (
-                self._similarities(expansion.references, rest, expansion.weights.size) @ expansion.weights
-            )
-        return out
-
-    def chi2_similarities(self, references: csr_array) -> Vector:
-        """Return the kernel of each window, row by row, with each of some normalised histograms."""
-        everything = np.ones(self.shape, dtype=np.bool_)
-        return self._similarities(_by_bin(references), everything, references.shape[0])
-
-    def _similarities(self, references: "ByBin", wanted: NDArray[np.bool_], n_references: int) -> Vector:
-        K = np.zeros((int(wanted.sum()), n_references))
-        kernels.chi2_similarities(
-            self.grid.words, self._cells, references, self.divisors, self._no_counts(), wanted, K
-        )
-        return K
+    @cached_property
+    def _numbers(self) -> NDArray[np.uint32]:
+        """The words, where there is none the number after the last: not negative, so nothing is tested."""
+        words = self.grid.words
+        return np.where(words < 0, self.kernel.n_words, words).astype(np.uint32)
 
     def _divisors(self, points: ArrayLike, squares: ArrayLike) -> Vector:
         n_levels = len(self.kernel.levels)
@@ -184,61 +174,29 @@ class Windows:
         # A window without words has nothing to divide.
         return np.maximum(sizes, 1.0)
 
-    def _no_counts(self) -> NDArray[np.int32]:
-        return np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
 
+class _Cut(NamedTuple):
+    """The cells of a window.
 
-class Chi2Expansion:
-    """The function ``sum_m weights[m] k(references[m], h)`` of a histogram h, with the chi2 kernel.
-
-    It is a sum over bins. For a divisor that many windows have in common, what each bin adds at each count is
-    tabulated, and a window takes a look-up a word; the others are added up from the references.
-
-    Parameters
+    Attributes
     ----------
-    kernel
-        Gives the bins.
-    references, weights
-        Normalised histograms, sparse rows, and the weight of each; those of weight 0 are left out.
-    most
-        The largest count of each word that a window may have.
+    cells
+        (rows, columns, levels), the cell of each place for each level.
+    bounds
+        (cells, 4), first row, first column, last row + 1 and last column + 1 of each cell.
+    sizes, kinds
+        The different sizes of cells, rows and columns, and which of them each cell has.
     """
 
-    def __init__(self, kernel: PairKernel, references: csr_array, weights: ArrayLike, most: ArrayLike):
-        weights = np.asarray(weights, dtype=np.float64)
-        self.weights = weights[weights != 0]
-        self.references = _by_bin(references[np.flatnonzero(weights)])
-        self._limits = np.repeat(np.asarray(most, dtype=np.int64)[:, None], kernel.n_cells, axis=1)
-        ends = np.cumsum(self._limits.ravel() + 1)
-        #: Where the table of each bin (word, cell) begins.
-        self.begins = (ends - self._limits.ravel() - 1).reshape(self._limits.shape)
-        self._length = int(ends[-1])
-        self._tables: dict[float, Vector] = {}
-
-    def table(self, divisor: float, n_windows: int) -> Vector | None:
-        """Return the table of a divisor, None if there is none and ``n_windows`` are too few to make one."""
-        if divisor not in self._tables and n_windows >= _WORTH_A_TABLE:
-            if len(self._tables) == _MOST_TABLES:
-                del self._tables[next(iter(self._tables))]  # the oldest
-            table = np.zeros(self._length)
-            kernels.fill_chi2_table(self.references, self.weights, divisor, self.begins, self._limits, table)
-            self._tables[divisor] = table
-        return self._tables.get(divisor)
+    cells: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    kinds: NDArray[np.int64]
 
 
-def _by_bin(references: csr_array) -> ByBin:
-    columns = csc_array(references)
-    return columns.indptr, columns.indices, columns.data
-
-
-def most_of_each_word(grids: Sequence[WordGrid], n_words: int) -> NDArray[np.int64]:
-    """Return the largest number of times that each word occurs in a grid."""
-    counts = [np.bincount(grid.words[grid.words >= 0], minlength=n_words) for grid in grids]
-    return np.max(counts, axis=0)
-
-
-def _cut(rows: int, columns: int, levels: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the cell of each place for each level, and the (top, left, bottom, right) ends of each cell."""
+@cache
+def _cut(rows: int, columns: int, levels: tuple[int, ...]) -> _Cut:
+    """Cut a window into the cells of a pyramid."""
     cells, bounds, first = [], [], 0
     for grid in levels:
         y, x = (np.arange(grid + 1) * side // grid for side in (rows, columns))
@@ -249,4 +207,6 @@ def _cut(rows: int, columns: int, levels: Sequence[int]) -> tuple[NDArray[np.int
         cells.append(first + row[:, None] * grid + column)
         bounds += [(y[i], x[j], y[i + 1], x[j + 1]) for i in range(grid) for j in range(grid)]
         first += grid * grid
-    return np.stack(cells, axis=-1), np.array(bounds)
+    bounds = np.array(bounds)
+    sizes, kinds = np.unique(bounds[:, 2:] - bounds[:, :2], axis=0, return_inverse=True)
+    return _Cut(np.stack(cells, axis=-1), bounds, sizes, kinds.ravel())

@@ -28,6 +28,19 @@ def fill_chi2(X, Y, n_bins, symmetric, out, start, stop):
 
 
 @njit(cache=True, nogil=True)
+def add_chi2_by_bin(X, Y, out):
+    """Add ``sum 2 x y / (x + y)`` to ``out``; ``Y`` is sorted by bin: where each begins, rows, values."""
+    starts, bins, values = X
+    Y_starts, rows, Y_values = Y
+    for i in range(starts.size - 1):
+        for k in range(starts[i], starts[i + 1]):
+            x = values[k]
+            for at in range(Y_starts[bins[k]], Y_starts[bins[k] + 1]):
+                y = Y_values[at]
+                out[i, rows[at]] += 2.0 * (x / (x + y)) * y
+
+
+@njit(cache=True, nogil=True)
 def fill_intersection(X, Y, n_bins, symmetric, out, start, stop):
     """Write ``sum min(x, y)`` for the rows from ``start`` to ``stop``."""
     starts, bins, values = Y

@@ -1,6 +1,7 @@
 """Dual variables and cached planes of each sample, for any risk that is a mean over samples."""
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,6 @@ from numpy.typing import NDArray
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
-from ermlab.optimize.sparse_planes import SparsePlanes
 
 if TYPE_CHECKING:
     from ermlab.optimize.blocks import BlockRisk
@@ -22,9 +22,9 @@ MAX_IDLE = 10
 class _Block:
     """The planes of one sample and the weights of their convex combination, which begins as the plane 0."""
 
-    def __init__(self, planes: Planes | SparsePlanes):
-        self.planes = planes
-        self.planes.add(np.zeros(planes.dimension), 0.0)
+    def __init__(self, dimension: int):
+        self.planes = Planes(dimension)
+        self.planes.add(np.zeros(dimension), 0.0)
         self.alpha = np.ones(1)
         self._idle = np.zeros(1, dtype=np.int64)
 
@@ -38,34 +38,36 @@ class _Block:
         if self.planes.add(a, b):
             self.alpha, self._idle = np.append(self.alpha, 0.0), np.append(self._idle, 0)
 
-    def shrink(self, factor: float) -> None:
-        """Multiply all weights by ``factor``, at most 1, and give the rest to the plane 0."""
-        zero = np.zeros(self.planes.dimension)
-        if self.planes.add(zero, 0.0):
-            self.alpha, self._idle = np.append(self.alpha, 0.0), np.append(self._idle, 0)
-        (place,) = np.flatnonzero((self.planes.b == 0) & (self.planes.gram.diagonal() == 0))
-        self.alpha = factor * self.alpha
-        self.alpha[place] += 1.0 - factor
+
+class HighestPlanes:
+    """The mean over samples of the highest of some planes, along a line through 0.
+
+    Parameters
+    ----------
+    slopes, offsets
+        Of the planes of each sample.
+    """
+
+    def __init__(self, slopes: Sequence[NDArray[np.float64]], offsets: Sequence[NDArray[np.float64]]):
+        self._slopes, self._offsets = np.concatenate(slopes), np.concatenate(offsets)
+        self._sizes = np.array([len(some) for some in slopes])
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def along(self, factor: float) -> tuple[float, float]:
+        """Return the mean at a multiple of where the slopes were taken, and its derivative."""
+        heights = factor * self._slopes + self._offsets
+        tops = np.maximum.reduceat(heights, self._starts)
+        slopes = np.where(heights == np.repeat(tops, self._sizes), self._slopes, -np.inf)
+        return float(tops.mean()), float(np.maximum.reduceat(slopes, self._starts).mean())
 
 
 class PlaneBlocks:
-    """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`.
+    """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`."""
 
-    ``planes`` is how they are kept: `SparsePlanes` if they are mostly zeros.
-    """
-
-    def __init__(self, risk: "BlockRisk", lam: float, planes: type[Planes | SparsePlanes] = Planes):
+    def __init__(self, risk: "BlockRisk", lam: float):
         self._risk, self._lam = risk, lam
-        self._blocks = [_Block(planes(risk.dimension)) for _ in range(len(risk))]
+        self._blocks = [_Block(risk.dimension) for _ in range(len(risk))]
         self.w = np.zeros(risk.dimension)
-
-    def at(self, lam: float) -> Self:
-        """Go on with less regularisation: the planes stay, and the combinations give the same ``w``."""
-        if lam < self._lam:
-            for block in self._blocks:
-                block.shrink(lam / self._lam)
-        self._lam = lam
-        return self
 
     @property
     def n_planes(self) -> int:
@@ -81,18 +83,15 @@ class PlaneBlocks:
             total += float(np.sum(a * self.w)) + b
             subgradient += a
         n = len(self._blocks)
-        self._slopes = np.concatenate([block.planes.products(self.w) for block in self._blocks])
-        self._offsets = np.concatenate([block.planes.b for block in self._blocks])
-        self._starts = np.cumsum([0] + [len(block.planes) for block in self._blocks[:-1]])
+        self._known = HighestPlanes(
+            [block.planes.products(self.w) for block in self._blocks],
+            [block.planes.b for block in self._blocks],
+        )
         return total / n, subgradient / n
 
     def along(self, factor: float) -> tuple[float, float]:
         """Return the mean of the highest known planes at ``factor * w``, and its derivative."""
-        heights = factor * self._slopes + self._offsets
-        tops = np.maximum.reduceat(heights, self._starts)
-        sizes = np.diff(self._starts, append=heights.size)
-        slopes = np.where(heights == np.repeat(tops, sizes), self._slopes, -np.inf)
-        return float(tops.mean()), float(np.maximum.reduceat(slopes, self._starts).mean())
+        return self._known.along(factor)
 
     def ascend(self, order: NDArray[np.int64], precision: float) -> float:
         """Solve the simplex problem of one sample after the other."""

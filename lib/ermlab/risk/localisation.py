@@ -2,7 +2,7 @@
 
 The structured SVM searches the windows of the training images again and again (`WindowRisk`); joint kernel
 support estimation needs the kernel matrix of the training pairs alone. Either gives a scorer of windows, and
-`detect` takes the best ones of an image. `swap_boxes` makes the label noise of the experiment.
+`Scan` takes the best ones of each image. `swap_boxes` makes the label noise of the experiment.
 """
 
 import time
@@ -12,21 +12,18 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from ermlab.features.word_grids import WordGrid
 from ermlab.inference.boxes import as_boxes, best_overlap, suppress
-from ermlab.inference.windows import Chi2Expansion, PairKernel, Windows
-from ermlab.kernels.histogram import chi2_kernel
+from ermlab.inference.chi2_windows import Chi2Expansion
+from ermlab.inference.windows import PairKernel, Windows
+from ermlab.kernels.histogram import sparse_chi2_kernel
 from ermlab.optimize import L2, minimize_blocks
-from ermlab.optimize._blas import one_blas_thread
-from ermlab.optimize._plane_blocks import PlaneBlocks
-from ermlab.optimize.sparse_planes import SparsePlanes
+from ermlab.optimize.sparse_blocks import RIGHT, SparseBlocks, SparseRow
 
 Vector = NDArray[np.float64]
 Boxes = NDArray[np.int64]
-#: Histograms compared at once: written out they take 8 bytes a bin.
-_CHUNK = 100
 #: Draws of a cycle in which no box stays in its image; more than one half is one as a rule.
 _ATTEMPTS = 10000
 
@@ -102,61 +99,81 @@ def nearest_inside(box: ArrayLike, shape: tuple[int, int]) -> Boxes:
 class Scorer(Protocol):
     """A trained compatibility of image and box."""
 
-    def scores(self, windows: Windows) -> Vector:
-        """Return the score of each window."""
+    def scores(self, windows: Sequence[Windows]) -> list[Vector]:
+        """Return the score of each window, for each of some sets of windows."""
 
 
 class LinearScorer:
     """``<w, histogram>``, with ``w`` cell by cell."""
 
     def __init__(self, kernel: PairKernel, w: Vector):
-        self._by_word = by_word(w, kernel)
+        self._weights = kernel.by_cell(w)
 
-    def scores(self, windows: Windows) -> Vector:
-        """Return the score of each window."""
-        return windows.linear_scores(self._by_word)
+    def scores(self, windows: Sequence[Windows]) -> list[Vector]:
+        """Return the score of each window, for each of some sets of windows."""
+        return [some.linear_scores(self._weights).ravel() for some in windows]
 
 
 class Chi2Scorer:
     """``sum_m weights[m] k(references[m], histogram)`` (thesis, eq. 3.4); see `Chi2Expansion`."""
 
-    def __init__(self, kernel: PairKernel, references: csr_array, weights: Vector, most: ArrayLike):
-        self.references, self.weights = references, weights
-        self._expansion = Chi2Expansion(kernel, references, weights, most)
+    def __init__(self, kernel: PairKernel, references: csr_array, weights: Vector):
+        self.kernel, self.references, self.weights = kernel, references, weights
 
-    def scores(self, windows: Windows) -> Vector:
-        """Return the score of each window."""
-        return windows.chi2_scores(self._expansion)
-
-
-def scores_of_each(scorers: Sequence[Scorer], windows: Windows) -> Vector:
-    """Return the scores (n_scorers, n_windows); chi2 kernels with the same references are evaluated once."""
-    first = scorers[0]
-    if isinstance(first, Chi2Scorer) and all(scorer.references is first.references for scorer in scorers):
-        K = windows.chi2_similarities(first.references)
-        with one_blas_thread():
-            return np.stack([scorer.weights for scorer in scorers]) @ K.T
-    return np.stack([scorer.scores(windows).ravel() for scorer in scorers])
+    def scores(self, windows: Sequence[Windows]) -> list[Vector]:
+        """Return the score of each window, for each of some sets of windows."""
+        return [scores for (scores,) in _together([self]).scores(windows)]
 
 
-def detect_with_each(
-    scorers: Sequence[Scorer], windows: Sequence[Windows], max_boxes: int, max_overlap: float
-) -> list[tuple[Boxes, Vector]]:
-    """Return for each scorer the best boxes of an image and their scores, as `detect` does."""
-    boxes = np.concatenate([some.boxes() for some in windows])
-    all_scores = np.concatenate([scores_of_each(scorers, some) for some in windows], axis=1)
-    kept = [suppress(boxes, scores, max_boxes, max_overlap) for scores in all_scores]
-    return [(boxes[some], scores[some]) for some, scores in zip(kept, all_scores, strict=True)]
+def scores_of_each(scorers: Sequence[Scorer], windows: Sequence[Windows]) -> list[Vector]:
+    """Return (n_scorers, n_windows) scores for each of some sets of windows; chi2 scorers share a scan."""
+    if all(isinstance(scorer, Chi2Scorer) for scorer in scorers):
+        return _together(scorers).scores(windows)
+    by_scorer = [scorer.scores(windows) for scorer in scorers]
+    return [np.stack(of_set) for of_set in zip(*by_scorer, strict=True)]
 
 
-def detect(
-    scorer: Scorer, windows: Sequence[Windows], max_boxes: int, max_overlap: float
-) -> tuple[Boxes, Vector]:
-    """Return the best boxes of an image and their scores, among windows of one or more sizes."""
-    boxes = np.concatenate([some.boxes() for some in windows])
-    scores = np.concatenate([scorer.scores(some).ravel() for some in windows])
-    kept = suppress(boxes, scores, max_boxes, max_overlap)
-    return boxes[kept], scores[kept]
+def _together(scorers: Sequence[Chi2Scorer]) -> Chi2Expansion:
+    """Return one expansion of all scorers; references that some of them share are kept once."""
+    shared = list({id(scorer.references): scorer.references for scorer in scorers}.values())
+    blocks = [
+        [scorer.weights if scorer.references is some else np.zeros(some.shape[0]) for some in shared]
+        for scorer in scorers
+    ]
+    return Chi2Expansion(scorers[0].kernel, csr_array(vstack(shared)), np.block(blocks))
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The windows of some images, with the scores that each of some scorers gives them.
+
+    Attributes
+    ----------
+    boxes
+        For each image (n, 4), in pixels.
+    scores
+        For each image (scorers, n).
+    """
+
+    boxes: list[Boxes]
+    scores: list[Vector]
+
+    @classmethod
+    def of(cls, scorers: Sequence[Scorer], images: Sequence[Sequence[Windows]]) -> "Scan":
+        """Score the windows of one or more sizes of each image."""
+        scores = iter(scores_of_each(scorers, [some for windows in images for some in windows]))
+        return cls(
+            [np.concatenate([some.boxes() for some in windows]) for windows in images],
+            [np.concatenate([next(scores) for _ in windows], axis=1) for windows in images],
+        )
+
+    def detections(self, scorer: int, max_boxes: int, max_overlap: float) -> list[tuple[Boxes, Vector]]:
+        """Return for each image the boxes that a scorer likes best, and their scores."""
+        found = []
+        for boxes, scores in zip(self.boxes, self.scores, strict=True):
+            kept = suppress(boxes, scores[scorer], max_boxes, max_overlap)
+            found.append((boxes[kept], scores[scorer, kept]))
+        return found
 
 
 # ------------------------------------------------------------------------------------------------- training
@@ -173,9 +190,7 @@ def kernel_matrix(kernel: PairKernel, rows: csr_array, columns: csr_array) -> Ve
     """Return the kernel of histograms, sparse rows, with others."""
     if kernel.name == "linear":
         return (rows @ columns.T).toarray()
-    others = columns.toarray()
-    parts = [rows[start : start + _CHUNK].toarray() for start in range(0, rows.shape[0], _CHUNK)]
-    return np.concatenate([chi2_kernel(part, others, n_threads=1) for part in parts])
+    return sparse_chi2_kernel(rows, columns)
 
 
 class WindowRisk:
@@ -203,16 +218,17 @@ class WindowRisk:
         if kernel.name != "linear":
             raise ValueError(f"kernel is {kernel.name!r}: expected 'linear', whose weights are explicit")
         self.kernel, self.dimension = kernel, kernel.dimension
-        self._truths = pair_features(grids, pairs, kernel).toarray()
-        self._windows, self._losses = [], []
+        self._windows, self._rights, self._losses = [], [], []
         for image, box in zip(pairs.images, pairs.boxes, strict=True):
             grid = grids[image]
             windows = Windows(grid, grid.size_of(box), kernel)
-            right = [grid.window_of(label) for label in pairs.of_image(image)]
+            labels = [grid.window_of(label) for label in pairs.of_image(image)]
+            left, top = grid.window_of(box)[:2].tolist()
             self._windows.append(windows)
-            self._losses.append(1.0 - best_overlap(windows.places(), right))
+            self._rights.append(top * windows.shape[1] + left)
+            self._losses.append(1.0 - best_overlap(windows.places(), labels))
         self.searches, self.search_seconds = 0, 0.0
-        self._dual: PlaneBlocks | None = None
+        self._dual: SparseBlocks | None = None
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -220,42 +236,56 @@ class WindowRisk:
     def __call__(self, w: Vector) -> tuple[float, Vector]:
         """Return the risk and a subgradient at ``w``."""
         total, subgradient = 0.0, np.zeros(self.dimension)
-        for i in range(len(self)):
-            a, b = self.plane(i, w)
+        for i, z in enumerate(self.most_violated(w)):
+            a, b = self._plane(i, z, w)
             total += float(np.sum(a * w)) + b
             subgradient += a
         return total / len(self), subgradient / len(self)
 
     def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
         """Return slope and offset of the largest violation of pair ``i`` at ``w``, 0 if it is negative."""
-        found = self.most_violated(i, w)
-        a = self._windows[i].histogram(*divmod(found, self._windows[i].shape[1])) - self._truths[i]
-        loss = float(self._losses[i][found])
+        return self._plane(i, self._search(i, self.kernel.by_cell(w)), w)
+
+    def _plane(self, i: int, z: int, w: Vector) -> tuple[Vector, float]:
+        a = np.zeros(self.dimension)
+        for output, sign in ((z, 1.0), (RIGHT, -1.0)):
+            row = self.feature(i, output)
+            a[row.columns] += sign * row.values
+        loss = self.loss(i, z)
         return (a, loss) if loss + np.sum(a * w) > 0 else (np.zeros(self.dimension), 0.0)
 
-    def most_violated(self, i: int, w: Vector) -> int:
-        """Return the index of the window with the largest sum of loss and score: a MAP call."""
+    def most_violated(self, w: Vector) -> list[int]:
+        """Return for each pair the index of the window with the largest sum of loss and score."""
+        weights = self.kernel.by_cell(w)
+        return [self._search(i, weights) for i in range(len(self))]
+
+    def _search(self, i: int, weights: Vector) -> int:
+        """Search the windows of a pair: a MAP call."""
         began = time.perf_counter()
-        scores = self._windows[i].linear_scores(by_word(w, self.kernel))
+        scores = self._windows[i].linear_scores(weights)
         found = int(np.argmax(self._losses[i] + scores.ravel()))
         self.searches += 1
         self.search_seconds += time.perf_counter() - began
         return found
 
-    def block_dual(self, lam: float) -> PlaneBlocks:
+    def feature(self, i: int, z: int) -> SparseRow:
+        """Return the histogram of a window of pair ``i``, or of the window of its box."""
+        place = self._rights[i] if z == RIGHT else z
+        return SparseRow(*self._windows[i].filled_bins(*divmod(place, self._windows[i].shape[1])))
+
+    def loss(self, i: int, z: int) -> float:
+        """Return the loss of a window of pair ``i``."""
+        return float(self._losses[i][z])
+
+    def block_dual(self, lam: float) -> SparseBlocks:
         """Return the dual for `ermlab.optimize.minimize_blocks`; it begins where the last one ended.
 
         The windows found for one regularisation are most of what another one needs.
         """
-        self._dual = PlaneBlocks(self, lam, SparsePlanes) if self._dual is None else self._dual.at(lam)
+        self._dual = SparseBlocks(self, lam) if self._dual is None else self._dual.at(lam)
         return self._dual
 
 
 def train_ssvm(risk: WindowRisk, C: float, tol: float) -> Vector:
     """Return the weights that minimise ``1/2 |w|^2 + C sum_i xi_i`` up to a relative gap."""
     return minimize_blocks(risk, L2(1.0 / (C * len(risk))), tol=tol).w
-
-
-def by_word(w: Vector, kernel: PairKernel) -> Vector:
-    """Return weights of all bins, cell by cell, as the matrix (words, cells)."""
-    return np.ascontiguousarray(np.reshape(w, (-1, kernel.n_words)).T)

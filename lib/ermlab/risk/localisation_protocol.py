@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from ermlab.datasets.uiuc_cars import CarScenes, UiucCars, read_uiuc_cars
 from ermlab.evaluation.detection import detection_curve, equal_error_rate
 from ermlab.features.word_grids import WordGrid, load_word_grids
-from ermlab.inference.windows import PairKernel, Windows, most_of_each_word
+from ermlab.inference.windows import PairKernel, Windows
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.risk.jkse import one_class_weights
 from ermlab.risk.localisation import (
@@ -26,10 +26,9 @@ from ermlab.risk.localisation import (
     Chi2Scorer,
     LinearScorer,
     Pairs,
+    Scan,
     Scorer,
     WindowRisk,
-    detect,
-    detect_with_each,
     kernel_matrix,
     pair_features,
     train_ssvm,
@@ -122,24 +121,14 @@ class Trainer:
         Words of the training images, with their margin.
     crops
         For the choice of the parameter.
-    others
-        Grids that will be searched; their words size the tables of the chi2 kernel.
     """
 
-    def __init__(
-        self,
-        method: str,
-        settings: Settings,
-        grids: Sequence[WordGrid],
-        crops: Crops,
-        others: Sequence[WordGrid],
-    ):
+    def __init__(self, method: str, settings: Settings, grids: Sequence[WordGrid], crops: Crops):
         if method not in METHODS:
             raise ValueError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
         self.method, self.settings, self.grids = method, settings, grids
         self.kernel = settings.kernel(method)
         self._crops, self._crop_features = crops, crops.features(self.kernel)
-        self._most = most_of_each_word([*grids, *others], settings.n_words)
 
     def train(self, pairs: Pairs) -> Candidates:
         """Return the method trained with each value of its parameter."""
@@ -175,7 +164,7 @@ class Trainer:
     def _jkse_scorer(self, features: csr_array, alpha: Vector) -> Scorer:
         if self.kernel.name == "linear":
             return LinearScorer(self.kernel, features.T @ alpha)
-        return Chi2Scorer(self.kernel, features, alpha, self._most)
+        return Chi2Scorer(self.kernel, features, alpha)
 
     def _area(self, scores: Vector) -> float:
         return float(roc_auc_score(self._crops.labels, scores))
@@ -187,21 +176,19 @@ class Trainer:
         return [Windows(grid, size, self.kernel) for size in sizes if grid.fits(size)]
 
     def detections(
-        self, scorer: Scorer, windows: Sequence[Sequence[Windows]], max_overlap: float | None = None
+        self, scan: Scan, scorer: int = 0, max_overlap: float | None = None
     ) -> list[tuple[Boxes, Vector]]:
         """Return the best boxes of each image, and their scores; None means the overlap of the settings."""
         overlap = self.settings.max_overlap if max_overlap is None else max_overlap
-        return [detect(scorer, some, self.settings.max_boxes, overlap) for some in windows]
+        return scan.detections(scorer, self.settings.max_boxes, overlap)
 
     def error(
-        self,
-        scorer: Scorer,
-        windows: Sequence[Sequence[Windows]],
-        truth: Sequence[ArrayLike],
-        max_overlap: float | None = None,
+        self, scan: Scan, truth: Sequence[ArrayLike], scorer: int = 0, max_overlap: float | None = None
     ) -> float:
         """Return the equal error rate of the detections in some images."""
-        return _error(self.detections(scorer, windows, max_overlap), truth)
+        found = self.detections(scan, scorer, max_overlap)
+        curve = detection_curve([boxes for boxes, _ in found], [scores for _, scores in found], truth)
+        return equal_error_rate(curve.precision, curve.recall)
 
     def cross_validate(self, pairs: Pairs, n_folds: int) -> list[float]:
         """Return for each parameter the mean equal error rate on training images that were left out.
@@ -221,12 +208,8 @@ class Trainer:
         candidates = self.train(pairs[~held_out[pairs.images]])
         truth = [pairs.of_image(image) for image in np.flatnonzero(held_out)]
         windows = self.known_size_windows(np.flatnonzero(held_out), truth)
-        settings = self.settings
-        found = [
-            detect_with_each(candidates.scorers, some, settings.max_boxes, settings.max_overlap)
-            for some in windows
-        ]
-        return [_error(of_scorer, truth) for of_scorer in zip(*found, strict=True)]
+        scan = Scan.of(candidates.scorers, windows)
+        return [self.error(scan, truth, scorer) for scorer in range(len(candidates.scorers))]
 
     def known_size_windows(self, images: Sequence[int], boxes: Sequence[Boxes]) -> list[list[Windows]]:
         """Return for training images the windows of the sizes of given boxes."""
@@ -234,11 +217,6 @@ class Trainer:
             self.windows(self.grids[image], sorted({self.grids[image].size_of(box) for box in some}))
             for image, some in zip(images, boxes, strict=True)
         ]
-
-
-def _error(found: Sequence[tuple[Boxes, Vector]], truth: Sequence[ArrayLike]) -> float:
-    curve = detection_curve([boxes for boxes, _ in found], [scores for _, scores in found], truth)
-    return equal_error_rate(curve.precision, curve.recall)
 
 
 def read_cars(folder: str, scenes: int, crops: int) -> UiucCars:
@@ -306,7 +284,7 @@ class CarBench:
 
     def trainer(self, method: str) -> Trainer:
         """Return the trainer of a method."""
-        return Trainer(method, self.settings, self.train, self.crops, self.test)
+        return Trainer(method, self.settings, self.train, self.crops)
 
     def test_windows(self, trainer: Trainer) -> list[list[Windows]]:
         """Return the windows of the test images, in which all cars have the size of the crops."""

@@ -4,18 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from ermlab.features.word_grids import WordGrid
 from ermlab.features.words import histogram
-from ermlab.inference.windows import (
-    KERNELS,
-    NORMALISATIONS,
-    Chi2Expansion,
-    PairKernel,
-    Windows,
-    most_of_each_word,
-)
+from ermlab.inference.windows import KERNELS, NORMALISATIONS, PairKernel, Windows
 from ermlab.kernels.histogram import chi2_kernel
 
 N_WORDS = 5
@@ -59,25 +51,9 @@ def test_scores_are_those_of_each_window(seed, size, levels, name, normalisation
     for (top, left), expected in zip(np.ndindex(windows.shape), histograms, strict=True):
         np.testing.assert_allclose(windows.histogram(top, left), expected)
     np.testing.assert_allclose(kernel.features([grid], [windows.places()[0]]).toarray()[0], histograms[0])
-    if name == "linear":
-        w = rng.normal(size=kernel.dimension)
-        scores = windows.linear_scores(np.ascontiguousarray(w.reshape(-1, N_WORDS).T))
-        np.testing.assert_allclose(scores.ravel(), histograms @ w, atol=1e-12)
-    else:
-        references = rng.random((4, kernel.dimension)) * (rng.random((4, kernel.dimension)) < 0.5)
-        weights = rng.random(4) * [1, 0, 1, 1]
-        expansion = Chi2Expansion(kernel, csr_array(references), weights, most_of_each_word([grid], N_WORDS))
-        scan = chi2_kernel(histograms, references) @ weights
-        np.testing.assert_allclose(windows.chi2_scores(expansion).ravel(), scan, atol=1e-12)
-        np.testing.assert_allclose(
-            windows.chi2_similarities(csr_array(references)), chi2_kernel(histograms, references), atol=1e-12
-        )
-        # Of the divisors that many windows are said to have, the last few are tabulated from here on.
-        for divisor in np.unique(windows.divisors):
-            assert expansion.table(divisor, 10**6) is not None
-        tabulated = [expansion.table(divisor, 1) is not None for divisor in np.unique(windows.divisors)]
-        assert sum(tabulated) == min(len(tabulated), 4)
-        np.testing.assert_allclose(windows.chi2_scores(expansion).ravel(), scan, atol=1e-12)
+    w = rng.normal(size=kernel.dimension)
+    scores = windows.linear_scores(kernel.by_cell(w))
+    np.testing.assert_allclose(scores.ravel(), histograms @ w, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.metrics.pairwise import chi2_kernel as sklearn_exponential_chi2_kernel
 
@@ -14,6 +15,7 @@ from ermlab.kernels.histogram import (
     exponential_chi2_kernel,
     intersection_kernel,
     median_gamma,
+    sparse_chi2_kernel,
 )
 
 ALL = (chi2_kernel, intersection_kernel, chi2_distances, exponential_chi2_kernel)
@@ -37,6 +39,25 @@ def test_equal_to_scikit_learn(pair):
     sums = X.sum(axis=1)[:, None] + Y.sum(axis=1)
     assert np.allclose(chi2_kernel(X, Y), (sums - distances) / 2, rtol=1e-9)
     assert np.allclose(intersection_kernel(X, Y), np.minimum(X[:, None], Y).sum(axis=2), rtol=1e-12)
+
+
+@given(pairs)
+def test_sparse_rows_are_compared_as_full_ones_are(pair):
+    X, Y = pair
+    np.testing.assert_array_equal(sparse_chi2_kernel(csr_array(X), csr_array(Y)), chi2_kernel(X, Y))
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([[1.0, 2.0]], [[1.0]], "X has 2 bins and Y 1"),
+        ([[1.0, np.nan]], [[1.0, 2.0]], "X has an entry nan"),
+        ([[1.0, 2.0]], [[-1.0, 2.0]], r"Y has an entry -1\.0: expected finite numbers above 0"),
+    ],
+)
+def test_sparse_rows_that_are_no_histograms_are_told(X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        sparse_chi2_kernel(csr_array(X), csr_array(Y))
 
 
 @given(pairs)

@@ -13,9 +13,8 @@ from ermlab.optimize import L2, minimize
 from ermlab.risk.jkse import JKSE
 from ermlab.risk.localisation import (
     Pairs,
+    Scan,
     WindowRisk,
-    detect,
-    detect_with_each,
     kernel_matrix,
     nearest_inside,
     pair_features,
@@ -159,7 +158,7 @@ def test_the_risk_needs_explicit_weights():
 @pytest.mark.parametrize("method", ["jkse_linear", "jkse_chi2"])
 def test_windows_score_as_pairs_do_in_joint_kernel_support_estimation(method):
     grids, boxes = scenes(8)
-    trainer, pairs = Trainer(method, SETTINGS, grids, crops(), []), Pairs.of(boxes)
+    trainer, pairs = Trainer(method, SETTINGS, grids, crops()), Pairs.of(boxes)
     candidates = trainer.train(pairs)
 
     def joint_kernel(some, others):
@@ -172,17 +171,17 @@ def test_windows_score_as_pairs_do_in_joint_kernel_support_estimation(method):
         model = JKSE(joint_kernel, nu).fit(grids, labels)
         places = windows.places()
         scores = model.decision_function([grids[0]] * len(places), places) + model.rho_
-        np.testing.assert_allclose(scorer.scores(windows).ravel(), scores, atol=1e-12)
+        np.testing.assert_allclose(scorer.scores([windows])[0], scores, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_planted_objects(method):
     grids, boxes = scenes(30)
-    trainer = Trainer(method, SETTINGS, grids, crops(40), [])
+    trainer = Trainer(method, SETTINGS, grids, crops(40))
     candidates = trainer.train(Pairs.of(boxes[:20])[np.arange(20)])
     assert candidates.areas[candidates.chosen] == max(candidates.areas) > 0.9
     windows = [trainer.windows(grid, [(3, 2)]) for grid in grids[20:]]
-    assert trainer.error(candidates.scorers[candidates.chosen], windows, boxes[20:]) <= 0.4
+    assert trainer.error(Scan.of(candidates.scorers, windows), boxes[20:], candidates.chosen) <= 0.4
     errors = trainer.cross_validate(Pairs.of(boxes), 3)
     assert len(errors) == len(candidates.parameters)
     assert all(0 <= error <= 0.5 for error in errors)
@@ -191,27 +190,32 @@ def test_every_method_finds_planted_objects(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_many_scorers_find_together_what_each_finds(method):
     grids, boxes = scenes(8)
-    trainer = Trainer(method, SETTINGS, grids, crops(), [])
-    scorers = trainer.train(Pairs.of(boxes)).scorers
-    windows = trainer.windows(grids[0], [(3, 2), (4, 3)])
-    for scorer, (found, scores) in zip(scorers, detect_with_each(scorers, windows, 4, 0.1), strict=True):
-        alone, its_scores = detect(scorer, windows, 4, 0.1)
-        np.testing.assert_array_equal(found, alone)
-        np.testing.assert_allclose(scores, its_scores)
+    trainer, pairs = Trainer(method, SETTINGS, grids, crops()), Pairs.of(boxes)
+    # Scorers of one training share their references, those of two do not.
+    scorers = [*trainer.train(pairs).scorers, *trainer.train(pairs[pairs.images < 5]).scorers]
+    images = [trainer.windows(grids[0], [(3, 2), (4, 3)]), trainer.windows(grids[1], [(3, 2)])]
+    together = Scan.of(scorers, images)
+    for number, scorer in enumerate(scorers):
+        alone = Scan.of([scorer], images)
+        for (found, scores), (expected, its_scores) in zip(
+            together.detections(number, 4, 0.1), alone.detections(0, 4, 0.1), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_allclose(scores, its_scores)
 
 
 def test_detections_do_not_overlap_and_fall_in_score():
     grids, boxes = scenes(5)
-    trainer = Trainer("jkse_chi2", SETTINGS, grids, crops(), [])
+    trainer = Trainer("jkse_chi2", SETTINGS, grids, crops())
     scorer = trainer.train(Pairs.of(boxes)).scorers[0]
     windows = trainer.windows(grids[0], [(3, 2), (4, 3), (40, 2)])
     assert len(windows) == 2  # the third does not fit
-    found, scores = detect(scorer, windows, 4, 0.1)
+    ((found, scores),) = Scan.of([scorer], [windows]).detections(0, 4, 0.1)
     assert (np.diff(scores) <= 0).all()
     overlaps = overlap(found, found)
     np.fill_diagonal(overlaps, 0)
     assert overlaps.max() <= 0.1
-    assert scores[0] == max(scorer.scores(some).max() for some in windows)
+    assert scores[0] == max(some.max() for some in scorer.scores(windows))
 
 
 def test_kernel_matrices_of_sparse_histograms():
@@ -227,4 +231,4 @@ def test_kernel_matrices_of_sparse_histograms():
 def test_an_unknown_method_is_told():
     grids, _ = scenes(2)
     with pytest.raises(ValueError, match="method is 'svm': expected one of ssvm"):
-        Trainer("svm", SETTINGS, grids, crops(), [])
+        Trainer("svm", SETTINGS, grids, crops())
