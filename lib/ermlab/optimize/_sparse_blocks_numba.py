@@ -73,7 +73,8 @@ def ascend(rows, right, b, gram, alpha, w, scale, precision, qp_precision):
                 linear += alpha[i] * G[i]
         best = np.maximum(alpha, 0.0)
         best /= np.sum(best)
-        maximise(G, linear, best, qp_precision * gap, 100 + 20 * b.size)
+        one_part = np.zeros(b.size, dtype=np.int64)
+        maximise(G, linear, best, qp_precision * gap, 100 + 20 * b.size, one_part, 1)
         combine(rows, right, alpha - best, 1.0 / scale, w)
         alpha[:] = best
     return gap
