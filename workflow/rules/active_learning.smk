@@ -13,7 +13,7 @@ active_studies = {
 }
 
 
-rule learn_actively:
+rule train_active_learners:
     input:
         train=lambda wildcards: f"{cell_films}/{active_studies[wildcards.study]['train']}.npz",
         test=lambda wildcards: f"{cell_films}/{active_studies[wildcards.study]['test']}.npz",
@@ -25,9 +25,9 @@ rule learn_actively:
         summary=f"{active_folder}/{{study}}/summary.json",
         timings=f"{active_folder}/{{study}}/timings.json",
     log:
-        "logs/learn_actively/{study}.log",
+        "logs/train_active_learners/{study}.log",
     benchmark:
-        "logs/benchmarks/learn_actively/{study}.tsv"
+        "logs/benchmarks/train_active_learners/{study}.tsv"
     wildcard_constraints:
         study="|".join(active_studies),
     threads: 1
@@ -35,7 +35,7 @@ rule learn_actively:
         mem_mb=1500,
         runtime=120,
     params:
-        library=library_digest("workflow/scripts/learn_actively.py"),
+        library=library_digest("workflow/scripts/train_active_learners.py"),
         arguments={
             name: active_learning[name] for name in ("cells", "patches", "test_pairs", "seeds", "enumerated")
         }
@@ -47,7 +47,7 @@ rule learn_actively:
     message:
         "active learning, {wildcards.study}"
     script:
-        "../scripts/learn_actively.py"
+        "../scripts/train_active_learners.py"
 
 
 rule evaluate_active_learning:

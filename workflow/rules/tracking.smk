@@ -7,17 +7,15 @@ tracking_folder = "data/processed/tracking"
 tracking_films = {"dcelliq": ("nuclei", ["dcelliq_1", "dcelliq_2"])} | {
     f"migration_{step}": ("migration", [f"migration_{step}"]) for step in migration_steps
 }
+tracking_inputs = {
+    study: [f"{cell_films}/{name}.npz" for name in films] for study, (_, films) in tracking_films.items()
+}
 tracking_datasets = ["dcelliq_nuclei", "cell_migration", "ctc_hela02_images"]
-
-
-def tracking_inputs(study):
-    """Name the films of a study."""
-    return [f"{cell_films}/{name}.npz" for name in tracking_films[study][1]]
 
 
 rule train_trackers:
     input:
-        films=lambda wildcards: tracking_inputs(wildcards.study),
+        films=lambda wildcards: tracking_inputs[wildcards.study],
     output:
         errors=f"{tracking_folder}/errors_{{study}}.csv",
         measures=f"{tracking_folder}/measures_{{study}}.csv",
@@ -50,33 +48,33 @@ rule train_trackers:
         "../scripts/train_trackers.py"
 
 
-rule track_hela:
+rule prepare_hela_tracks:
     input:
         receipt="data/receipts/ctc_hela02_images.json",
         weights=f"{tracking_folder}/weights_dcelliq.npz",
     output:
         tracks=f"{tracking_folder}/hela.npz",
     log:
-        "logs/track_hela.log",
+        "logs/prepare_hela_tracks.log",
     benchmark:
-        "logs/benchmarks/track_hela.tsv"
+        "logs/benchmarks/prepare_hela_tracks.tsv"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=15,
     params:
-        library=library_digest("workflow/scripts/track_hela.py"),
+        library=library_digest("workflow/scripts/prepare_hela_tracks.py"),
         frames=tracking["hela_frames"],
         side=tracking["picture"]["side"],
     message:
         "tracks of HeLa nuclei without truth"
     script:
-        "../scripts/track_hela.py"
+        "../scripts/prepare_hela_tracks.py"
 
 
 rule evaluate_tracking:
     input:
-        **{f"films_{study}": tracking_inputs(study) for study in tracking["studies"]},
+        **{f"films_{study}": tracking_inputs[study] for study in tracking["studies"]},
         **{
             f"{kind}_{study}": f"{tracking_folder}/{kind}_{study}.{ending}"
             for kind, ending in (

@@ -1,4 +1,4 @@
-"""Active and combined learning with four measures of uncertainty (rule learn_actively)."""
+"""Active and combined learning with four measures of uncertainty (rule train_active_learners)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
