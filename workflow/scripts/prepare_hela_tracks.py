@@ -1,4 +1,4 @@
-"""Real HeLa nuclei, tracked by a tracker that never saw them; there is no truth (rule prepare_hela_tracks)."""
+"""Real HeLa nuclei, tracked by a tracker that never saw them, without truth (rule prepare_hela_tracks)."""
 
 import numpy as np
 
