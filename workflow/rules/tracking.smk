@@ -18,10 +18,9 @@ rule train_trackers:
         films=lambda wildcards: tracking_inputs[wildcards.study],
     output:
         errors=f"{tracking_folder}/errors_{{study}}.csv",
-        measures=f"{tracking_folder}/measures_{{study}}.csv",
         tuning=f"{tracking_folder}/tuning_{{study}}.csv",
         weights=f"{tracking_folder}/weights_{{study}}.npz",
-        links=f"{tracking_folder}/links_{{study}}.npz",
+        tracks=f"{tracking_folder}/tracks_{{study}}.npz",
         timings=f"{tracking_folder}/timings_{{study}}.json",
     log:
         "logs/train_trackers/{study}.log",
@@ -79,9 +78,8 @@ rule evaluate_tracking:
             f"{kind}_{study}": f"{tracking_folder}/{kind}_{study}.{ending}"
             for kind, ending in (
                 ("errors", "csv"),
-                ("measures", "csv"),
                 ("tuning", "csv"),
-                ("links", "npz"),
+                ("tracks", "npz"),
                 ("weights", "npz"),
                 ("timings", "json"),
             )
@@ -94,13 +92,12 @@ rule evaluate_tracking:
         timings="data/results/tracking/timings.json",
         tables=[f"data/results/tracking/{name}.csv" for name in ("errors", "tuning")],
         pictures=[
-            f"data/results/tracking/{name}.npz" for name in ("tracks", "few_cells", "few_images", "hela")
+            f"data/results/tracking/{name}.npz" for name in ("nuclei", "few_cells", "few_images", "hela")
         ],
-        films=[
+        studies=[
             f"data/results/tracking/{kind}_{study}.npz"
-            for kind in ("film", "links")
+            for kind in ("film", "tracks", "weights")
             for study in tracking["studies"]
-            if study != "dcelliq"
         ],
     log:
         "logs/evaluate_tracking.log",

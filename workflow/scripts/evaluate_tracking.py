@@ -2,18 +2,25 @@
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ermlab.datasets.dcelliq_nuclei import read_dcelliq_nuclei
+from ermlab.datasets.nuclei_films import NucleiFilm
+from ermlab.evaluation.challenge_measures import challenge_measures
 from ermlab.evaluation.results import read_json, write_results
 from ermlab.evaluation.tracking import average_losses, enumeration_difference, interval, resampled_losses
+from ermlab.features.cell_detection import detect_frames
 from ermlab.features.cell_films import CellFilm
-from ermlab.features.cell_scenes import cut_film, cut_tracks, few_cells
-from ermlab.risk.tracking_protocol import track_by_weights
+from ermlab.features.cell_lineage import relabel
+from ermlab.features.cell_scenes import cut_film, cut_middle, few_cells
+from ermlab.features.cell_tracks import read_tracks
+from ermlab.features.cells import join_frames, match_tracks
 from ermlab.workflow.job import job
 
 #: The laboratory that the claims speak of: it stands in for the published one.
@@ -37,7 +44,7 @@ def main(
     Parameters
     ----------
     studies
-        Name to its files: films, errors, measures, tuning, links, timings.
+        Name to its files: films, errors, tuning, tracks, weights, timings.
     receipts
         Data set to its receipt.
     hela
@@ -48,45 +55,73 @@ def main(
         Pixels of the ``side`` of the square of tracked frames, and of the ``small`` one with few cells.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    errors = {name: pd.read_csv(files["errors"]) for name, files in studies.items()}
-    summaries = {name: _summary(errors[name], files, seed) for name, files in studies.items()}
-    values = enumeration_difference(**enumerated, seed=seed)
-    for name, summary in summaries.items():
-        values["loss" if name == MAIN else f"loss_{name}"] = summary["loss"]
+    test = read_dcelliq_nuclei(read_json(receipts["dcelliq_nuclei"])["folder"])[-1]
+    label_images, detected = _detect(test)
+    summaries = {}
+    for name, files in studies.items():
+        film = detected if name == MAIN else CellFilm.read(files["films"][-1])
+        summaries[name] = _summary(files, film, seed)
+        for kind in ("tracks", "weights"):
+            shutil.copyfile(files[kind], folder / f"{kind}_{name}.npz")
+        film.write(folder / f"film_{name}.npz")
+    losses = {"loss" if name == MAIN else f"loss_{name}": found["loss"] for name, found in summaries.items()}
     write_results(
         folder,
-        {**values, "enumerated_pairs": enumerated["problems"], "studies": summaries},
+        {
+            **enumeration_difference(**enumerated, seed=seed),
+            "enumerated_pairs": enumerated["problems"],
+            **losses,
+            "studies": summaries,
+        },
         datasets={name: read_json(path)["kind"] for name, path in receipts.items()},
         timings={name: read_json(files["timings"]) for name, files in studies.items()},
     )
     for kind in ("errors", "tuning"):
         tables = [pd.read_csv(files[kind]).assign(study=name) for name, files in studies.items()]
         pd.concat(tables).to_csv(folder / f"{kind}.csv", index=False, lineterminator="\n")
-    frames = read_dcelliq_nuclei(read_json(receipts["dcelliq_nuclei"])["folder"])[-1].frames
-    _write_pictures(folder, studies[MAIN], frames, picture)
+    tracks = read_tracks(studies[MAIN]["tracks"])["l2"]
+    count = int(tracks.lineage.end.max()) + 1
+    shown = cut_film(detected, range(count))
+    masks = list(relabel(label_images[:count], shown, tracks.label))
+    frames = [test.frames[t] for t in range(count)]
+    cut_middle(frames, masks, tracks.lineage, picture["side"]).write(folder / "nuclei.npz")
+    _write_few_cells(folder, detected, test, picture["small"])
     shutil.copyfile(hela, folder / "hela.npz")
-    for name, files in studies.items():
-        if name != MAIN:
-            shutil.copyfile(files["links"], folder / f"links_{name}.npz")
-            shutil.copyfile(files["films"][-1], folder / f"film_{name}.npz")
 
 
-def _summary(errors: pd.DataFrame, files: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _detect(film: NucleiFilm) -> tuple[list[NDArray], CellFilm]:
+    """Return the detections of a film once more, as label images, and with the tracks as the truth has them.
+
+    In the films that trackers are trained and tested on, the truth is made to fit the detections.
+    """
+    found = list(detect_frames(film.frames))
+    rows = [
+        match_tracks(labels, mask) - np.array([1, 0])
+        for (labels, _), mask in zip(found, film.truth.masks, strict=True)
+    ]
+    detected = join_frames([cells for _, cells in found], rows, film.truth.lineage)
+    return [labels for labels, _ in found], detected
+
+
+def _summary(files: Mapping[str, Any], film: CellFilm, seed: int) -> dict[str, Any]:
     """Return losses with their spread, and all that was counted."""
+    errors, tuning = pd.read_csv(files["errors"]), pd.read_csv(files["tuning"])
     test = errors[errors["part"] == "test"]
     losses = average_losses(test)
     drawn = resampled_losses(test, BLOCKS, DRAWS, seed)
-    measures = pd.read_csv(files["measures"]).set_index("method")
-    tuning = pd.read_csv(files["tuning"])
-    films = [CellFilm.read(path) for path in files["films"]]
     sums = test.groupby(["method", "kind"], sort=False)[["known", "missed", "false", "lost"]].sum()
     one = sums.xs(losses.index[0])
     training = errors[errors["part"] == "training"].groupby("kind", sort=False)["known"].sum()
+    shown = cut_film(film, range(int(test["frame"].min()), int(test["frame"].max()) + 2))
+    measures = {
+        method: asdict(challenge_measures(shown, tracks))
+        for method, tracks in read_tracks(files["tracks"]).items()
+    }
     return {
         "pairs": {part: int(rows["frame"].nunique()) for part, rows in errors.groupby("part")},
-        "cells": float(np.mean([len(film.cells(t)) for film in films for t in range(len(film))])),
-        "untracked": sum(len(film.frame) - len(np.unique(film.tracks[:, 0])) for film in films),
-        "detections": sum(len(film.frame) for film in films),
+        "cells": len(film.frame) / len(film),
+        "untracked": len(film.frame) - len(np.unique(film.tracks[:, 0])),
+        "detections": len(film.frame),
         "training_events": training.to_dict(),
         "events": one["known"].to_dict(),
         "lost_by_gating": int(one["lost"].sum()),
@@ -95,29 +130,24 @@ def _summary(errors: pd.DataFrame, files: Mapping[str, Any], seed: int) -> dict[
         "above_l2_interval": {method: interval(drawn[method] - drawn["l2"]) for method in drawn},
         "missed": {method: sums.xs(method)["missed"].to_dict() for method in losses.index},
         "false": {method: sums.xs(method)["false"].to_dict() for method in losses.index},
-        "measures": measures.to_dict(orient="index"),
+        "measures": measures,
         "chosen": tuning[tuning["chosen"]].groupby("method")["parameter"].first().to_dict(),
     }
 
 
-def _write_pictures(folder: Path, files: Mapping[str, Any], images: Any, picture: Mapping[str, int]) -> None:
-    """Write tracked frames of the test film, and two frames with few cells and the weights for them."""
-    film = CellFilm.read(files["films"][-1])
-    with np.load(files["weights"]) as trained:
-        w = trained["l2"]
-    cut_tracks(film, track_by_weights(film, w), images, picture["side"]).write(folder / "tracks.npz")
-    t, corner = few_cells(film, range(len(film) - 1), picture["small"])
-    shape = (picture["small"], picture["small"])
-    cut_film(film, range(t, t + 2), corner, shape).write(folder / "few_cells.npz")
-    rows, columns = (slice(start, start + side) for start, side in zip(corner, shape, strict=True))
+def _write_few_cells(folder: Path, film: CellFilm, source: NucleiFilm, side: int) -> None:
+    """Write two frames of a small square with few cells, as detections and as images."""
+    t, corner = few_cells(film, range(len(film) - 1), side)
+    cut_film(film, range(t, t + 2), corner, (side, side)).write(folder / "few_cells.npz")
+    part = tuple(slice(start, start + side) for start in corner)
     with (folder / "few_images.npz").open("wb") as file:
-        np.savez(file, images=np.stack([images[t + k][rows, columns] for k in (0, 1)]), w=w)
+        np.savez(file, images=np.stack([source.frames[t + k][part] for k in (0, 1)]))
 
 
 if "snakemake" in globals():
     with job(snakemake):
         inputs = dict(snakemake.input.items())
-        kinds = ("films", "errors", "measures", "tuning", "links", "weights", "timings")
+        kinds = ("films", "errors", "tuning", "tracks", "weights", "timings")
         main(
             {name: {kind: inputs[f"{kind}_{name}"] for kind in kinds} for name in snakemake.params.studies},
             {name: inputs[f"receipt_{name}"] for name in snakemake.params.datasets},

@@ -4,27 +4,27 @@ import numpy as np
 
 from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
 from ermlab.evaluation.results import read_json
-from ermlab.features.cell_detection import film_of_images
-from ermlab.features.cell_scenes import cut_tracks
-from ermlab.risk.tracking_protocol import track_by_weights
+from ermlab.features.cell_scenes import cut_middle
+from ermlab.risk.cell_tracker import CellTracker
 from ermlab.workflow.job import job
 
 
 def main(receipt: str, weights: str, output: str, *, frames: int, side: int) -> None:
-    """Detect the nuclei of the first frames, join them to tracks, and write those in the middle of the view.
+    """Detect and track the nuclei of the first frames, and write the middle of the view.
 
     Parameters
     ----------
     weights
-        Of a tracker trained on another laboratory.
+        Of trackers trained on another laboratory.
     side
         Pixels of the square that is written.
     """
     images = read_ctc_hela02_images(read_json(receipt)["folder"]).images[:frames]
-    film = film_of_images(images)
+    tracker = CellTracker()
     with np.load(weights) as trained:
-        w = trained["l2"]
-    cut_tracks(film, track_by_weights(film, w), images, side).write(output)
+        tracker.coef_ = trained["l2"]
+    masks, lineage = tracker.track_images(images)
+    cut_middle(images, masks, lineage, side).write(output)
 
 
 if "snakemake" in globals():

@@ -1,20 +1,19 @@
 """The trackers of table 1.1, tuned, trained and tested on one film or two (rule train_trackers)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ermlab.evaluation.challenge_measures import challenge_measures
 from ermlab.evaluation.results import write_json
 from ermlab.evaluation.tracking import event_errors
 from ermlab.features.cell_films import CellFilm
 from ermlab.features.cell_lineage import track_film
 from ermlab.features.cell_scenes import cut_film
-from ermlab.features.cell_tracks import join_links, write_links
+from ermlab.features.cell_tracks import CellTracks, join_links, write_tracks
 from ermlab.risk.tracking_protocol import PEER, Settings, Study, Trackings, run_trackers, study_of, tune
 from ermlab.workflow.job import job
 
@@ -27,7 +26,7 @@ def main(
     pairs: int | None,
     settings: Mapping[str, Any],
 ) -> None:
-    """Write errors, measures, weights and what was chosen.
+    """Write errors, tracks, weights and what was chosen.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def main(
         for row in event_errors(pair, np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events))
     ]
     _write(pd.DataFrame(known + errors), outputs["errors"])
-    _write(pd.DataFrame(_measures(study, result)), outputs["measures"])
+    write_tracks(outputs["tracks"], _tracks(study, result))
     rows = [{**row, "parameter": str(row["parameter"])} for row in tuning.rows]
     best = {method: str(tuning.best(method)) for method in {row["method"] for row in rows}}
     _write(
@@ -64,9 +63,6 @@ def main(
     )
     with Path(outputs["weights"]).open("wb") as file:
         np.savez(file, **result.weights)
-    write_links(
-        outputs["links"], study.test[0].frame, {method: run.links for method, run in result.found.items()}
-    )
     seconds = {
         method: {"training_seconds": run.training_seconds, "seconds_per_pair": run.seconds_per_pair}
         for method, run in result.found.items()
@@ -74,14 +70,15 @@ def main(
     write_json(outputs["timings"], seconds)
 
 
-def _measures(study: Study, result: Trackings) -> Iterator[dict[str, Any]]:
-    """Yield the measures of the Cell Tracking Challenge of each method in the frames of the test part."""
+def _tracks(study: Study, result: Trackings) -> dict[str, CellTracks]:
+    """Return the tracks of each method in the frames of the test part, and in no others."""
     frames = range(study.test[0].frame, study.test[-1].frame + 2)
     film = cut_film(study.test_film, frames)
     pairs = [replace(pair, frame=pair.frame - frames.start) for pair in study.test]
-    for method, run in result.found.items():
-        tracks = join_links(film, 0, run.links) if method == PEER else track_film(film, pairs, run.events)
-        yield {"method": method, **asdict(challenge_measures(film, tracks))}
+    return {
+        method: join_links(film, 0, run.links) if method == PEER else track_film(film, pairs, run.events)
+        for method, run in result.found.items()
+    }
 
 
 def _write(table: pd.DataFrame, path: str) -> None:

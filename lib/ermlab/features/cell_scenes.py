@@ -6,62 +6,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.datasets.ctc import Lineage
 from ermlab.features.array_files import ArrayFile
 from ermlab.features.cell_annotations import Family
 from ermlab.features.cell_films import CellFilm
-from ermlab.features.cell_tracks import CellTracks
 
 
 @dataclass(frozen=True)
 class TrackedFrames(ArrayFile):
-    """Frames of a film, cut to a part of them, with tracks that were found.
+    """A part of the view of a film, with tracks that were found.
 
     Parameters
     ----------
     images
-        Grey, (frames, height, width), 8 bits.
-    frame, position, track
-        Frame of each detection, counted from the first image, its row and column in it, and its track.
+        Grey, (frames, height, width).
+    masks
+        Track at each pixel, 0 for the background, of the same shape.
     lineage
-        Rows (label, first frame, last frame, parent or 0) of the tracks, counted in the same way.
+        Rows (label, first frame, last frame, parent or 0) of the tracks.
     """
 
-    images: NDArray[np.uint8]
-    frame: NDArray[np.int64]
-    position: NDArray[np.float64]
-    track: NDArray[np.int64]
+    images: NDArray[np.uint16]
+    masks: NDArray[np.int32]
     lineage: NDArray[np.int64]
 
 
-def cut_tracks(film: CellFilm, tracks: CellTracks, images: Sequence[NDArray], side: int) -> TrackedFrames:
-    """Return the square in the middle of all frames that were tracked, with the tracks in it.
-
-    Parameters
-    ----------
-    images
-        Of all frames of the film; grey values from the 1st to the 99.7th percentile become 8 bits.
-    side
-        Pixels of the square, at most those of a frame.
-    """
-    first, last = int(tracks.lineage.begin.min()), int(tracks.lineage.end.max())
-    side = int(min(side, *film.shape))
-    top, left = ((film.shape - side) // 2).tolist()
-    frames = [np.asarray(images[t])[top : top + side, left : left + side] for t in range(first, last + 1)]
-    place = film.position - np.array([top, left])
-    kept = (tracks.label > 0) & (place >= 0).all(axis=1) & (place < side).all(axis=1)
+def cut_middle(
+    images: Sequence[NDArray], masks: Sequence[NDArray], lineage: Lineage, side: int
+) -> TrackedFrames:
+    """Return the square of so many pixels in the middle of the view, all of it where it is smaller."""
+    height, width = images[0].shape
+    top, left = (max((extent - side) // 2, 0) for extent in (height, width))
+    part = np.s_[top : top + side, left : left + side]
     return TrackedFrames(
-        images=_eight_bits(np.stack(frames)),
-        frame=film.frame[kept] - first,
-        position=place[kept],
-        track=tracks.label[kept],
-        lineage=np.array(tracks.lineage.rows(), dtype=np.int64).reshape(-1, 4)
-        - np.array([0, first, first, 0]),
+        np.stack([np.asarray(image)[part] for image in images]),
+        np.stack([np.asarray(mask)[part] for mask in masks]).astype(np.int32),
+        np.array(lineage.rows(), dtype=np.int64).reshape(-1, 4),
     )
-
-
-def _eight_bits(images: NDArray) -> NDArray[np.uint8]:
-    low, high = np.percentile(images, [1, 99.7])
-    return (255 * np.clip((images - low) / max(high - low, 1), 0, 1)).astype(np.uint8)
 
 
 def cut_film(

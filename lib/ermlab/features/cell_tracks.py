@@ -61,23 +61,22 @@ def events_of(hypotheses: Hypotheses, links: Links) -> Assignment:
     return found
 
 
-def write_links(path: str | Path, first: int, found: Mapping[str, Sequence[Links]]) -> None:
-    """Write what each of some trackers found between the frames from ``first`` on."""
-    rows = {
-        name: np.concatenate([np.insert(rows, 0, t, axis=1) for t, rows in enumerate(links, start=first)])
-        for name, links in found.items()
-    }
-    count = len(next(iter(found.values())))
+def write_tracks(path: str | Path, found: Mapping[str, CellTracks]) -> None:
+    """Write the tracks that some trackers found in one film."""
+    arrays = {f"{name}_label": tracks.label for name, tracks in found.items()}
+    arrays |= {f"{name}_lineage": np.array(tracks.lineage.rows()) for name, tracks in found.items()}
     with Path(path).open("wb") as file:
-        np.savez(file, frames=np.array([first, first + count]), **rows)
+        np.savez(file, **arrays)
 
 
-def read_links(path: str | Path, name: str) -> tuple[int, list[Links]]:
-    """Return the first frame, and what one of the trackers of `write_links` found from there on."""
+def read_tracks(path: str | Path) -> dict[str, CellTracks]:
+    """Read what `write_tracks` wrote."""
     with np.load(path) as content:
-        first, stop = content["frames"].tolist()
-        rows = content[name]
-    return first, [rows[rows[:, 0] == t, 1:] for t in range(first, stop)]
+        names = [name.removesuffix("_label") for name in content.files if name.endswith("_label")]
+        return {
+            name: CellTracks(content[f"{name}_label"], Lineage(*content[f"{name}_lineage"].reshape(-1, 4).T))
+            for name in names
+        }
 
 
 def join_links(film: CellFilm, first: int, links: Sequence[Links]) -> CellTracks:

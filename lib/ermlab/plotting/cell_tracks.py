@@ -1,7 +1,7 @@
 """Tracks on frames, still and moving, links between frames, and trees of descent."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -11,103 +11,75 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from PIL import Image
 
 from ermlab.datasets.ctc import Lineage
-from ermlab.features.cell_events import Gates
-from ermlab.features.cell_films import CellFilm, frame_pairs
+from ermlab.features.cell_films import CellFilm, FramePair
 from ermlab.features.cell_scenes import TrackedFrames
-from ermlab.features.cell_tracks import Links, links_of
-from ermlab.plotting.pictures import show_image
-from ermlab.plotting.style import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
+from ermlab.features.cell_tracks import CellTracks, Links, links_of
+from ermlab.plotting.style import BLUE, GREY, ORANGE
+from ermlab.plotting.tracked_cells import show_tracked_frame
 from ermlab.risk.event_forest import judged_events
 
-#: Seen well on dark frames.
-_TRACK_COLORS = (SKY, AMBER, PINK, YELLOW, GREEN, ORANGE, "#FFFFFF")
 _RIGHT, _WRONG, _MISSED = BLUE, ORANGE, "black"
 #: Milliseconds that each frame of an animation is shown, and the last one.
 _PACE, _PAUSE = 250, 1200
 
 
-def draw_tracks(ax: Axes, tracked: TrackedFrames, t: int, tail: int) -> None:
-    """Show frame ``t`` with the last way of each track, and rings around cells that have just divided."""
-    show_image(ax, tracked.images[t])
-    ways, colors = [], []
-    for track in np.unique(tracked.track[tracked.frame == t]).tolist():
-        here = (tracked.track == track) & (tracked.frame <= t) & (tracked.frame >= t - tail)
-        ways.append(tracked.position[here][:, ::-1])
-        colors.append(_TRACK_COLORS[track % len(_TRACK_COLORS)])
-    ax.add_collection(
-        LineCollection(
-            [way if len(way) > 1 else np.repeat(way, 2, axis=0) for way in ways],
-            colors=colors,
-            linewidths=1.3,
-        )
-    )
-    ends = np.array([way[-1] for way in ways]).reshape(-1, 2)
-    ax.scatter(*ends.T, s=7, c=colors, linewidths=0)
-    children = tracked.lineage[(tracked.lineage[:, 3] > 0) & (tracked.lineage[:, 1] == t), 0]
-    born = tracked.position[np.isin(tracked.track, children) & (tracked.frame == t)]
-    ax.scatter(*born[:, ::-1].T, s=90, facecolors="none", edgecolors="white", linewidths=1.2)
-    height, width = tracked.images.shape[1:]
-    ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
-
-
-def plot_tracks_on_frames(tracked: TrackedFrames, frames: Sequence[int], tail: int = 8) -> Figure:
-    """Show some frames side by side with the tracks up to then."""
+def plot_tracks_on_frames(tracked: TrackedFrames, frames: Sequence[int]) -> Figure:
+    """Show some frames side by side, with outlines and the ways of all tracks up to then."""
     fig, axes = plt.subplots(1, len(frames), figsize=(3.6 * len(frames), 3.9))
+    lineage = Lineage(*tracked.lineage.T)
     for ax, t in zip(np.atleast_1d(axes), frames, strict=True):
-        draw_tracks(ax, tracked, t, tail)
-        ax.set_title(f"frame {t}", fontsize=9)
+        show_tracked_frame(ax, tracked.images[t], tracked.masks, lineage, t, f"frame {t}")
     return fig
 
 
-def animate_tracks(tracked: TrackedFrames, path: str | Path, tail: int = 8, pixels: int = 340) -> HTML:
-    """Write a film of frames with tracks as animated WebP, and return it as something a page can show."""
+def animate_tracks(tracked: TrackedFrames, path: str | Path, pixels: int = 340) -> HTML:
+    """Write the frames with their tracks as animated WebP, and return it for a page to show."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    pages = [_page(tracked, t, tail, pixels) for t in range(len(tracked.images))]
+    pages = [_page(tracked, t, pixels) for t in range(len(tracked.images))]
     duration = [_PACE] * (len(pages) - 1) + [_PAUSE]
     pages[0].save(
         path, save_all=True, append_images=pages[1:], duration=duration, loop=0, quality=50, method=4
     )
-    content = b64encode(path.read_bytes()).decode()
-    source = f"data:image/webp;base64,{content}"
+    source = f"data:image/webp;base64,{b64encode(path.read_bytes()).decode()}"
     return HTML(f'<img src="{source}" width="{pixels}" alt="tracks of nuclei in {len(pages)} frames">')
 
 
-def _page(tracked: TrackedFrames, t: int, tail: int, pixels: int) -> Image.Image:
+def _page(tracked: TrackedFrames, t: int, pixels: int) -> Image.Image:
     fig = plt.figure(figsize=(pixels / 100, pixels / 100), dpi=100, layout="none")
     ax = fig.add_axes((0, 0, 1, 1))
-    draw_tracks(ax, tracked, t, tail)
-    ax.set_title("")
+    show_tracked_frame(ax, tracked.images[t], tracked.masks, Lineage(*tracked.lineage.T), t)
     buffer = BytesIO()
     fig.savefig(buffer, format="png", dpi=100)
     plt.close(fig)
     return Image.open(buffer).convert("RGB")
 
 
-def plot_links(film: CellFilm, t: int, found: dict[str, Links], part: tuple[int, int, int]) -> Figure:
+def plot_links(
+    film: CellFilm, pair: FramePair, found: Mapping[str, Links], part: tuple[int, int, int]
+) -> Figure:
     """Show what trackers linked between two frames in a part of the view: right, wrong and missed.
 
     Parameters
     ----------
-    t
-        The first frame.
     found
         Title to the links of a tracker.
     part
         Top, left and side of a square.
     """
-    (pair,) = frame_pairs(film, Gates(), range(t, t + 1))
     true, _ = judged_events(pair)
     known = {tuple(row) for row in links_of(pair.hypotheses, true).tolist()}
     settled = pair.hypotheses.incidence @ true.astype(float) > 0
-    before, after = film.cells(t), film.cells(t + 1)
-    fig, axes = plt.subplots(1, len(found), figsize=(4.9 * len(found), 5.1), sharex=True, sharey=True)
+    before, after = film.cells(pair.frame), film.cells(pair.frame + 1)
+    fig, axes = plt.subplots(1, len(found), figsize=(4.9 * len(found), 5.3), sharex=True, sharey=True)
+    axes = np.atleast_1d(axes)
     top, left, side = part
-    for ax, (title, rows) in zip(np.atleast_1d(axes), found.items(), strict=True):
+    for ax, (title, rows) in zip(axes, found.items(), strict=True):
         chosen = {tuple(row) for row in rows.tolist()}
         wrong = {(i, j) for i, j in chosen - known if settled[i] or settled[pair.hypotheses.n_sources + j]}
         for cells, color in ((before, "0.8"), (after, "0.55")):
@@ -121,13 +93,15 @@ def plot_links(film: CellFilm, t: int, found: dict[str, Links], part: tuple[int,
             ax.add_collection(LineCollection(ways, **style))
         ax.set(xlim=(left, left + side), ylim=(top + side, top), aspect="equal", title=title, xlabel="pixels")
         ax.grid(visible=False)
-    np.atleast_1d(axes)[0].set_ylabel("pixels")
+    axes[0].set_ylabel("pixels")
     handles = [
-        plt.Line2D([], [], color=_RIGHT, label="right, or not known"),
-        plt.Line2D([], [], color=_WRONG, linewidth=2.2, label="wrong"),
-        plt.Line2D([], [], color=_MISSED, linestyle=":", label="missed"),
+        Line2D([], [], color=_RIGHT, label="right, or not known"),
+        Line2D([], [], color=_WRONG, linewidth=2.2, label="wrong"),
+        Line2D([], [], color=_MISSED, linestyle=":", label="missed"),
+        Line2D([], [], color="0.8", marker="o", linestyle="", mfc="none", label="cell before"),
+        Line2D([], [], color="0.55", marker="o", linestyle="", mfc="none", label="cell after"),
     ]
-    fig.legend(handles=handles, loc="outside lower center", ncols=3)
+    fig.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return fig
 
 
@@ -148,6 +122,27 @@ def _draw_cells(ax: Axes, position: NDArray, area: NDArray, color: str) -> None:
     )
 
 
+def plot_trees(film: CellFilm, tracks: CellTracks, first: int, most: int = 14) -> Figure:
+    """Show families with divisions, from a frame of the film on: the annotated ones, and those of tracks.
+
+    Parameters
+    ----------
+    tracks
+        Of the frames from ``first`` on, which are counted from 0.
+    most
+        Families that are drawn, those with most divisions first.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True)
+    last = first + int(tracks.lineage.end.max())
+    rows = film.lineage[(film.lineage[:, 2] >= first) & (film.lineage[:, 1] <= last)].copy()
+    rows[:, 1:3] = np.clip(rows[:, 1:3], first, last)
+    rows[~np.isin(rows[:, 3], rows[:, 0]), 3] = 0
+    found = np.array(tracks.lineage.rows()) + np.array([0, first, first, 0])
+    for ax, lineage, title in ((axes[0], rows, "annotated"), (axes[1], found, "found")):
+        draw_trees(ax, Lineage(*lineage.T), most, title)
+    return fig
+
+
 def families(lineage: Lineage) -> list[list[int]]:
     """Return the labels of each family in which a cell divides, parents before their children."""
     children: dict[int, list[int]] = {}
@@ -165,22 +160,21 @@ def draw_trees(ax: Axes, lineage: Lineage, most: int, title: str) -> None:
     """Draw families as trees over time, at most so many, those with most divisions first."""
     dividing = set(lineage.dividing.tolist())
     every = sorted(families(lineage), key=lambda family: (-len(dividing & set(family)), family[0]))
-    row = {label: (begin, end, parent) for label, begin, end, parent in lineage.rows()}
+    life = {label: (begin, end, parent) for label, begin, end, parent in lineage.rows()}
     height = 0.0
     for family in every[:most]:
         place: dict[int, float] = {}
         for label in reversed(family):
-            below = [place[child] for child in family if row[child][2] == label]
+            below = [place[child] for child in family if life[child][2] == label]
             place[label] = float(np.mean(below)) if below else height
             height += 0 if below else 1
         for label in family:
-            begin, end, parent = row[label]
+            begin, end, parent = life[label]
             inner = label != family[0]
             ax.plot([begin, end + 1], [place[label]] * 2, color=ORANGE if inner else BLUE, linewidth=1.4)
             if inner:
                 ax.plot([begin, begin], [place[parent], place[label]], color=GREY, linewidth=1)
         height += 0.8
-    ax.set(
-        yticks=[], xlabel="frame", title=f"{title}: {len(every)} families with divisions", ylim=(height, -1)
-    )
+    shown = f"{min(most, len(every))} of {len(every)} families with divisions"
+    ax.set(yticks=[], xlabel="frame", title=f"{title}: {shown}", ylim=(max(height, 1), -1))
     ax.grid(visible=False, axis="y")

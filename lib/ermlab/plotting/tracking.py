@@ -111,6 +111,35 @@ def count_table(values: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def tuning_table(tuning: pd.DataFrame) -> pd.DataFrame:
+    """Return how many held-out events were missed with each parameter, the chosen one marked."""
+    sums = tuning.groupby(["method", "parameter", "study"], sort=False).agg(
+        missed=("missed", "sum"), chosen=("chosen", "any")
+    )
+    shown = sums["missed"].astype(str) + np.where(sums["chosen"], " *", "")
+    table = shown.unstack("study", fill_value="").rename(columns=STUDIES)
+    table.index = table.index.set_levels(
+        [TITLES[method] for method in table.index.levels[0]], level="method"
+    ).set_names(["tracker", "lam, or (leaf, share)"])
+    return table
+
+
+def time_table(timings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return seconds of training, and milliseconds of tracking a pair of frames."""
+    return pd.DataFrame(
+        {
+            (STUDIES[study], shown): {
+                TITLES[method]: f"{factor * found[method][name]:.1f}" for method in TITLES
+            }
+            for study, found in timings.items()
+            for name, shown, factor in (
+                ("training_seconds", "training, s", 1),
+                ("seconds_per_pair", "a pair, ms", 1000),
+            )
+        }
+    )
+
+
 def plot_losses(values: Mapping[str, Any], published: Mapping[str, float]) -> Figure:
     """Draw the loss of each tracker on each film with its spread, beside the published ones."""
     studies = values["studies"]

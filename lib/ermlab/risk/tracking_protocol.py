@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs
-from ermlab.features.cell_lineage import track_film
-from ermlab.features.cell_tracks import CellTracks, Links, events_of, links_of
+from ermlab.features.cell_tracks import Links, events_of, links_of
 from ermlab.inference.assignment import Assignment
 from ermlab.optimize import L1, L2
 from ermlab.risk.event_forest import EventForest
@@ -185,12 +184,6 @@ def run_trackers(study: Study, settings: Settings, tuning: Tuning, n_threads: in
 
 def _by_weights(w: Vector) -> Callable[[FramePair], Assignment]:
     return lambda pair: pair.assigner.best(pair.hypotheses.scores(w))
-
-
-def track_by_weights(film: CellFilm, w: Vector) -> CellTracks:
-    """Return the tracks through a film with given weights of events."""
-    pairs = frame_pairs(film, Gates())
-    return track_film(film, pairs, [_by_weights(w)(pair) for pair in pairs])
 
 
 def _track(

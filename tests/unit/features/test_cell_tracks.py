@@ -5,7 +5,7 @@ import pytest
 
 from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, frame_pairs
-from ermlab.features.cell_tracks import events_of, join_links, links_of, read_links, write_links
+from ermlab.features.cell_tracks import events_of, join_links, links_of, read_tracks, write_tracks
 from ermlab.inference.assignment import EVENTS, Assigner
 
 
@@ -48,13 +48,17 @@ def test_without_links_all_appear(film):
     assert tracks.lineage.begin.tolist() == tracks.lineage.end.tolist() == [1, 1, 1, 2, 2]
 
 
-def test_links_come_back_as_they_were(tmp_path):
-    found = {"one": [links(), links([0, 1], [2, 0]), links()], "other": [links([0, 0]), links(), links()]}
-    write_links(tmp_path / "links.npz", 5, found)
-    for name, expected in found.items():
-        first, rows = read_links(tmp_path / "links.npz", name)
-        assert first == 5
-        assert [some.tolist() for some in rows] == [some.tolist() for some in expected]
+def test_tracks_come_back_as_they_were(film, tmp_path):
+    found = {
+        "some": join_links(film, 0, [links([0, 0], [0, 1], [1, 2]), links([0, 0], [2, 1])]),
+        "none_at_all": join_links(film, 1, [links()]),
+    }
+    write_tracks(tmp_path / "tracks.npz", found)
+    read = read_tracks(tmp_path / "tracks.npz")
+    assert list(read) == list(found)
+    for name, tracks in found.items():
+        assert read[name].label.tolist() == tracks.label.tolist()
+        assert read[name].lineage.rows() == tracks.lineage.rows()
 
 
 def test_an_empty_frame_ends_all_tracks():
