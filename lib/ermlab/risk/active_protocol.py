@@ -167,8 +167,11 @@ class ActiveExperiment:
 
     def _table(self, history: ActiveHistory, pool: Sequence[Patch]) -> pd.DataFrame:
         asked = [pool[i] for i in history.queries]
-        # Lambda is chosen once, on what is there at the first share, and kept.
-        strength = self._choice(asked[: self._queries(min(self.settings.shares))]).strength
+        # Lambda is chosen once, on what is there at the first share, and kept. There must be enough for it.
+        known = np.cumsum([len(patch.annotation.events) > 0 for patch in asked])
+        enough = int(np.searchsorted(known, self.settings.folds)) + 1
+        first = max(self._queries(min(self.settings.shares)), enough)
+        strength = self._choice(asked[:first]).strength
         rows = []
         for share in self.settings.shares:
             n = self._queries(share)

@@ -1,5 +1,7 @@
 """The experiment with active learning: what a run records, and that it repeats."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,6 +94,12 @@ def test_runs_repeat(experiment, runs):
     pd.testing.assert_frame_equal(again.table, runs["random"].table)
     other = experiment.run("random", seed=4)
     assert not np.array_equal(other.weights, again.weights)
+
+
+def test_lambda_is_chosen_on_as_many_patches_as_there_are_folds(experiment):
+    few = replace(SETTINGS, shares=(0.01,), folds=4)
+    run = ActiveExperiment(experiment.pool, experiment.test, few).run("best_second", seed=0)
+    assert run.table["strength"].tolist()[0] in SETTINGS.strengths
 
 
 def test_all_data(experiment):
