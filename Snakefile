@@ -47,6 +47,7 @@ include: "workflow/rules/tracking.smk"
 include: "workflow/rules/cheap_data.smk"
 include: "workflow/rules/transfer.smk"
 include: "workflow/rules/active_learning.smk"
+include: "workflow/rules/partial_annotation.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -1,0 +1,41 @@
+"""Algorithm 1.1 with and without its two ideas (rule compare_cccp_variants)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ermlab.features.cell_films import CellFilm
+from ermlab.risk.partial_protocol import QUARTER, descents, partly_annotated
+from ermlab.risk.tracking_protocol import study_of
+from ermlab.workflow.job import job
+
+
+def main(
+    films: Sequence[str],
+    curve: str,
+    output: str,
+    *,
+    laboratory: str,
+    pairs: int | None,
+    starts: Sequence[str],
+    tol: float,
+    seed: int,
+) -> None:
+    """Write the way of every descent on a quarter of the annotation, regularised as was chosen for that."""
+    training = study_of([CellFilm.read(path) for path in films], laboratory, pairs).training
+    some = partly_annotated(training, QUARTER, np.random.default_rng([seed, 1]))
+    chosen = pd.read_csv(curve).query("method == 'partial' and share == @QUARTER")["strength"]
+    descents(some, float(chosen.iloc[0]), tol=tol, starts=starts).to_csv(
+        output, index=False, lineterminator="\n"
+    )
+
+
+if "snakemake" in globals():
+    with job(snakemake):
+        main(
+            snakemake.input.films,
+            snakemake.input.curve,
+            snakemake.output.descents,
+            **snakemake.params.arguments,
+        )
