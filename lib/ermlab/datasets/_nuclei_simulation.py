@@ -23,7 +23,7 @@ class Laboratory:
 
     culture: Culture
     microscope: Microscope
-    number: int  #: laboratories have random numbers of their own
+    number: int  #: laboratories have random numbers of their own; another number is two other films
 
 
 def take_film(

@@ -12,7 +12,7 @@ from ermlab.datasets.nuclei_films import NucleiFilm, read_nuclei_films, simulate
 # quarter of an hour. These cells are faster than those of the other laboratory, so that they go as far
 # between two frames.
 LABORATORY = Laboratory(
-    number=1,
+    number=3,
     culture=Culture(
         spacing=2000,
         clumping=0.5,

@@ -13,7 +13,7 @@ from ermlab.datasets.nuclei_films import NucleiFilm, read_nuclei_films, simulate
 # a diameter and now and then of a third. The culture is somewhat denser, as it becomes later in such
 # films.
 LABORATORY = Laboratory(
-    number=2,
+    number=4,
     culture=Culture(
         spacing=1600,
         clumping=0.3,
