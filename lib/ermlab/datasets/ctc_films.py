@@ -5,31 +5,67 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import tifffile
 
 from ermlab.datasets._files import (
     ImageFiles,
     broken,
     file_number,
-    image_size,
     list_files,
     list_series,
     read_image,
     read_labels,
-    require_folder,
 )
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage
 
 _LINEAGE = "man_track.txt"
+#: Pixels of frames and of label images that can be read.
+_PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+_LABELS = ("uint8", "uint16")
 
 
 def read_frames(folder: str | Path) -> ImageFiles:
-    """Find the grey frames ``t000.tif``, ``t001.tif``, ..., all of one size, without a gap in the numbers."""
-    paths = list_series(require_folder(folder), "t*.tif")
-    shape = image_size(paths[0])
+    """Find the grey frames ``t000.tif``, ``t001.tif``, ..., without a gap in the numbers.
+
+    All must be of one size, with pixels of one type: otherwise brightness would change with the type.
+    """
+    paths = list_series(_own_folder(folder, "a folder with t000.tif, t001.tif, ..."), "t*.tif")
+    first = None
     for path in paths:
-        if image_size(path) != shape:
-            raise broken(path, f"shape {image_size(path)}", f"{shape} as in the first frame")
+        shape, pixels = header = _grey_image(path)
+        if pixels not in _PIXELS:
+            raise broken(path, f"pixels of {pixels}", f"one of {', '.join(_PIXELS)}")
+        first = header if first is None else first
+        if shape != first[0]:
+            raise broken(path, f"shape {shape}", f"{first[0]} as in the first frame")
+        if pixels != first[1]:
+            raise broken(path, f"pixels of {pixels}", f"{first[1]} as in the first frame")
     return ImageFiles(paths, _read_frame)
+
+
+def _own_folder(folder: str | Path, expected: str) -> Path:
+    """Return the folder of a user, which no other command makes."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise broken(folder, "no such folder", expected)
+    return folder
+
+
+def _grey_image(path: Path) -> tuple[tuple[int, ...], str]:
+    """Return shape and type of the pixels of a file that has one grey image, as its header tells."""
+    try:
+        with tifffile.TiffFile(path) as file:
+            page = file.pages[0]
+            shape, pixels = page.shape, str(page.dtype)
+            # Some programs write one header for a whole stack.
+            n_images = max(len(file.pages), file.series[0].size // max(page.size, 1))
+    except Exception as error:  # a damaged header can be wrong in any way
+        raise broken(path, f"{type(error).__name__}: {error}", "a complete image") from error
+    if n_images > 1:
+        raise broken(path, f"{n_images} images", "one: each frame in a file of its own, no stack")
+    if len(shape) != 2:
+        raise broken(path, f"shape {shape}", "a grey image")
+    return shape, pixels
 
 
 def _read_frame(path: Path) -> np.ndarray:
@@ -53,18 +89,21 @@ def read_annotation(folder: str | Path, frames: Sequence[np.ndarray]) -> Tracked
     frames
         The frames of the film.
     """
-    folder = require_folder(folder)
+    folder = _own_folder(folder, f"a folder with {_LINEAGE} and man_track<frame>.tif of some frames")
     lineage = read_lineage(folder / _LINEAGE)
-    paths = {file_number(path): path for path in list_files(folder, "man_track*.tif")}
+    paths = _mask_files(folder)
     shape = frames[0].shape
     seen: set[int] = set()
     lives = {label: (begin, end) for label, begin, end, _ in lineage.rows()}
     for frame, path in paths.items():
         if not 0 <= frame < len(frames):
             raise broken(path, f"frame {frame}", f"one of the frames 0 to {len(frames) - 1} of the film")
+        found, pixels = _grey_image(path)
+        if pixels not in _LABELS:
+            raise broken(path, f"labels of {pixels}", f"a label image of {' or '.join(_LABELS)}")
+        if found != shape:
+            raise broken(path, f"shape {found}", f"{shape} as the frames of the film")
         mask = read_labels(path)
-        if mask.shape != shape:
-            raise broken(path, f"shape {mask.shape}", f"{shape} as the frames of the film")
         for label in np.unique(mask[mask > 0]).tolist():
             begin, end = lives.get(label, (0, -1))
             if not begin <= frame <= end:
@@ -73,6 +112,17 @@ def read_annotation(folder: str | Path, frames: Sequence[np.ndarray]) -> Tracked
     if missing := sorted(lives.keys() - seen):
         raise broken(folder / _LINEAGE, f"cell {missing[0]} is in no mask", "cells of the masks")
     return TrackedCells(_SomeMasks(paths, len(frames), shape), _open_ended(lineage, paths.keys()))
+
+
+def _mask_files(folder: Path) -> dict[int, Path]:
+    """Return the mask of each frame that has one."""
+    paths: dict[int, Path] = {}
+    for path in list_files(folder, "man_track*.tif"):
+        frame = file_number(path)
+        if frame in paths:
+            raise broken(path, f"frame {frame} as in {paths[frame].name}", "one mask a frame")
+        paths[frame] = path
+    return paths
 
 
 def _open_ended(lineage: Lineage, annotated: Collection[int]) -> Lineage:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from ermlab.datasets.ctc_films import read_annotation, read_frames
@@ -52,7 +53,22 @@ def test_frames_are_read_in_order(film):
             r"t002\.tif: shape \(5, 8\); expected \(6, 8\)",
         ),
         (lambda f: save(f / "t002.tif", np.zeros((*SHAPE, 3), np.uint8)), r"t002\.tif: .*a grey image"),
-        (lambda f: save(f / "t002.tif", np.full(SHAPE, np.nan, np.float32)), r"t002\.tif: .*finite"),
+        (
+            lambda f: save(f / "t002.tif", np.zeros(SHAPE, np.uint8)),
+            r"t002\.tif: pixels of uint8; expected uint16 as in the first frame",
+        ),
+        (
+            lambda f: tifffile.imwrite(f / "t002.tif", np.zeros(SHAPE)),
+            r"t002\.tif: pixels of float64; expected one of uint8, .*float32",
+        ),
+        (
+            lambda f: tifffile.imwrite(f / "t002.tif", np.zeros((5, *SHAPE), np.uint16)),
+            r"t002\.tif: 5 images; expected one: each frame in a file of its own",
+        ),
+        (
+            lambda f: tifffile.imwrite(f / "t002.tif", np.zeros((5, *SHAPE), np.uint16), truncate=True),
+            r"t002\.tif: 5 images; expected one: each frame in a file of its own",
+        ),
         (lambda f: (f / "t002.tif").write_bytes(b"II*"), r"t002\.tif: .*complete image"),
         (lambda f: [path.unlink() for path in f.iterdir()], r"no file t\*\.tif"),
     ],
@@ -63,9 +79,27 @@ def test_broken_frames_are_refused(film, damage, message):
         list(read_frames(film / "01"))
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no such folder"):
-        read_frames(tmp_path / "01")
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int16, np.int32, np.float32])
+def test_frames_of_other_numbers_are_read_as_they_are(tmp_path, dtype):
+    image = np.arange(48).reshape(SHAPE).astype(dtype)
+    tifffile.imwrite(tmp_path / "t000.tif", image)
+    (frame,) = read_frames(tmp_path)
+    np.testing.assert_array_equal(frame, image)
+
+
+def test_frames_with_a_pixel_that_is_no_number_are_refused(tmp_path):
+    for t, value in enumerate([1.0, np.nan]):
+        save(tmp_path / f"t{t:03d}.tif", np.full(SHAPE, value, np.float32))
+    frames = read_frames(tmp_path)
+    with pytest.raises(DataError, match=r"t001\.tif: .*finite"):
+        list(frames)
+
+
+def test_a_folder_that_is_not_there_is_refused(film):
+    with pytest.raises(DataError, match=r"03: no such folder; expected a folder with t000\.tif"):
+        read_frames(film / "03")
+    with pytest.raises(DataError, match=r"SEG: no such folder; expected a folder with man_track\.txt"):
+        read_annotation(film / "SEG", read_frames(film / "01"))
 
 
 def test_frames_without_a_mask_show_nothing(film):
@@ -101,6 +135,18 @@ def test_tracks_may_go_on_where_no_mask_is(film):
             "expected the parent to end first",
         ),
         (lambda f: save_mask(f, 0, [1], np.float32), r"man_track000\.tif: .*float32; expected a label image"),
+        (
+            lambda f: tifffile.imwrite(f / "man_track000.tif", np.zeros(SHAPE)),
+            r"man_track000\.tif: labels of float64; expected a label image",
+        ),
+        (
+            lambda f: tifffile.imwrite(f / "man_track000.tif", np.ones((5, *SHAPE), np.uint16)),
+            r"man_track000\.tif: 5 images; expected one",
+        ),
+        (
+            lambda f: (f / "man_track002.tif").rename(f / "man_track01.tif"),
+            r"man_track01\.tif: frame 1 as in man_track001\.tif; expected one mask a frame",
+        ),
         (lambda f: save_mask(f, 8, [2]), "frame 8; expected one of the frames 0 to 7"),
         (
             lambda f: save(f / "man_track001.tif", np.zeros((3, 3), np.uint8)),
