@@ -2,24 +2,46 @@
 
 import argparse
 import sys
+from pathlib import Path
+
+import numpy as np
 
 from ermlab.datasets.ctc_films import read_annotation, read_frames
+from ermlab.errors import DataError
 from ermlab.features.cell_detection import film_of_images
 from ermlab.features.cell_events import Gates
-from ermlab.features.cell_films import frame_pairs
+from ermlab.features.cell_films import CellFilm, frame_pairs
 from ermlab.risk.cell_tracker import CellTracker
 
 
 def main(film: str, annotation: str, model: str) -> None:
     """Write to ``model`` what is learned from the film and annotation in two folders."""
+    require_file_to_write(Path(model))
     frames = read_frames(film)
-    detected = film_of_images(frames, truth=read_annotation(annotation, frames))
+    truth = read_annotation(annotation, frames)
+    detected = film_of_images(frames, truth=truth)
     tracker = CellTracker().fit(detected)
     known = [len(pair.annotation.events) for pair in frame_pairs(detected, Gates())]
     tracker.save(
         model, notes=f"learned from {sum(known)} events between {sum(map(bool, known))} pairs of frames"
     )
     print(f"{model}: learned from {sum(known)} events, finds {100 * tracker.score(detected):.1f} % of them")
+    found, annotated = detected_cells(detected), sum(len(np.unique(mask[mask > 0])) for mask in truth.masks)
+    print(f"{found} of {annotated} annotated cells were detected")
+
+
+def require_file_to_write(path: Path) -> None:
+    """Refuse a path at which no file can be, before the work."""
+    if path.is_dir():
+        raise DataError(f"{path}: a folder; expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise DataError(f"{path.parent}: no such folder; expected one to write {path.name} to")
+
+
+def detected_cells(film: CellFilm) -> int:
+    """Return how many true cells of all frames a detection holds."""
+    detection, track = film.tracks.T
+    return len(np.unique(np.column_stack([film.frame[detection], track]), axis=0))
 
 
 if __name__ == "__main__":

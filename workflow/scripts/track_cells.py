@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from ermlab.datasets.ctc_films import read_frames
-from ermlab.datasets.ctc_results import write_tracking
+from ermlab.datasets.ctc_results import require_place_for_tracking, write_tracking
 from ermlab.risk.cell_tracker import CellTracker
 
 
 def main(film: str, result: str, model: str | None) -> None:
     """Write masks and lineage of the film in the folder ``film`` to the folder ``result``."""
+    require_place_for_tracking(result)  # before the work
     tracker = CellTracker.shipped() if model is None else CellTracker.load(model)
     masks, lineage = tracker.track_images(read_frames(film))
     write_tracking(result, masks, lineage)

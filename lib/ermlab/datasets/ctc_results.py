@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ermlab.datasets._files import ImageFiles, broken, list_series, read_labels, read_text, require_folder
+from ermlab.datasets._files import (
+    ImageFiles,
+    broken,
+    file_number,
+    list_series,
+    read_labels,
+    read_text,
+    require_folder,
+)
 from ermlab.datasets.ctc import (
     Lineage,
     TrackedCells,
@@ -22,6 +30,8 @@ from ermlab.datasets.ctc import (
 
 _LINEAGE = "res_track.txt"
 _RESULT = re.compile(r"mask\d+\.tif|res_track\.txt")
+#: Digits of a frame's number in the name of its mask, more where there are more frames.
+_DIGITS = 3
 
 
 def write_tracking(folder: str | Path, label_images: Iterable[np.ndarray], lineage: Lineage) -> None:
@@ -41,13 +51,25 @@ def write_tracking(folder: str | Path, label_images: Iterable[np.ndarray], linea
             _check_image(frame, labels, shape)
             note_frame(seen, frame, labels)
             image = Image.fromarray(labels.astype(np.uint16))
-            image.save(part / f"mask{frame:03d}.tif", compression="tiff_adobe_deflate")
+            image.save(part / _mask_name(frame, _DIGITS), compression="tiff_adobe_deflate")
         if shape is None:
             raise ValueError("no label images: expected one for each frame")
+        _with_equal_digits(part, len(str(frame)))
         if problem := lives_problem(seen, lineage):
             raise ValueError("{}: expected {}".format(*problem))
         lines = (" ".join(map(str, row)) + "\n" for row in lineage.rows())
         (part / _LINEAGE).write_text("".join(lines))
+
+
+def require_place_for_tracking(folder: str | Path) -> Path:
+    """Return a folder that is not there, is empty or has an earlier tracking, or say what is in the way."""
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise broken(folder, "a file", "a folder to write to")
+    others = sorted(path.name for path in folder.glob("*") if not _RESULT.fullmatch(path.name))
+    if others:
+        raise broken(folder, f"there is {others[0]}", "no such folder, or one with an earlier tracking alone")
+    return folder
 
 
 def read_tracking(folder: str | Path) -> TrackedCells:
@@ -59,6 +81,17 @@ def read_tracking(folder: str | Path) -> TrackedCells:
     masks = ImageFiles(list_series(folder, "mask*.tif"), read_labels)
     check_frames(masks, lineage, path)
     return TrackedCells(masks, lineage)
+
+
+def _mask_name(frame: int, digits: int) -> str:
+    return f"mask{frame:0{digits}d}.tif"
+
+
+def _with_equal_digits(folder: Path, digits: int) -> None:
+    """Rename the masks so that their names are in order, too: other programs read them in that of names."""
+    if digits > _DIGITS:
+        for path in list(folder.glob("mask*.tif")):
+            path.rename(folder / _mask_name(file_number(path), digits))
 
 
 def _check_image(frame: int, labels: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -75,10 +108,7 @@ def _check_image(frame: int, labels: np.ndarray, shape: tuple[int, ...]) -> None
 @contextmanager
 def _whole(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of ``folder`` when all went well, and vanishes when not."""
-    if folder.exists() and (
-        not folder.is_dir() or any(not _RESULT.fullmatch(path.name) for path in folder.iterdir())
-    ):
-        raise broken(folder, "there is something else", "no such folder, or one with an earlier tracking")
+    folder = require_place_for_tracking(folder).resolve()  # a link stays, and leads to the new folder
     part, old = (folder.with_name(f".{kind}-{folder.name}") for kind in ("part", "old"))
     if old.exists() and not folder.exists():  # a run was stopped between the two renamings below
         old.rename(folder)

@@ -78,12 +78,32 @@ def test_an_earlier_tracking_is_replaced_and_other_files_are_left_alone(tmp_path
     write_tracking(folder, images()[:2], Lineage(*np.array([[1, 0, 1, 0]]).T))
     assert names(folder) == ["mask000.tif", "mask001.tif", "res_track.txt"]
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(DataError, match="RES: there is something else"):
+    with pytest.raises(DataError, match=r"RES: there is notes\.txt; expected no such folder, or one with"):
         write_tracking(folder, images(), LINEAGE)
     assert (folder / "notes.txt").read_text() == "mine"
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(DataError, match="file: there is something else"):
+    with pytest.raises(DataError, match="file: a file; expected a folder"):
         write_tracking(tmp_path / "file", images(), LINEAGE)
+
+
+def test_a_link_to_a_folder_stays_one(tmp_path):
+    (tmp_path / "disc").mkdir()
+    (tmp_path / "RES").symlink_to(tmp_path / "disc", target_is_directory=True)
+    for _ in range(2):
+        write_tracking(tmp_path / "RES", images(), LINEAGE)
+    assert (tmp_path / "RES").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["RES", "disc"]
+    assert read_tracking(tmp_path / "disc").lineage.rows() == LINEAGE.rows()
+
+
+def test_names_of_a_thousand_masks_are_in_the_order_of_frames(tmp_path):
+    n = 1002
+    lineage = Lineage(*np.array([[1, 0, 0, 0], [2, n - 1, n - 1, 0]]).T)
+    last = [np.array([[label]]) for label in (1, *[0] * (n - 2), 2)]
+    write_tracking(tmp_path / "RES", last, lineage)
+    masks = names(tmp_path / "RES")[:-1]
+    assert masks == [f"mask{frame:04d}.tif" for frame in range(n)]
+    assert read_tracking(tmp_path / "RES").masks[n - 1].tolist() == [[2]]
 
 
 def test_a_run_that_was_stopped_at_the_worst_moment_loses_nothing(tmp_path):

@@ -1,5 +1,6 @@
 """The commands that track a user's film and learn from a user's annotation, on simulated nuclei."""
 
+import re
 import runpy
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from ctc_metrics import evaluate_sequence
 
+from ermlab.datasets._files import read_labels
 from ermlab.datasets.ctc_results import read_tracking
 from ermlab.datasets.mitocheck_nuclei import simulate_mitocheck_nuclei
 from ermlab.errors import DataError
@@ -51,7 +53,11 @@ def test_a_tracker_is_learned_from_some_masks_and_used(film, tmp_path, capsys):
     np.savetxt(annotation / "man_track.txt", rows, fmt="%d")
     model = tmp_path / "mine.json"
     load("learn_tracker.py")(film / "01", annotation, model)
-    assert "mine.json: learned from" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "mine.json: learned from" in told
+    found, annotated = map(int, re.search(r"(\d+) of (\d+) annotated cells were detected", told).groups())
+    cells = sum(len(np.unique(mask)) - 1 for mask in map(read_labels, annotation.glob("*.tif")))
+    assert 0.9 * annotated < found <= annotated == cells
     load("track_cells.py")(film / "02", tmp_path / "02_RES", model)
     assert len(read_tracking(tmp_path / "02_RES").lineage) > 5
 
@@ -75,3 +81,26 @@ def test_what_is_wrong_is_said_in_one_line(film, tmp_path):
         with pytest.raises(DataError, match=message):
             load("track_cells.py")(film_folder, tmp_path / "RES", model)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_is_taken_is_told_before_the_work(film, tmp_path, monkeypatch):
+    def work(*_):
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr("ermlab.features.cell_detection.detect_frames", work)
+    monkeypatch.setattr("ermlab.risk.cell_tracker.detect_frames", work)
+    (tmp_path / "notes.txt").write_text("mine")
+    for result, message in (
+        (tmp_path, r"there is notes\.txt; expected"),
+        (tmp_path / "notes.txt", "a file; expected a folder"),
+        (film / "01", r"there is t000\.tif; expected"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load("track_cells.py")(film / "01", result, None)
+    for model, message in (
+        (tmp_path, "a folder; expected the name of a file"),
+        (tmp_path / "absent/mine.json", r"absent: no such folder; expected one to write mine\.json to"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load("learn_tracker.py")(film / "01", film / "01_GT/TRA", model)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
