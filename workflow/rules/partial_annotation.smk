@@ -69,7 +69,12 @@ rule compare_cccp_variants:
     params:
         library=library_digest("workflow/scripts/compare_cccp_variants.py"),
         arguments=lambda wildcards: partial_common[wildcards.study]
-        | {"starts": partial_settings["studies"][wildcards.study]["starts"]},
+        | {
+            "pairs": partial_settings["studies"][wildcards.study].get(
+                "compared_pairs", partial_common[wildcards.study]["pairs"]
+            ),
+            "starts": partial_settings["studies"][wildcards.study]["starts"],
+        },
     message:
         "CCCP with and without recycling and adaptive precision, {wildcards.study}"
     script:
