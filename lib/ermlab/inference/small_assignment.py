@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.inference._small_assignment_numba import choose_all, search, search_all
 from ermlab.inference.assignment import NONE, Assigner, Assignment, Hypotheses, NoAssignmentError
+from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
 Vector = NDArray[np.float64]
@@ -221,7 +222,8 @@ class SmallProblems:
             Problems that are worked on at the same time; the result does not depend on it.
         """
         numbers = np.asarray(numbers, dtype=np.int64)
-        scores = _checked(self._matrix @ np.asarray(w, dtype=np.float64), len(self._taken))
+        with one_blas_thread():
+            scores = _checked(self._matrix @ np.asarray(w, dtype=np.float64), len(self._taken))
         values = np.empty((len(numbers), wanted))
 
         def work(start: int, stop: int) -> None:

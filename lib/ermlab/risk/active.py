@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from ermlab.features.cell_patches import Patch
 from ermlab.inference.small_assignment import SmallProblems
 from ermlab.risk.perceptron import perceptron_pass
+from ermlab.risk.tracking import event_numbers
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -104,7 +105,10 @@ class ActiveLearner:
         self._n_threads = n_threads
         self._annotations: list[Numbers] = []
         self._left = np.arange(len(samples))
-        self.w = np.zeros(samples[0].hypotheses.dimension) if w0 is None else np.array(w0, dtype=np.float64)
+        dimension = samples[0].hypotheses.dimension
+        self.w = np.zeros(dimension) if w0 is None else np.array(w0, dtype=np.float64)
+        if self.w.shape != (dimension,) or not np.isfinite(self.w).all():
+            raise ValueError(f"w0 has shape {self.w.shape}: expected {dimension} finite numbers")
         self._total, self._steps = np.zeros_like(self.w), 0
         self.history = ActiveHistory()
         self._log_uncertainty = self._measured()
@@ -136,7 +140,8 @@ class ActiveLearner:
         """
         if number not in self._left:
             raise ValueError(f"sample {number}: expected one of those that are not annotated yet")
-        events, sample = np.asarray(events, dtype=np.int64), self._samples[number]
+        sample = self._samples[number]
+        events = event_numbers(events, len(sample.hypotheses))
         sample.assigner.best(np.zeros(len(sample.hypotheses)), including=events)  # they must go together
         self._left = self._left[self._left != number]
         self.history.queries.append(number)

@@ -108,7 +108,14 @@ class ActiveExperiment:
         """Learn actively, then train on what was asked for; ``seed`` orders the pool and draws *random*."""
         rng = np.random.default_rng(seed)
         pool = [self.pool[i] for i in rng.permutation(len(self.pool))]
-        learner = ActiveLearner(pool, measure, window=self.settings.window, rng=rng, n_threads=1)
+        learner = ActiveLearner(
+            pool,
+            measure,
+            window=self.settings.window,
+            threshold=self.settings.threshold,
+            rng=rng,
+            n_threads=1,
+        )
         queries = self._queries(self.settings.limit)
         begin = time.process_time()
         self._learn(learner, pool, queries)
@@ -195,7 +202,8 @@ class ActiveExperiment:
             averages = [log_mean(f * q) for f, q in zip(factor, history.log_uncertainty, strict=True)]
             etas = np.full(len(averages), np.inf)
             for t in range(self.settings.window, len(averages)):
-                etas[t] = log_convergence(averages[t - self.settings.window : t + 1])
+                if len(history.log_uncertainty[t]):  # of none there is no average
+                    etas[t] = log_convergence(averages[t - self.settings.window : t + 1])
             rows.append({"scale": scale, "stop": self._stop(etas)})
         return pd.DataFrame(rows)
 

@@ -86,11 +86,10 @@ class CellTracker(BaseEstimator):
         """
         if self.norm not in _NORMS:
             raise ValueError(f"norm is {self.norm!r}: expected one of {', '.join(_NORMS)}")
-        pairs = self._pairs(films)
+        films = [films] if isinstance(films, CellFilm) else films
         if annotations is not None:
-            annotations = [events for film in annotations for events in film]
-            if len(annotations) != len(pairs):
-                raise ValueError(f"annotations of {len(annotations)} pairs of frames: expected {len(pairs)}")
+            annotations = _of_all_pairs(annotations, films)
+        pairs = self._pairs(films)
         penalty = _NORMS[self.norm](self.lam)
         result = train_tracker(
             pairs, penalty, annotations=annotations, tol=self.tol, n_threads=self.n_threads
@@ -181,6 +180,18 @@ class CellTracker(BaseEstimator):
         return {name: getattr(self, name) for name in _PLAIN} | {
             name: None if value is None else asdict(value) for name, value in made.items()
         }
+
+
+def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[CellFilm]) -> list[ArrayLike]:
+    """Return the annotations of the pairs of frames of all films in one list."""
+    if len(annotations) != len(films):
+        raise ValueError(f"annotations of {len(annotations)} films: expected {len(films)}")
+    for number, (film, of_film) in enumerate(zip(films, annotations, strict=True)):
+        if len(of_film) != len(film) - 1:
+            raise ValueError(
+                f"annotations of {len(of_film)} pairs of frames of film {number}: expected {len(film) - 1}"
+            )
+    return [events for of_film in annotations for events in of_film]
 
 
 def _parameters(path: Path, parameters: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.inference.assignment import EVENTS, Assigner
 from ermlab.parallel import map_in_threads
-from ermlab.risk.tracking import missed_share
+from ermlab.risk.tracking import event_numbers, missed_share
 
 Vector = NDArray[np.float64]
 #: Kinds of events that take one cell.
@@ -43,7 +43,7 @@ def perceptron_step(w: Vector, sample: Assigner, events: ArrayLike) -> Vector:
 
     Zero if ``y`` has them itself.
     """
-    scores, events = _scores(w, sample), _checked(events, sample)
+    scores, events = _scores(w, sample), event_numbers(events, len(sample.hypotheses))
     y = sample.best(scores)
     if y[events].all():
         return np.zeros(sample.hypotheses.dimension)
@@ -132,7 +132,7 @@ def annotated_loss(
 
     def loss(i: int) -> float:
         y = samples[i].best(_scores(w, samples[i]))
-        return missed_share(_checked(annotations[i], samples[i]), y)
+        return missed_share(event_numbers(annotations[i], len(samples[i].hypotheses)), y)
 
     return float(np.mean(map_in_threads(loss, range(len(samples)), n_threads)))
 
@@ -145,13 +145,6 @@ def _scores(w: ArrayLike, sample: Assigner) -> Vector:
     """
     w = np.asarray(w, dtype=np.float64)
     return sample.hypotheses.scores(w) if w.any() else np.isin(sample.hypotheses.kind, _ALONE).astype(float)
-
-
-def _checked(events: ArrayLike, sample: Assigner) -> NDArray[np.int64]:
-    events = np.asarray(events, dtype=np.int64)
-    if len(events) and not 0 <= events.min() <= events.max() < len(sample.hypotheses):
-        raise ValueError(f"events are {events}: expected numbers 0 to {len(sample.hypotheses) - 1}")
-    return events
 
 
 def _improves(losses: list[float], patience: int) -> bool:

@@ -79,6 +79,20 @@ class TrackingTask:
         return map_in_threads(lambda x: self.predict(w, x), list(X), self.n_threads)
 
 
+def event_numbers(events: ArrayLike, n_events: int) -> NDArray[np.int64]:
+    """Return numbers of some of so many events; a ValueError says what is wrong with them."""
+    numbers = np.asarray(events)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise ValueError(
+            f"events of shape {numbers.shape} of {numbers.dtype}: expected a list of their numbers"
+        )
+    numbers = numbers.astype(np.int64)
+    wrong = numbers[(numbers < 0) | (numbers >= n_events)]
+    if len(wrong):
+        raise ValueError(f"events are {wrong[:5].tolist()}: expected numbers 0 to {n_events - 1}")
+    return numbers
+
+
 def missed_share(events: NDArray[np.int64], z: Assignment) -> float:
     """Return the share of some events that an assignment lacks."""
     return float(np.mean(~np.asarray(z)[events])) if len(events) else 0.0
@@ -118,7 +132,10 @@ class PartialTrackingRisk:
                 f"{len(samples)} samples and {len(annotations)} annotations: expected as many, at least 1"
             )
         self._samples = list(samples)
-        self._events = [np.unique(np.asarray(events, dtype=np.int64)) for events in annotations]
+        self._events = [
+            np.unique(event_numbers(events, len(sample.hypotheses)))
+            for sample, events in zip(samples, annotations, strict=True)
+        ]
         if empty := [i for i, events in enumerate(self._events) if not len(events)]:
             raise ValueError(f"sample {empty[0]} has no annotated event: expected at least one")
         self._n_threads = n_threads

@@ -11,7 +11,7 @@ from ermlab.inference.assignment import Assignment
 from ermlab.optimize import L1, L2, CCCPResult, MeanInParts, Planes, Result, cccp, minimize
 from ermlab.parallel import map_in_threads
 from ermlab.risk.structured import StructuredRisk
-from ermlab.risk.tracking import PartialTrackingRisk, TrackingTask
+from ermlab.risk.tracking import PartialTrackingRisk, TrackingTask, event_numbers
 
 Vector = NDArray[np.float64]
 #: Relative gap of the first inner minimisation of CCCP, twice over (cheap-data, Algorithm 1.1).
@@ -89,7 +89,7 @@ def partial_risk(
     pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None = None, n_threads: int | None = None
 ) -> PartialTrackingRisk:
     """Return the mean bridge loss of the pairs of which an event is known."""
-    known = [(pair.assigner, events) for pair, events in _annotated(pairs, annotations) if np.size(events)]
+    known = [(pair.assigner, events) for pair, events in _annotated(pairs, annotations) if len(events)]
     if not known:
         raise ValueError(f"no event of {len(pairs)} pairs of frames is annotated: expected at least 1")
     return PartialTrackingRisk(*zip(*known, strict=True), n_threads)
@@ -97,11 +97,14 @@ def partial_risk(
 
 def _annotated(
     pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None
-) -> list[tuple[FramePair, ArrayLike]]:
+) -> list[tuple[FramePair, NDArray[np.int64]]]:
     """Return each pair with the events that are known of it."""
     if annotations is None:
         annotations = [pair.annotation.events for pair in pairs]
-    return list(zip(pairs, annotations, strict=True))
+    return [
+        (pair, event_numbers(events, len(pair.hypotheses)))
+        for pair, events in zip(pairs, annotations, strict=True)
+    ]
 
 
 def _is_complete(pair: FramePair, events: ArrayLike) -> bool:

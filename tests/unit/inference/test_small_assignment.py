@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from ermlab.inference.assignment import NoAssignmentError
 from ermlab.inference.enumeration import random_hypotheses
@@ -100,6 +101,20 @@ def test_many_problems_at_once(limit):
                 best = [assigner.best(scores)]
             expected[k, : len(best)] = [scores[y].sum() for y in best]
         np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_features", "n"), [(6, 20_001), (11, 20_001), (40, 5_003)])
+def test_values_do_not_depend_on_the_threads_of_the_linear_algebra(n_features, n):
+    """A product with so large a matrix is shared among threads, which add in another order at the seams."""
+    rng = np.random.default_rng(0)
+    some = [small(random_hypotheses(rng, 1, 0, n_features=n_features)) for _ in range(10)]
+    many = SmallProblems((some * n)[:n])
+    w = rng.normal(size=many.features.shape[1])
+    values = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            values.append(many.best_values(w, np.arange(n), n_threads=1))
+    np.testing.assert_array_equal(*values)
 
 
 def test_no_cell_has_one_assignment():

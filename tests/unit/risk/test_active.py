@@ -228,11 +228,18 @@ def test_clear_errors():
         ActiveLearner(pool, window=0)
     with pytest.raises(ValueError, match="0 problems: expected at least 1"):
         ActiveLearner([])
+    for w0 in (np.zeros(5), np.full(6, np.nan)):
+        for measure in ("random", "best_second"):
+            with pytest.raises(ValueError, match=rf"w0 has shape \({len(w0)},\): expected 6 finite numbers"):
+                ActiveLearner(pool, measure, w0=w0)
     with pytest.raises(ValueError, match="at least 2"):
         log_convergence([0.0])
     learner = ActiveLearner(pool)
-    with pytest.raises(ValueError, match="including has 3: expected events 0 to 2"):
+    with pytest.raises(ValueError, match=r"events are \[3\]: expected numbers 0 to 2"):
         learner.annotate(0, [3])
+    for marks in ([True, False, False], [0.5], 0):
+        with pytest.raises(ValueError, match="expected a list of their numbers"):
+            learner.annotate(0, marks)
     with pytest.raises(NoAssignmentError, match="event 1 takes a cell that another event takes"):
         learner.annotate(0, [0, 1])
     # What was refused has left no trace.

@@ -10,7 +10,7 @@ from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import frame_pairs
 from ermlab.features.cell_patches import film_patches
 from ermlab.risk import active_protocol
-from ermlab.risk.active import MEASURES, ActiveLearner
+from ermlab.risk.active import MEASURES, ActiveHistory, ActiveLearner
 from ermlab.risk.active_protocol import (
     SCALES,
     UNIT,
@@ -81,6 +81,31 @@ def test_stops_of_other_lengths_stand_beside_the_published_one(runs):
             assert stops["1"] == below.iloc[0]
         # Four averages and one more are needed for the rule.
         assert (stops.dropna() > 4).all()
+
+
+def test_the_rule_stops_at_the_threshold_of_the_settings(experiment):
+    pool = [experiment.pool[i] for i in np.random.default_rng(3).permutation(len(experiment.pool))]
+    learner = ActiveLearner(pool, "best_second", window=4, threshold=0.0)
+    while not learner.stopped:
+        number = learner.query()
+        learner.annotate(number, pool[number].annotation.events)
+    least = np.min(learner.history.log_eta)
+    stop = np.argmin(learner.history.log_eta) + 1
+    assert -np.inf < least < np.log(1e-4)
+    assert stop > 1 + np.argmax(learner.history.log_eta <= np.log(1e-4))
+    low = replace(SETTINGS, limit=0.1, shares=(0.1,), threshold=np.exp(least) * (1 + 1e-9))
+    run = ActiveExperiment(experiment.pool, experiment.test, low).run("best_second", seed=3)
+    assert run.stops.set_index("scale").loc["1", "stop"] == stop
+
+
+def test_where_nothing_is_left_the_rule_does_not_stop():
+    averages = [0.9, 0.9, 0.2, 0.2]
+    history = ActiveHistory(
+        weights=[np.ones(1)] * 5, log_uncertainty=[*(np.log([value]) for value in averages), np.zeros(0)]
+    )
+    settings = replace(SETTINGS, window=3, threshold=0.01)
+    stops = ActiveExperiment([], [], settings)._stops(history).set_index("scale")["stop"]
+    assert np.isnan(stops["1"])
 
 
 def test_longer_weights_make_all_certain_at_once(runs):

@@ -51,8 +51,25 @@ def test_a_few_events_are_enough_to_learn(film):
     few = [pair.annotation.events[::4] for pair in pairs]
     partly = CellTracker(n_threads=1).fit([film], [few])
     assert partly.score([film]) > 0.95
-    with pytest.raises(ValueError, match=f"annotations of 1 pairs of frames: expected {len(pairs)}"):
-        CellTracker().fit([film], [few[:1]])
+    for films, annotations, message in (
+        ([film], [few[:1]], f"annotations of 1 pairs of frames of film 0: expected {len(pairs)}"),
+        ([film, film], [[*few, *few]], "annotations of 1 films: expected 2"),
+        (film, few, f"annotations of {len(pairs)} films: expected 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CellTracker().fit(films, annotations)
+
+
+def test_annotations_are_numbers_of_events(film):
+    """Marks would be taken for the events 0 and 1, and what is no event would be left out."""
+    every = [pair.annotation.events for pair in frame_pairs(film, Gates())]
+    for wrong, message in (
+        (np.append(every[1], 10**6), r"events are \[1000000\]: expected numbers 0 to"),
+        (np.append(every[1], -1), r"events are \[-1\]: expected numbers 0 to"),
+        (np.arange(500) < 3, "of bool: expected a list of their numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            CellTracker().fit(film, [[every[0], wrong, *every[2:]]])
 
 
 def test_images_are_tracked_and_an_empty_frame_is_legal(tracker):
