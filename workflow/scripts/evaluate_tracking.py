@@ -114,7 +114,7 @@ def _summary(files: Mapping[str, Any], film: CellFilm, seed: int) -> dict[str, A
     training = errors[errors["part"] == "training"].groupby("kind", sort=False)["known"].sum()
     shown = cut_film(film, range(int(test["frame"].min()), int(test["frame"].max()) + 2))
     measures = {
-        method: asdict(challenge_measures(shown, tracks))
+        method: asdict(challenge_measures(shown, tracks, range(len(shown))))
         for method, tracks in read_tracks(files["tracks"]).items()
     }
     return {

@@ -33,13 +33,22 @@ class ChallengeMeasures:
     edge_f1: float  #: of links between cells of successive frames; 1 if there are none
 
 
-def challenge_measures(film: CellFilm, found: CellTracks) -> ChallengeMeasures:
+def challenge_measures(film: CellFilm, found: CellTracks, frames: range | None = None) -> ChallengeMeasures:
     """Compare found tracks with the true ones, in the frames that were tracked.
 
     A true cell that several detections hold is found by the largest of them. Detections of one frame with the
     same label are pieces of one cell.
+
+    Parameters
+    ----------
+    frames
+        Which were tracked. By default the first to the last with a detection that was; if nothing was
+        detected in others, that is not known from the tracks, and the true cells in them would not count.
     """
-    frames = range(int(found.lineage.begin.min()), int(found.lineage.end.max()) + 1)
+    if frames is None:
+        if not len(found.lineage):
+            raise ValueError("no tracks: expected at least one, or which frames were tracked")
+        frames = range(int(found.lineage.begin.min()), int(found.lineage.end.max()) + 1)
     judged = np.isin(np.arange(len(film.frame)), film.tracks[:, 0])
     computed = _visible(found, film, judged)
     labels, mapped_true, mapped_found = [], [], []
@@ -50,9 +59,11 @@ def challenge_measures(film: CellFilm, found: CellTracks) -> ChallengeMeasures:
         mapped_true.append([track for track, _ in holders])
         mapped_found.append([int(computed.label[detection]) for _, detection in holders])
     truth, labels_true = _clipped(film.true_lineage, frames)
+    if not len(truth):
+        raise ValueError(f"no true cell in {frames}: expected at least one to compare with")
     counts = count_acyclic_graph_correction_operations(
         _counted_from(truth, frames.start),
-        _counted_from(np.array(computed.lineage.rows()), frames.start),
+        _counted_from(_rows(computed.lineage), frames.start),
         labels_true,
         labels,
         mapped_true,
@@ -101,13 +112,17 @@ def _holders(film: CellFilm, t: int) -> list[tuple[int, int]]:
 
 def _clipped(lineage: Lineage, frames: range) -> tuple[Rows, list[list[int]]]:
     """Return the rows of the true tracks within some frames, and the labels of each frame."""
-    rows = np.array(lineage.rows(), dtype=np.int64).reshape(-1, 4)
+    rows = _rows(lineage)
     rows = rows[(rows[:, 1] < frames.stop) & (rows[:, 2] >= frames.start)]
     rows = rows[np.argsort(rows[:, 0])]
     # A parent that ended before the first frame is not there.
     rows[(rows[:, 1] <= frames.start) | ~np.isin(rows[:, 3], rows[:, 0]), 3] = 0
     rows[:, 1:3] = np.clip(rows[:, 1:3], frames.start, frames.stop - 1)
     return rows, [rows[(rows[:, 1] <= t) & (rows[:, 2] >= t), 0].tolist() for t in frames]
+
+
+def _rows(lineage: Lineage) -> Rows:
+    return np.array(lineage.rows(), dtype=np.int64).reshape(-1, 4)
 
 
 def _counted_from(rows: Rows, first: int) -> Rows:

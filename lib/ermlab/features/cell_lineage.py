@@ -63,11 +63,14 @@ def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -
     Parameters
     ----------
     label_images
-        Of each frame; their regions, by rising label, are the detections of the film.
+        Of each frame of the film; their regions, by rising label, are its detections.
     label
         Label of each detection, as in `CellTracks`.
     """
+    t = -1
     for t, image in enumerate(label_images):
+        if t == len(film):
+            raise ValueError(f"more than {t} label images: expected {t}, as the film has frames")
         image = as_label_image(image)
         regions, number = np.unique(image, return_inverse=True)
         here = label[film.numbers(t)]
@@ -79,6 +82,8 @@ def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -
             )
         table = np.concatenate([np.zeros(background.sum(), dtype=np.int32), here.astype(np.int32)])
         yield table[number].reshape(image.shape)
+    if t + 1 != len(film):
+        raise ValueError(f"{t + 1} label images: expected {len(film)}, as the film has frames")
 
 
 def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> Iterator[_Event]:

@@ -45,9 +45,10 @@ def events_of(hypotheses: Hypotheses, links: Links) -> Assignment:
     A cell that is linked to two others divides. Events that are no candidate are not returned, so that the
     result need not be an assignment.
     """
-    successors = np.bincount(links[:, 0], minlength=hypotheses.n_sources)
-    predecessors = np.bincount(links[:, 1], minlength=hypotheses.n_targets)
-    linked = np.zeros((hypotheses.n_sources, hypotheses.n_targets), dtype=bool)
+    # The last place stands for no cell: a frame may have none.
+    successors = np.bincount(links[:, 0], minlength=hypotheses.n_sources + 1)
+    predecessors = np.bincount(links[:, 1], minlength=hypotheses.n_targets + 1)
+    linked = np.zeros((hypotheses.n_sources + 1, hypotheses.n_targets + 1), dtype=bool)
     linked[tuple(links.T)] = True
     sources, targets = hypotheses.sources, hypotheses.targets
     found = hypotheses.kind != list(EVENTS).index("split")

@@ -26,7 +26,11 @@ def lap_links(film: CellFilm, frames: range, link: float, division: float) -> li
     link, division
         How far a cell may go, and a child from its parent, in sizes of a typical cell.
     """
+    if len(frames) and not 0 <= frames.start < frames.stop < len(film):
+        raise ValueError(f"frames are {frames}: expected first frames 0 to {len(film) - 2}")
     cells = [film.cells(t) for t in range(frames.start, frames.stop + 1)]
+    if not any(map(len, cells)):  # LapTrack asks for one
+        return [np.zeros((0, 2), dtype=np.int64) for _ in frames]
     size = typical_size(cells)
     tracker = LapTrack(
         cutoff=(link * size) ** 2, splitting_cutoff=(division * size) ** 2, gap_closing_cutoff=False

@@ -117,6 +117,29 @@ def test_of_some_frames_only_these_count(film):
     assert (measures.DET, measures.TRA, measures.LNK) == (1, 1, 1)
 
 
+def test_frames_in_which_nothing_was_found_count_where_they_were_tracked(film):
+    found = true_tracks(film)
+    early = film.frame < 9
+    missed = replace(film, tracks=film.tracks[early[film.tracks[:, 0]]])
+    rows = [[7, 0, 8, 0], [3, 0, 4, 0], [5, 5, 8, 3], [2, 5, 8, 3], [9, 2, 8, 0]]
+    tracks = CellTracks(np.where(early, found.label, 0), lineage_of(rows))
+    assert challenge_measures(missed, tracks).DET == 1
+    # Of 38 true cells 9 are in the last three frames.
+    assert pytest.approx(1 - 9 / 38) == challenge_measures(missed, tracks, range(N_FRAMES)).DET
+
+
+def test_without_tracks_all_is_missed(film):
+    blind = replace(film, tracks=film.tracks[:0])
+    none = CellTracks(np.zeros(len(film.frame), dtype=int), Lineage.empty())
+    with pytest.raises(ValueError, match="no tracks: expected at least one, or which frames were tracked"):
+        challenge_measures(blind, none)
+    measures = challenge_measures(blind, none, range(N_FRAMES))
+    assert (measures.DET, measures.TRA, measures.edge_f1) == (0, 0, 0)
+    unknown = replace(blind, lineage=film.lineage[:0])
+    with pytest.raises(ValueError, match=r"no true cell in range\(0, 12\)"):
+        challenge_measures(unknown, true_tracks(film))
+
+
 def test_unknown_detections_cost_nothing(film):
     """What is done with them does not matter: a track through one has a gap there."""
     unknown = replace(film, tracks=film.tracks[film.tracks[:, 0] != 4])

@@ -191,3 +191,10 @@ def test_label_images_get_the_labels_of_tracks():
         list(relabel([np.array([[5]])], film, np.array([3, 3])))
     with pytest.raises(ValueError, match="whole numbers"):
         list(relabel([np.array([[0.5]])], film, np.array([3, 3])))
+    for wrong, message in (
+        (images[:1], "1 label images: expected 2"),
+        ([], "0 label images: expected 2"),
+        ([*images, images[1]], "more than 2 label images: expected 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list(relabel(wrong, film, np.array([3, 3])))

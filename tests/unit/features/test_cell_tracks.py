@@ -61,8 +61,10 @@ def test_tracks_come_back_as_they_were(film, tmp_path):
         assert read[name].lineage.rows() == tracks.lineage.rows()
 
 
-def test_an_empty_frame_ends_all_tracks():
-    empty = CellFilm(
+@pytest.fixture
+def interrupted():
+    """A cell, an empty frame, and a cell."""
+    return CellFilm(
         frame=np.array([0, 2]),
         position=np.full((2, 2), 5.0),
         area=np.ones(2),
@@ -73,8 +75,19 @@ def test_an_empty_frame_ends_all_tracks():
         tracks=np.zeros((0, 2), dtype=int),
         lineage=np.zeros((0, 4), dtype=int),
     )
-    tracks = join_links(empty, 0, [links(), links()])
+
+
+def test_an_empty_frame_ends_all_tracks(interrupted):
+    tracks = join_links(interrupted, 0, [links(), links()])
     assert tracks.lineage.rows() == [[1, 0, 0, 0], [2, 2, 2, 0]]
+
+
+def test_beside_an_empty_frame_cells_come_and_go(interrupted):
+    gone, new = (pair.hypotheses for pair in frame_pairs(interrupted, Gates()))
+    for hypotheses, kind in ((gone, "disappearance"), (new, "appearance")):
+        y = events_of(hypotheses, links())
+        assert [list(EVENTS)[number] for number in hypotheses.kind[y]] == [kind]
+        assert hypotheses.is_assignment(y)
 
 
 def test_true_events_give_the_true_tracks(film):

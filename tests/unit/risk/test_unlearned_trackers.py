@@ -167,3 +167,12 @@ def test_frames_without_cells_are_legal():
         (pair,) = frame_pairs(film, Gates())
         for tracker in (graph_matching, max_flow):
             assert pair.hypotheses.is_assignment(tracker(film, pair))
+        (links,) = lap_links(film, range(1), 1.0, 1.0)
+        assert links.shape == (0, 2)
+        assert len(choose_reaches(film, [pair], [0.5, 1.0])) == 2
+
+
+def test_frames_that_are_not_there_are_refused(dividing):
+    for frames in (range(2), range(-1, 1)):
+        with pytest.raises(ValueError, match="expected first frames 0 to 0"):
+            lap_links(dividing, frames, 1.0, 1.0)
