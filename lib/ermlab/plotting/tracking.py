@@ -1,5 +1,6 @@
 """Losses and errors of trackers: the table and its picture (C-tab-1.1)."""
 
+from ast import literal_eval
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,11 +82,9 @@ def error_table(found: Mapping[str, Any]) -> pd.DataFrame:
     """Return for each tracker how many events of each kind it misses, and how many it finds wrongly."""
     known, missed, false = (found[name] for name in ("events", "missed", "false"))
     kinds = [kind for kind in EVENTS if known[kind] or any(row[kind] for row in false.values())]
-    table = {
-        TITLES[method]: {
-            f"{kind} (of {known[kind]})": f"{missed[method][kind]} / {false[method][kind]}" for kind in kinds
-        }
-        for method in TITLES
+    table = {"known": {kind: str(known[kind]) for kind in kinds}} | {
+        title: {kind: f"{missed[method][kind]} / {false[method][kind]}" for kind in kinds}
+        for method, title in TITLES.items()
     }
     return pd.DataFrame(table).T
 
@@ -118,10 +117,17 @@ def tuning_table(tuning: pd.DataFrame) -> pd.DataFrame:
     )
     shown = sums["missed"].astype(str) + np.where(sums["chosen"], " *", "")
     table = shown.unstack("study", fill_value="").rename(columns=STUDIES)
+    table = table.loc[sorted(table.index, key=_largest_first)]
     table.index = table.index.set_levels(
         [TITLES[method] for method in table.index.levels[0]], level="method"
     ).set_names(["tracker", "lam, or (leaf, share)"])
     return table
+
+
+def _largest_first(row: tuple[str, str]) -> tuple[int, list[float]]:
+    """Return the place of a method and parameter in the table."""
+    method, parameter = row
+    return list(TITLES).index(method), [-number for number in np.atleast_1d(literal_eval(parameter))]
 
 
 def time_table(timings: Mapping[str, Any]) -> pd.DataFrame:
