@@ -109,7 +109,7 @@ class FramePair:
 
     @cached_property
     def assigner(self) -> Assigner:
-        """Finds assignments; it keeps the last solution, so always ask a pair through this one."""
+        """Finds assignments; built once, since that takes longer than many a search."""
         return Assigner(self.hypotheses)
 
 

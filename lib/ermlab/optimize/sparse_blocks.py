@@ -118,7 +118,10 @@ class SparseBlocks:
         self.w = np.zeros(risk.dimension)
 
     def at(self, lam: float) -> Self:
-        """Go on with less regularisation: the planes stay, and the combinations give the same ``w``."""
+        """Go on with another strength of regularisation: the planes stay.
+
+        With less of it the combinations give the same ``w``; with more, `aggregate` gives a shorter one.
+        """
         if lam < self._lam:
             for block in self._blocks:
                 block.shrink(lam / self._lam, self._dense)

@@ -44,6 +44,8 @@ class EventForest:
 
     def fit(self, pairs: Sequence[FramePair]) -> "EventForest":
         """Learn from the known events of some pairs of frames."""
+        if not len(pairs):
+            raise ValueError("no pairs of frames: expected at least 1")
         judged = [judged_events(pair) for pair in pairs]
         self.forests_: dict[str, RandomForestClassifier | None] = {}
         self.offsets_: dict[str, float] = {}

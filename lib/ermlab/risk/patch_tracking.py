@@ -193,6 +193,9 @@ class PatchRisk:
     def convex_part(self, w: Vector) -> tuple[float, Vector]:
         """Return the mean of the highest known planes, and a subgradient."""
         tops, best = self._highest(w)
+        if (best < 0).any():
+            patch = int(self.numbers[np.argmin(best)])
+            raise ValueError(f"no plane of patch {patch} is known: expected a search before")
         return float(np.mean(tops)), np.sum(self._known[0][best], axis=0) / len(self)
 
     def reward(self, w: Vector) -> tuple[float, Vector]:

@@ -140,8 +140,7 @@ def annotated_loss(
 def _scores(w: ArrayLike, sample: Assigner) -> Vector:
     """Return the scores of the events; without weights, cells that come and go are best.
 
-    Were all scores 0, any assignment would be best, and a solver that starts from its last solution might
-    well return the truth.
+    Were all scores 0, any assignment would be best, and the one that is found might well be the truth.
     """
     w = np.asarray(w, dtype=np.float64)
     return sample.hypotheses.scores(w) if w.any() else np.isin(sample.hypotheses.kind, _ALONE).astype(float)

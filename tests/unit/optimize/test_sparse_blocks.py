@@ -99,6 +99,19 @@ def test_less_regularisation_goes_on_from_the_same_weights():
     assert warm.lower_bound <= cold.value * (1 + 1e-9)
 
 
+def test_more_regularisation_shortens_the_weights_and_ends_where_it_should():
+    risk = Choice()
+    dual = SparseBlocks(risk, 0.01)
+    minimised(risk, dual, 0.01, 1e-4)
+    w = dual.w.copy()
+    dual.at(0.5).aggregate()
+    np.testing.assert_allclose(dual.w, w * 0.01 / 0.5)
+    warm = minimised(risk, dual, 0.5, 1e-6)
+    cold = minimised(risk, SparseBlocks(risk, 0.5), 0.5, 1e-6)
+    assert warm.value == pytest.approx(cold.value, rel=2e-6)
+    assert warm.lower_bound <= cold.value * (1 + 1e-9)
+
+
 def test_planes_without_weight_are_forgotten():
     risk, lam = Choice(n=8), 0.01
     dual, most = SparseBlocks(risk, lam), 0

@@ -133,5 +133,8 @@ def test_wrong_input_is_told(sets, pools):
     empty = FramePair(0, sets[0][0].hypotheses, Annotation(np.zeros(0, dtype=np.int64), (), False))
     with pytest.raises(ValueError, match="patch 1 has no known event"):
         PatchPool([sets[0][1], empty])
+    undecided = PatchRisk(pools[0], [2, 3])
+    with pytest.raises(ValueError, match="no plane of patch 3 is known: expected a search before"):
+        undecided.convex_part(np.zeros(pools[0].dimension))
     with pytest.raises(ValueError, match="no patches"):
         PatchRisk(pools[0], [])

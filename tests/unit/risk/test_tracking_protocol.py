@@ -149,6 +149,11 @@ def test_forests_are_sure_of_what_they_saw(study):
     )
 
 
+def test_forests_need_pairs_to_learn_from():
+    with pytest.raises(ValueError, match="no pairs of frames"):
+        EventForest().fit([])
+
+
 def test_kinds_never_seen_are_unlikely(study):
     forest = EventForest(n_trees=5).fit(study.training)
     hypotheses = study.test[0].hypotheses
