@@ -9,7 +9,7 @@ import pandas as pd
 from ermlab.evaluation.results import write_json
 from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs, halves
-from ermlab.features.cell_patches import Patch, film_patches
+from ermlab.features.cell_patches import Patch, pair_patches
 from ermlab.risk.active import MEASURES
 from ermlab.risk.active_protocol import (
     ActiveExperiment,
@@ -48,11 +48,13 @@ def main(
         Patches on which the measures are compared with the enumeration of all outputs.
     """
     train, test = CellFilm.read(films["train"]), CellFilm.read(films["test"])
-    train_frames, test_frames = halves(train) if films["train"] == films["test"] else (None, None)
-    all_patches = film_patches(train, Gates(), cells, train_frames)
+    train_frames, test_frames = (
+        halves(train) if films["train"] == films["test"] else (None, range(len(test) - 1))
+    )
+    pairs = frame_pairs(train, Gates(), train_frames)
+    all_patches = pair_patches(train, pairs, Gates(), cells)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(all_patches))[:patches])
-    tested = frame_pairs(test, Gates(), test_frames)
-    tested = tested[:: -(-len(tested) // test_pairs)]
+    tested = frame_pairs(test, Gates(), test_frames[:: -(-len(test_frames) // test_pairs)])
     experiment = ActiveExperiment([all_patches[i] for i in drawn], tested, ActiveSettings(**settings))
     runs = {
         (measure, number): experiment.run(measure, seed + number)
@@ -68,7 +70,7 @@ def main(
     some = enumerable(experiment.pool, enumerated)
     last = [runs[measure, 0].weights for measure in MEASURES]
     summary = {
-        **_sizes(frame_pairs(train, Gates(), train_frames), all_patches, experiment),
+        **_sizes(pairs, all_patches, experiment),
         **_on_all_data(experiment),
         "enumerated": len(some),
         "enumeration_difference": enumeration_difference(some, last),

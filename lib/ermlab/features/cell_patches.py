@@ -7,6 +7,7 @@ asks for the truth. What takes cells of two patches is a hypothesis of neither; 
 unknown in both.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,14 +55,16 @@ def film_patches(film: CellFilm, gates: Gates, most: int, frames: range | None =
     frames
         Numbers of the first frames, by default all but the last.
     """
-    return [
-        patch for pair in frame_pairs(film, gates, frames) for patch in pair_patches(film, pair, gates, most)
-    ]
+    return pair_patches(film, frame_pairs(film, gates, frames), gates, most)
 
 
-def pair_patches(film: CellFilm, pair: FramePair, gates: Gates, most: int) -> list[Patch]:
-    """Return the patches of a pair of frames of a film; see `film_patches`."""
-    return cut(pair, *patch_numbers(film.cells(pair.frame), film.cells(pair.frame + 1), gates, most))
+def pair_patches(film: CellFilm, pairs: Iterable[FramePair], gates: Gates, most: int) -> list[Patch]:
+    """Return the patches of pairs of frames of a film that are there already; see `film_patches`."""
+    patches = []
+    for pair in pairs:
+        frames = (film.cells(pair.frame), film.cells(pair.frame + 1))
+        patches += cut(pair, *patch_numbers(*frames, gates, most))
+    return patches
 
 
 def patch_numbers(before: Cells, after: Cells, gates: Gates, most: int) -> tuple[Numbers, Numbers]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.features.cell_events import Gates
-from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs
+from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs, halves
 from ermlab.features.cell_tracks import Links, events_of, links_of
 from ermlab.inference.assignment import Assignment
 from ermlab.optimize import L1, L2
@@ -52,19 +52,21 @@ def study_of(films: Sequence[CellFilm], laboratory: str, most: int | None = None
     most
         Pairs of either part at most: the last of the training part, the first of the test part.
     """
-    if len(films) == 2:
-        training, test = (frame_pairs(film, Gates()) for film in films)
-    elif len(films) == 1:
-        pairs = frame_pairs(films[0], Gates())
-        half = len(pairs) // 2
-        training, test = pairs[:half], pairs[half + 1 :]
-    else:
+    if len(films) not in (1, 2):
         raise ValueError(f"{len(films)} films: expected one to cut in two, or two to learn from and test on")
+    training, test = halves(films[0]) if len(films) == 1 else (range(len(film) - 1) for film in films)
     if most is not None:
         training, test = training[-most:], test[:most]
     if not training or not test:
         raise ValueError(f"{len(training)} training and {len(test)} test pairs: expected at least 1 of each")
-    return Study(laboratory, films[0], training, films[-1], test)
+    learned, tested = films[0], films[-1]
+    return Study(
+        laboratory,
+        learned,
+        frame_pairs(learned, Gates(), training),
+        tested,
+        frame_pairs(tested, Gates(), test),
+    )
 
 
 @dataclass(frozen=True)

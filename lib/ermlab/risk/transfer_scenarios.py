@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ermlab.features.cell_events import Gates
-from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs
+from ermlab.features.cell_films import CellFilm, FramePair, frame_pairs, halves
 from ermlab.features.cell_patches import pair_patches
 from ermlab.risk.patch_tracking import PatchPool
 from ermlab.risk.transfer_protocol import Domain
@@ -22,15 +22,14 @@ class Sizes:
     """How much is made of films."""
 
     cells: int  #: of the first frame that a patch has at most
-    pairs: int | None = (
-        None  #: of frames that are learned from or tested on at most, the first ones; None for all
-    )
+    #: of frames that are learned from or tested on at most, the first ones; None for all
+    pairs: int | None = None
     n_threads: int = 1  #: patches that are searched at the same time
 
     def domain(self, film: CellFilm, frames: range | None = None) -> Domain:
         """Return what there is to learn from: the patches of which an event is known, and their frames."""
         pairs = self.test(film, frames)
-        patches = [patch for pair in pairs for patch in pair_patches(film, pair, Gates(), self.cells)]
+        patches = pair_patches(film, pairs, Gates(), self.cells)
         known = [patch for patch in patches if len(patch.annotation.events)]
         return Domain(PatchPool(known, n_threads=self.n_threads), {pair.frame: pair for pair in pairs})
 
@@ -38,12 +37,6 @@ class Sizes:
         """Return pairs of whole frames."""
         frames = range(len(film) - 1) if frames is None else frames
         return frame_pairs(film, Gates(), frames[: self.pairs])
-
-
-def in_time(film: CellFilm) -> tuple[range, range]:
-    """Return the first frames of the pairs of either half of a film, with a pair left out between them."""
-    n = len(film) - 1
-    return range(n // 2), range(n // 2 + 1, n)
 
 
 def laboratories(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
@@ -55,7 +48,7 @@ def laboratories(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
 def migration(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
     """Return a published simulation of nuclei as source, and the two halves of a real film."""
     film = films["migration_4"]
-    learned, tested = in_time(film)
+    learned, tested = halves(film)
     return {
         "migration": (sizes.domain(films["ctc_sim"]), sizes.domain(film, learned), sizes.test(film, tested))
     }
@@ -66,8 +59,11 @@ def controls(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
     home, test = films["mitocheck_1"], sizes.test(films["mitocheck_2"])
     source = sizes.domain(films["dcelliq_1"])
     random = PatchPool(source.pool.patches, source.pool.random_truth(rng), sizes.n_threads)
-    halves = [sizes.domain(home, half) for half in in_time(home)]
-    return {"shuffled": (replace(source, pool=random), sizes.domain(home), test), "same": (*halves, test)}
+    first, second = (sizes.domain(home, half) for half in halves(home))
+    return {
+        "shuffled": (replace(source, pool=random), sizes.domain(home), test),
+        "same": (first, second, test),
+    }
 
 
 SCENARIOS: dict[str, Callable[[Films, Sizes, np.random.Generator], Parts]] = {

@@ -6,7 +6,7 @@ import pytest
 from ermlab.features.cell_films import CellFilm
 from ermlab.risk import transfer_protocol
 from ermlab.risk.transfer_protocol import STRATEGIES, Domain, Setting, TransferStudy, union_limit_difference
-from ermlab.risk.transfer_scenarios import SCENARIOS, Sizes, in_time
+from ermlab.risk.transfer_scenarios import SCENARIOS, Sizes
 
 SIZES = Sizes(cells=4)
 SEARCH = {"lam": [1.0, 10.0], "rho": [10.0, 1.0], "n_folds": 2, "tol": 0.05, "n_threads": 1}
@@ -164,11 +164,6 @@ def test_scenarios_keep_the_test_apart(films):
     few = SCENARIOS["laboratories"](films, Sizes(cells=4, pairs=2), np.random.default_rng(0))["laboratories"]
     assert set(few[0].pairs) == {patch.frame for patch in few[0].pool.patches} == {0, 1}
     assert len(few[2]) == 2
-
-
-def test_halves_leave_a_pair_out(films):
-    first, second = in_time(films["migration_4"])
-    assert (list(first), list(second)) == ([0, 1, 2], [4, 5])
 
 
 def test_too_many_folds(study):
