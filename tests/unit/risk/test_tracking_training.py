@@ -6,32 +6,15 @@ import numpy as np
 import pytest
 
 from ermlab.features.cell_events import Gates, guessed_weights
-from ermlab.features.cell_films import CellFilm, frame_pairs
+from ermlab.features.cell_films import frame_pairs
 from ermlab.optimize import L1, L2, CCCPResult, Result, cccp
 from ermlab.risk.tracking_training import average_loss, full_risk, partial_risk, train_tracker
 
 
-def walking_cells(rng, n_frames=4, n=8):
-    """Cells that walk slowly enough for the nearest one to be the same; none divides or leaves."""
-    start = rng.uniform(20, 180, (n, 2))
-    paths = start + np.cumsum(rng.normal(0, 2, (n_frames, n, 2)), axis=0)
-    detections = n_frames * n
-    return CellFilm(
-        frame=np.repeat(np.arange(n_frames), n),
-        position=paths.reshape(-1, 2),
-        area=np.full(detections, 100.0),
-        intensity=np.ones(detections),
-        eccentricity=np.zeros(detections),
-        shape=np.array([200, 200]),
-        n_frames=n_frames,
-        tracks=np.column_stack([np.arange(detections), np.tile(np.arange(1, n + 1), n_frames)]),
-        lineage=np.array([[k, 0, n_frames - 1, 0] for k in range(1, n + 1)]),
-    )
-
-
 @pytest.fixture(scope="module")
-def film():
-    return walking_cells(np.random.default_rng(0))
+def film(moving_cells):
+    """Cells that walk slowly enough for the nearest one to be the same; none divides or leaves."""
+    return moving_cells(0, n=8, step=2.0)
 
 
 def test_complete_pairs_are_learned_by_the_hinge_loss(film):
