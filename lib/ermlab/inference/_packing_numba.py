@@ -99,13 +99,13 @@ def choose(cells, first_pair, first_set, sets_of, gain, tiny):
         better = total > best_gain
         if better:
             best_gain = total
-            best[:] = chosen
+            best = chosen.copy()
         _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack)
         covering = price.copy()
         cover(cells, first_set, sets_of, gain, covering)
         if covering.sum() < least:
             least = covering.sum()
-            bound[:] = covering
+            bound = covering
             better = True
         if least - best_gain <= tiny or not better:
             break

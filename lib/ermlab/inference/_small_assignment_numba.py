@@ -47,7 +47,9 @@ def choose_all(numbers, starts, n_cells, taken, scores, including, limit, chosen
             taken[first:last], scores[first:last], n_cells[numbers[k]], covered, limit, value, found
         )
         if solved[k]:
-            chosen[first:last] = including[first:last]
+            # A loop here and below: with the copy of a slice numba compiles its error messages, for seconds.
+            for e in range(first, last):
+                chosen[e] = including[e]
             for e in found[0]:
                 if e < 0:
                     break
@@ -189,10 +191,11 @@ def _enter(scores, chosen, values, found):
         return
     for later in range(len(values) - 1, k, -1):
         values[later] = values[later - 1]
-        found[later] = found[later - 1]
+        for i in range(found.shape[1]):
+            found[later, i] = found[later - 1, i]
     values[k] = value
-    found[k] = -1
-    found[k, : len(chosen)] = chosen
+    for i in range(found.shape[1]):
+        found[k, i] = chosen[i] if i < len(chosen) else -1
 
 
 @njit(cache=True, nogil=True)

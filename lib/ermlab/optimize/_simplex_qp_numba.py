@@ -70,7 +70,8 @@ def _solve(L, k, x):
 @njit(cache=True)
 def _gradient(G, b, alpha, S, k, gradient):
     """Write ``b - G alpha``."""
-    gradient[:] = b
+    for i in range(b.size):  # with the copy of a slice numba compiles its error messages, for seconds
+        gradient[i] = b[i]
     for position in range(k):
         weight = alpha[S[position]]
         for i in range(b.size):
@@ -163,7 +164,7 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
     for i in range(m):
         sigma = max(sigma, G[i, i])
     sigma = sigma if sigma > 0.0 else 1.0
-    k = 0
+    k = np.int64(0)  # not 0: numba would compile what takes it once more, for that number
     for i in range(m):
         if alpha[i] > 0.0:
             _append(L, k, G, S, part, sigma, i)
@@ -179,7 +180,7 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
             mean += alpha[i] * gradient[i]
             low[part[i]] = min(low[part[i]], gradient[i])
             high[part[i]] = max(high[part[i]], gradient[i])
-        best = 0
+        best = np.int64(0)
         for i in range(m):
             top[part[i]] = max(top[part[i]], gradient[i])
             if gradient[i] - high[part[i]] > gradient[best] - high[part[best]]:
