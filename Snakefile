@@ -51,6 +51,9 @@ include: "workflow/rules/partial_annotation.smk"
 include: "workflow/rules/report.smk"
 
 
+library.keep()  # the rules have asked for all digests by now
+
+
 onstart:
     lift_job_rate_limit()
 

@@ -23,7 +23,7 @@ try:
 except DataError as error:
     sys.exit(str(error))  # one line: as an exception it would come with its place in this file
 
-library = Library()
+library = Library(kept=".cache/library.json")
 library_digest, function_digest = library.digest, library.function_digest
 
 # Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.

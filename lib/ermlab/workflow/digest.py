@@ -4,11 +4,16 @@ Snakemake sees that a script changed, but not a library module that the script i
 therefore carries `Library.digest` of its script in its ``params``: when a module that the script
 imports, directly or through others, changes its meaning, the digest changes and the rule reruns.
 Comments, docstrings and layout do not count.
+
+Every call of Snakemake, on a cluster every job, asks for all digests, and to parse all modules takes a
+second. So what was found in a text is kept in a file, under the digest of that text.
 """
 
 import ast
 import hashlib
 import json
+import sys
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,15 +23,26 @@ PACKAGE = "ermlab"
 
 
 class Library:
-    """The modules in a folder, each read and parsed once, when first asked for.
+    """The modules in a folder, each read once, when first asked for.
 
     What changes later in the folder is not seen: a run of the workflow has one view of its library.
+
+    Parameters
+    ----------
+    folder
+        Where the package is.
+    kept
+        File with what was found in texts, which `keep` writes. One that is broken, or that another version
+        of Python or of this module has written, counts as empty.
     """
 
-    def __init__(self, folder: str | Path = "lib"):
+    def __init__(self, folder: str | Path = "lib", kept: str | Path | None = None):
         self._folder = Path(folder)
         self._paths = _module_paths(self._folder)
-        self._parsed = cache(self._parse)
+        self._kept = None if kept is None else Path(kept)
+        self._known = {} if self._kept is None else _read_kept(self._kept)
+        self._asked: dict[str, _Parsed] = {}
+        self._parsed = cache(self._read)
 
     def digest(self, source: str | Path) -> str:
         """Digest all modules of the library that ``source`` (a script or notebook) imports."""
@@ -42,21 +58,35 @@ class Library:
 
     def modules(self, source: str | Path) -> list[str]:
         """Name the modules that ``source`` imports, directly or through others, sorted."""
-        waiting, found = set(self._parsed(Path(source)).imported), set()
+        waiting, found = self._imported(Path(source)), set()
         while waiting:
             module = waiting.pop()
             found.add(module)
-            waiting |= self._parsed(self._paths[module]).imported - found
+            waiting |= self._imported(self._paths[module]) - found
         return sorted(found)
 
-    def _parse(self, path: Path) -> "_Parsed":
-        tree = ast.parse(_code(path))
-        imported: set[str] = set()
-        for node in _statements(tree):
-            imported |= _imported(node, path, self._folder)
-            if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
-        return _Parsed(frozenset(imported & self._paths.keys()), _hash(ast.dump(tree)))
+    def keep(self) -> None:
+        """Write what was found in all texts that were asked for, unless it is in the file already.
+
+        The file is replaced as a whole, so processes that do this at the same time do not disturb each other.
+        """
+        if self._kept is None or self._asked.keys() <= self._known.keys():
+            return
+        self._kept.parent.mkdir(parents=True, exist_ok=True)
+        document = {"maker": _maker(), "texts": self._asked}
+        with tempfile.NamedTemporaryFile("w", dir=self._kept.parent, delete=False, encoding="utf-8") as part:
+            json.dump(document, part)
+        Path(part.name).replace(self._kept)
+
+    def _imported(self, path: Path) -> set[str]:
+        return set(self._parsed(path).imported) & self._paths.keys()
+
+    def _read(self, path: Path) -> "_Parsed":
+        code = _code(path)
+        key = _hash(f"{path.as_posix()}\0{code}")
+        if key not in self._asked:
+            self._asked[key] = self._known.get(key) or _parse(code, path, self._folder)
+        return self._asked[key]
 
 
 def compiled_digest(library: str | Path = "lib") -> str:
@@ -70,11 +100,43 @@ def compiled_digest(library: str | Path = "lib") -> str:
 
 
 class _Parsed(NamedTuple):
-    imported: frozenset[str]  #: modules of the library, with the packages they lie in
+    imported: list[str]  #: names of the package, modules among them, with the packages they lie in
     meaning: str  #: digest of the syntax tree without docstrings
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _parse(code: str, path: Path, library: Path) -> _Parsed:
+    tree = ast.parse(code)
+    imported: set[str] = set()
+    for node in _statements(tree):
+        imported |= _imported(node, path, library)
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return _Parsed(sorted(imported), _hash(ast.dump(tree)))
+
+
+def _maker() -> str:
+    """Digest what decides about the result of `_parse` but for the text: this module, and Python."""
+    return _hash(f"{sys.version}\0{Path(__file__).read_text(encoding='utf-8')}")
+
+
+def _read_kept(path: Path) -> dict[str, _Parsed]:
+    """Return what `Library.keep` wrote, nothing if it was not written here or is damaged."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["maker"] != _maker():
+            return {}
+        return {key: _checked(*parsed) for key, parsed in document["texts"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _checked(imported: list[str], meaning: str) -> _Parsed:
+    if not isinstance(imported, list) or not all(isinstance(name, str) for name in [*imported, meaning]):
+        raise TypeError("expected a list of names, and a digest")
+    return _Parsed(imported, meaning)
 
 
 def _hash(text: str) -> str:
