@@ -60,6 +60,39 @@ class CellFilm(ArrayFile):
         tracked = self.tracks[:, 0]
         if np.any(np.diff(tracked) < 0) or (len(tracked) and not 0 <= tracked[0] <= tracked[-1] < n):
             raise ValueError(f"tracks: expected rows by detection, those from 0 to {n - 1}")
+        self._check_lineage()
+        self._check_tracks()
+
+    def _check_lineage(self) -> None:
+        """Raise a ValueError unless each track has one row, and ends before its children begin."""
+        label, begin, end, parent = self.lineage.T
+        if label.min(initial=1) < 1 or len(np.unique(label)) < len(label):
+            raise ValueError("lineage has a label below 1 or twice: expected labels from 1, each once")
+        children = np.flatnonzero(parent)
+        ended = end[self._rows(parent[children])] < begin[children]
+        for child in children[~ended]:
+            raise ValueError(
+                f"lineage has track {label[child]} from frame {begin[child]} on, before its parent "
+                f"{parent[child]} has ended: expected the parent to end first"
+            )
+
+    def _check_tracks(self) -> None:
+        """Raise a ValueError unless each track is seen in frames in which it lives."""
+        detection, track = self.tracks.T
+        frame, (begin, end) = self.frame[detection], self.lineage[self._rows(track), 1:3].T
+        for seen in np.flatnonzero((frame < begin) | (frame > end)):
+            raise ValueError(
+                f"tracks has track {track[seen]} in frame {frame[seen]}: expected frames {begin[seen]} to "
+                f"{end[seen]}, as in the lineage"
+            )
+
+    def _rows(self, tracks: Numbers) -> Numbers:
+        """Return the rows of some tracks in the lineage."""
+        label = self.lineage[:, 0]
+        if len(unknown := np.setdiff1d(tracks, label)):
+            raise ValueError(f"track {unknown[0]} is not in the lineage: expected a row for each track")
+        order = np.argsort(label)
+        return order[np.searchsorted(label, tracks, sorter=order)]
 
     def __len__(self) -> int:
         return self.n_frames

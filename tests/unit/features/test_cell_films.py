@@ -12,6 +12,13 @@ from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, film_of_migration, frame_pairs, halves
 from ermlab.inference.assignment import EVENTS
 
+LINEAGE = np.array([[1, 0, 0, 0], [2, 1, 1, 1], [3, 1, 1, 1], [4, 0, 1, 0]])
+
+
+def lineage_with(track, row):
+    """Return the lineage with another row of a track."""
+    return np.where(LINEAGE[:, :1] == track, row, LINEAGE)
+
 
 @pytest.fixture
 def film():
@@ -26,7 +33,7 @@ def film():
         shape=np.array([100, 100]),
         n_frames=3,
         tracks=np.array([[0, 1], [1, 4], [2, 2], [3, 3], [4, 4]]),
-        lineage=np.array([[1, 0, 0, 0], [2, 1, 1, 1], [3, 1, 1, 1], [4, 0, 1, 0]]),
+        lineage=LINEAGE,
     )
 
 
@@ -90,6 +97,11 @@ def test_untracked_detections_stay_without_a_track():
         ({"tracks": np.array([[1, 1], [0, 1]])}, "tracks"),
         ({"tracks": np.zeros(3, dtype=int)}, "tracks has shape"),
         ({"lineage": np.zeros((2, 3), dtype=int)}, "lineage has shape"),
+        ({"lineage": LINEAGE[:3]}, "track 4 is not in the lineage: expected a row"),
+        ({"lineage": lineage_with(1, [1, 0, 0, 8])}, "track 8 is not in the lineage"),
+        ({"lineage": LINEAGE[[0, 1, 2, 3, 3]]}, "a label below 1 or twice"),
+        ({"lineage": lineage_with(1, [1, 0, 1, 0])}, "before its parent 1 has ended: expected"),
+        ({"lineage": lineage_with(4, [4, 0, 0, 0])}, "track 4 in frame 1: expected frames 0 to 0"),
     ],
 )
 def test_films_that_contradict_themselves_are_refused(film, change, message):
