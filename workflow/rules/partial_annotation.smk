@@ -70,10 +70,8 @@ rule compare_cccp_variants:
         library=library_digest("workflow/scripts/compare_cccp_variants.py"),
         arguments=lambda wildcards: partial_common[wildcards.study]
         | {
-            "pairs": partial_settings["studies"][wildcards.study].get(
-                "compared_pairs", partial_common[wildcards.study]["pairs"]
-            ),
             "starts": partial_settings["studies"][wildcards.study]["starts"],
+            "solvers": partial_settings["studies"][wildcards.study].get("solvers"),
         },
     message:
         "CCCP with and without recycling and adaptive precision, {wildcards.study}"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.features.cell_films import CellFilm
-from ermlab.risk.partial_protocol import QUARTER, descents, partly_annotated
+from ermlab.risk.partial_protocol import QUARTER, SOLVERS, descents, partly_annotated
 from ermlab.risk.tracking_protocol import study_of
 from ermlab.workflow.job import job
 
@@ -19,6 +19,7 @@ def main(
     laboratory: str,
     pairs: int | None,
     starts: Sequence[str],
+    solvers: Sequence[str] | None,
     tol: float,
     seed: int,
 ) -> None:
@@ -26,9 +27,9 @@ def main(
     training = study_of([CellFilm.read(path) for path in films], laboratory, pairs).training
     some = partly_annotated(training, QUARTER, np.random.default_rng([seed, 1]))
     chosen = pd.read_csv(curve).query("method == 'partial' and share == @QUARTER")["strength"]
-    descents(some, float(chosen.iloc[0]), tol=tol, starts=starts).to_csv(
-        output, index=False, lineterminator="\n"
-    )
+    strength = float(chosen.iloc[0])
+    ways = descents(some, strength, tol=tol, starts=starts, solvers=solvers or SOLVERS)
+    ways.to_csv(output, index=False, lineterminator="\n")
 
 
 if "snakemake" in globals():

@@ -1,13 +1,15 @@
 """Learning from partial annotations: losses, times, and how the optimisers get there (C-fig-1.4 to 1.7)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from ermlab.plotting.style import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, PUBLISHED
 
@@ -31,76 +33,77 @@ TITLES = {
     "migration_2": "migrating cells, every 2nd frame",
     "migration_4": "migrating cells, every 4th frame",
 }
-_STARTS = {"guess": "from a plain guess", "zero": "from 0"}
+_STARTS = {"guess": "from a guess", "faint": "from nearly 0", "zero": "from 0"}
 
 
-def plot_annotation_losses(curves: Mapping[str, pd.DataFrame]) -> Figure:
+def plot_annotation_losses(losses: pd.DataFrame) -> Figure:
     """Draw the test loss against the share of annotation, a panel for each study.
 
     Parameters
     ----------
-    curves
-        Title of each panel to its rows ``method``, ``share``, ``draw``, ``loss``.
+    losses
+        Rows ``study``, ``method``, ``share``, ``draw``, ``loss``.
     """
-    fig, axes = _panels(len(curves))
-    for ax, (title, rows) in zip(axes, curves.items(), strict=True):
+    fig, panels = _panels(losses)
+    for ax, rows in panels:
         _plot_methods(ax, rows, "loss")
-        full = rows.loc[rows["method"] == "full", "loss"].item()
+        full, guess = (rows.loc[rows["method"] == name, "loss"].item() for name in ("full", "guess"))
         ax.axhline(full, color="black", linestyle="--", linewidth=1.2, label="full annotation")
-        guess = rows.loc[rows["method"] == "guess", "loss"].item()
         ax.axhline(guess, color=GREY, linestyle="-.", linewidth=1, label="start, not learned")
-        ax.axvline(_QUARTER, **PUBLISHED)
-        ax.set(title=title, ylim=(0, None), ylabel="events missed (%)")
-        _annotate_quarter(ax)
-    axes[0].legend(fontsize=7.5)
+        ax.axvline(_QUARTER, **PUBLISHED, label="published: as good as full from here on")
+        ax.set(ylim=(0, None), ylabel="events missed (%)")
+    _legend_below(fig)
     return fig
 
 
-def plot_training_times(curves: Mapping[str, pd.DataFrame]) -> Figure:
+def plot_training_times(losses: pd.DataFrame) -> Figure:
     """Draw the seconds of the processor that training takes against the share of annotation."""
-    fig, axes = _panels(len(curves))
-    for ax, (title, rows) in zip(axes, curves.items(), strict=True):
+    fig, panels = _panels(losses)
+    for ax, rows in panels:
         _plot_methods(ax, rows, "seconds")
         full = rows.loc[rows["method"] == "full", "seconds"].item()
         ax.axhline(full, color="black", linestyle="--", linewidth=1.2, label="full annotation")
-        shares = rows.loc[rows["share"] >= _QUARTER, "share"]
-        ax.plot(
-            [shares.min(), shares.max()], 2 * [2 * full], **PUBLISHED, label="published: twice that of full"
-        )
-        ax.set(title=title, yscale="log", ylabel="training time (seconds of the processor)")
-    axes[0].legend(fontsize=7.5)
+        ax.plot([_QUARTER, 1], 2 * [2 * full], **PUBLISHED, label="published: twice that of full")
+        ax.set(yscale="log", ylabel="training time (s of the processor)")
+        _plain_ticks(ax.yaxis)
+    _legend_below(fig)
     return fig
 
 
-def _panels(n: int) -> tuple[Figure, Sequence[Axes]]:
-    fig, axes = plt.subplots(1, n, figsize=(0.4 + 3.6 * n, 3.6), squeeze=False)
-    return fig, axes[0]
+def _panels(losses: pd.DataFrame) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """Return a figure with a panel for each study, and the panels with their rows."""
+    studies = list(dict.fromkeys(losses["study"]))
+    fig, axes = plt.subplots(1, len(studies), figsize=(0.4 + 4.3 * len(studies), 3.9), squeeze=False)
+    for ax, study in zip(axes[0], studies, strict=True):
+        ax.set_title(TITLES[study])
+    return fig, [(ax, losses[losses["study"] == study]) for ax, study in zip(axes[0], studies, strict=True)]
+
+
+def _legend_below(fig: Figure) -> None:
+    fig.legend(*fig.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+
+
+def _plain_ticks(axis: Axis, subs: tuple[int, ...] = (1, 2, 5)) -> None:
+    """Write these multiples of each power of ten at a logarithmic axis, as numbers."""
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _plot_methods(ax: Axes, rows: pd.DataFrame, column: str) -> None:
     """Draw the mean over draws of each method, and from the least to the largest."""
-    shares = np.sort(rows.loc[rows["method"] == "partial", "share"].unique())
     for method, label, color, style in _METHODS:
         over_draws = rows[rows["method"] == method].groupby("share")[column]
         mean = over_draws.mean()
         ax.plot(mean.index, mean, style, color=color, label=label, markersize=4)
-        if method == "averaged":
-            continue
-        ax.fill_between(mean.index, over_draws.min(), over_draws.max(), color=color, alpha=0.15, linewidth=0)
-    ax.set(xscale="log", xlabel="share of the annotation")
+        if over_draws.size().max() > 1:
+            ax.fill_between(
+                mean.index, over_draws.min(), over_draws.max(), color=color, alpha=0.15, linewidth=0
+            )
+    shares = np.sort(rows.loc[rows["method"] == "partial", "share"].unique())
+    ax.set(xscale="log", xlabel="share of the annotation (%)")
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(shares, [f"{100 * share:g} %" for share in shares], fontsize=8)
-
-
-def _annotate_quarter(ax: Axes) -> None:
-    ax.annotate(
-        "published: as good\nas full from here on",
-        (_QUARTER, 0.02),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 0),
-        textcoords="offset points",
-        fontsize=7.5,
-    )
+    ax.set_xticks(shares, [f"{100 * share:g}" for share in shares])
 
 
 def problems_of(descents: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -122,15 +125,14 @@ def bounds_table(problems: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "bounds": last["bounds"],
                 "of these in the first iteration": paths["bounds"].nth(1).to_numpy(),
                 "iterations": last["iteration"],
-                "objective": last["objective"],
-                "seconds": last["seconds"],
+                "objective": last["objective"].round(5),
+                "seconds": last["seconds"].round(2),
             }
         )
         for column in ("bounds", "seconds"):
             plain = last.xs("plain", level="variant")[column]
-            table[f"{column}, plain / this"] = (
-                table.index.get_level_values("solver").map(plain) / table[column]
-            )
+            ratio = table.index.get_level_values("solver").map(plain) / last[column]
+            table[f"{column}, plain / this"] = ratio.round(2)
         tables.append(table.reset_index().assign(problem=problem))
     joined = pd.concat(tables, ignore_index=True)
     return joined[["problem", *joined.columns.drop("problem")]]
@@ -144,9 +146,11 @@ def control_table(values: Mapping[str, Mapping]) -> pd.DataFrame:
         "guess": "the start, not learned",
         "wrong": "wrong annotation",
     }
-    table = pd.DataFrame(values["controls"]).T[list(columns)].rename(columns=columns)
-    table.insert(0, "events missed (%)", [TITLES[study] for study in table.index])
-    return table.reset_index(drop=True)
+    losses = {
+        title: values["controls"][study] for study, title in TITLES.items() if study in values["controls"]
+    }
+    table = pd.DataFrame(losses).T[list(columns)].rename(columns=columns).round(2)
+    return table.rename_axis("events missed (%)")
 
 
 def plot_descents(descents: Mapping[str, pd.DataFrame]) -> Figure:
@@ -157,28 +161,35 @@ def plot_descents(descents: Mapping[str, pd.DataFrame]) -> Figure:
     descents
         Name of each problem to its rows ``solver``, ``variant``, ``objective`` and ``seconds``.
     """
-    solvers = list(dict.fromkeys(solver for rows in descents.values() for solver in rows["solver"]))
-    fig, axes = plt.subplots(
-        len(descents),
-        len(solvers),
-        figsize=(0.4 + 3.3 * len(solvers), 0.4 + 2.6 * len(descents)),
-        squeeze=False,
-    )
-    for line, (problem, rows) in zip(axes, descents.items(), strict=True):
-        for ax, solver in zip(line, solvers, strict=True):
-            here = rows[rows["solver"] == solver]
-            for variant, (label, color, marker) in _VARIANTS.items():
-                path = here[here["variant"] == variant]
-                ax.plot(path["seconds"], path["objective"], "-", color=color, label=label, linewidth=1.3)
-                ax.plot(path["seconds"].iloc[-1:], path["objective"].iloc[-1:], marker, color=color)
-            ax.set(xscale="log", yscale="log", title=f"{problem}\n{solver}")
-            ax.title.set_fontsize(8.5)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("objective")
-    for ax in axes[-1]:
-        ax.set_xlabel("seconds of the processor")
-    axes[0, 0].legend(fontsize=7.5)
+    columns = max(rows["solver"].nunique() for rows in descents.values())
+    fig = plt.figure(figsize=(0.4 + 3.3 * columns, 0.7 + 2.7 * len(descents)))
+    for part, (problem, rows) in zip(
+        np.atleast_1d(fig.subfigures(len(descents))), descents.items(), strict=True
+    ):
+        part.suptitle(problem, fontsize=11)
+        axes = part.subplots(1, columns, sharey=True, squeeze=False)[0]
+        for ax, (solver, ways) in zip(axes, rows.groupby("solver", sort=False), strict=False):
+            _plot_ways(ax, ways)
+            ax.set_title(solver, fontsize=10)
+        for ax in axes[rows["solver"].nunique() :]:
+            ax.set_visible(False)
+        _plain_ticks(axes[0].yaxis)
+        axes[0].set_ylabel("objective")
+    handles = [
+        Line2D([], [], color=color, marker=marker, label=label) for label, color, marker in _VARIANTS.values()
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9)
     return fig
+
+
+def _plot_ways(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw how the objective falls at the end of each outer iteration."""
+    for variant, path in rows.groupby("variant", sort=False):
+        _, color, marker = _VARIANTS[variant]
+        ax.step(path["seconds"], path["objective"], where="post", color=color, linewidth=1.3)
+        ax.plot(path["seconds"].iloc[-1:], path["objective"].iloc[-1:], marker, color=color)
+    ax.set(xscale="log", yscale="log", xlabel="seconds of the processor")
+    _plain_ticks(ax.xaxis, subs=(1,))
 
 
 def plot_bounds(descents: Mapping[str, pd.DataFrame], published: float) -> Figure:
@@ -191,30 +202,21 @@ def plot_bounds(descents: Mapping[str, pd.DataFrame], published: float) -> Figur
     published
         How many bounds both ideas together are said to need.
     """
-    fig, axes = plt.subplots(1, len(descents), figsize=(0.4 + 3.5 * len(descents), 3.6), squeeze=False)
+    fig, axes = plt.subplots(1, len(descents), figsize=(0.4 + 3.5 * len(descents), 4), squeeze=False)
     for ax, (problem, rows) in zip(axes[0], descents.items(), strict=True):
         solvers = list(dict.fromkeys(rows["solver"]))
         for place, (variant, (label, color, _)) in enumerate(_VARIANTS.items()):
             path = rows[rows["variant"] == variant].groupby("solver", sort=False)
             x = np.arange(len(solvers)) + 0.2 * (place - 1.5)
             total = path["bounds"].max().loc[solvers]
-            first = path["bounds"].nth(1).to_numpy()
             ax.bar(x, total, 0.18, color=color, alpha=0.45)
-            ax.bar(x, first, 0.18, color=color, label=label)
+            ax.bar(x, path["bounds"].nth(1).to_numpy(), 0.18, color=color, label=label)
             for at, height in zip(x, total, strict=True):
-                ax.annotate(f"{height:g}", (at, height), ha="center", va="bottom", fontsize=6.5)
-        ax.axhline(published, **PUBLISHED)
+                ax.annotate(f"{height:g}", (at, height), ha="center", va="bottom", fontsize=7)
+        ax.axhline(published, **PUBLISHED, label="published, both")
         ax.set_xticks(range(len(solvers)), [solver.replace(", ", ",\n") for solver in solvers], fontsize=8)
-        ax.set(title=problem, yscale="log", ylim=(1, None), ylabel="bounds computed")
-        ax.title.set_fontsize(9)
-    axes[0, 0].legend(fontsize=7.5, title="dark: first iteration", title_fontsize=7.5)
-    axes[0, -1].annotate(
-        "published, both: about 100",
-        (1, published),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        fontsize=7.5,
-    )
+        ax.set(yscale="log", ylim=(1, None), ylabel="bounds computed")
+        ax.set_title(problem.replace(", from", ",\nfrom"), fontsize=10)
+        _plain_ticks(ax.yaxis)
+    _legend_below(fig)
     return fig
