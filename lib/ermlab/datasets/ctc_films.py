@@ -1,5 +1,6 @@
 """Films in the layout of the Cell Tracking Challenge: frames, and as much of them as is annotated."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -81,8 +82,8 @@ def read_annotation(folder: str | Path, frames: Sequence[np.ndarray]) -> Tracked
     """Read ``man_track.txt`` and the masks ``man_track<frame>.tif`` of some frames of a film.
 
     Masks may leave out frames, and cells. Where a track ends or begins beside a frame without a mask, it may
-    well go on: the lineage that is returned says so. A label must be in a line that has it in this frame, and
-    a line must be of a cell of some mask.
+    well go on: the lineage that is returned says so. A division with one child is left open in it. A label
+    must be in a line that has it in this frame, and a line must be of a cell of some mask.
 
     Parameters
     ----------
@@ -111,7 +112,8 @@ def read_annotation(folder: str | Path, frames: Sequence[np.ndarray]) -> Tracked
             seen.add(label)
     if missing := sorted(lives.keys() - seen):
         raise broken(folder / _LINEAGE, f"cell {missing[0]} is in no mask", "cells of the masks")
-    return TrackedCells(_SomeMasks(paths, len(frames), shape), _open_ended(lineage, paths.keys()))
+    known = _without_half_divisions(_open_ended(lineage, paths.keys()))
+    return TrackedCells(_SomeMasks(paths, len(frames), shape), known)
 
 
 def _mask_files(folder: Path) -> dict[int, Path]:
@@ -137,6 +139,26 @@ def _open_ended(lineage: Lineage, annotated: Collection[int]) -> Lineage:
         for label, _, last, _ in lineage.rows()
     ]
     return replace(lineage, begin=np.array(begin), end=np.array(end))
+
+
+def _without_half_divisions(lineage: Lineage) -> Lineage:
+    """Return a lineage in which it is not known what became of a cell with one child in the next frame.
+
+    It has not just moved: it has another label. The other child was left out, or is out of view.
+    """
+    last = dict(zip(lineage.label.tolist(), lineage.end.tolist(), strict=True))
+    families = Counter(lineage.parent.tolist())
+    only = [
+        mother > 0 and families[mother] == 1 and begin == last[mother] + 1
+        for _, begin, _, mother in lineage.rows()
+    ]
+    alone = np.array(only, dtype=bool)
+    return Lineage(
+        lineage.label,
+        np.where(alone, lineage.begin - 1, lineage.begin),
+        np.where(np.isin(lineage.label, lineage.parent[alone]), lineage.end + 1, lineage.end),
+        np.where(alone, 0, lineage.parent),
+    )
 
 
 class _SomeMasks(Sequence[np.ndarray]):

@@ -7,6 +7,10 @@ from PIL import Image
 
 from ermlab.datasets.ctc_films import read_annotation, read_frames
 from ermlab.errors import DataError
+from ermlab.features.cell_events import Gates
+from ermlab.features.cell_films import frame_pairs
+from ermlab.features.cell_tracks import links_of
+from ermlab.features.cells import film_of_masks
 
 SHAPE = (6, 8)
 N_FRAMES = 8
@@ -116,6 +120,21 @@ def test_tracks_may_go_on_where_no_mask_is(film):
     # Cell 1 has children, and begins with the film. Cells 2, 3 and 4 may live on after their last mask, cell
     # 5 also before its first. Cell 4 is known to appear, since frame 0 has a mask without it.
     assert lineage.rows() == [[1, 0, 1, 0], [2, 2, 6, 1], [3, 2, 3, 1], [4, 1, 3, 0], [5, 4, 6, 0]]
+
+
+def test_a_division_with_one_child_is_unknown_and_no_move(film):
+    (film / "TRA/man_track.txt").write_text(LINEAGE.replace("3 2 2 1\n", ""))
+    save_mask(film / "TRA", 2, [2, 4])
+    annotation = read_annotation(film / "TRA", read_frames(film / "01"))
+    assert annotation.lineage.rows() == [[1, 0, 2, 0], [2, 1, 6, 0], [4, 1, 3, 0], [5, 4, 6, 0]]
+    pairs = frame_pairs(film_of_masks(annotation), Gates(move=9.0))
+    links = [links_of(pair.hypotheses, _chosen(pair)).tolist() for pair in pairs[:2]]
+    # Cell 1 moves from frame 0 to 1, where it is the first of two; cell 4, the second, moves to frame 2.
+    assert links == [[[0, 0]], [[1, 1]]]
+
+
+def _chosen(pair):
+    return np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events)
 
 
 @pytest.mark.parametrize(
