@@ -17,10 +17,10 @@ def detection_errors(film: CellFilm) -> dict[str, float]:
     ``spurious``
         detections that hold no true cell.
 
-    A true cell counts once for each frame of its track.
+    A true cell counts once for each frame of its track that is in the film.
     """
-    begin, end = film.lineage[:, 1], film.lineage[:, 2]
-    cells = int(np.sum(end - begin + 1))
+    begin, end = np.maximum(film.lineage[:, 1], 0), np.minimum(film.lineage[:, 2], len(film) - 1)
+    cells = int(np.sum(np.maximum(end - begin + 1, 0)))
     if not cells:
         raise ValueError("the film has no true cells: expected at least one track")
     detection, track = film.tracks.T

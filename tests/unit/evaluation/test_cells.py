@@ -7,6 +7,7 @@ import pytest
 
 from ermlab.evaluation.cells import detection_errors
 from ermlab.features.cell_films import CellFilm
+from ermlab.features.cell_scenes import cut_film
 
 #: Frame 0 shows cells 1, 2, 3 and 4, frame 1 cells 1 and 2: six true cells. In frame 0, cell 1 is cut in two,
 #: cells 2 and 3 are one detection, cell 4 is missed; in frame 1, cell 1 is right, two detections are false.
@@ -26,6 +27,16 @@ FILM = CellFilm(
 def test_each_kind_of_error_is_counted():
     assert detection_errors(FILM) == pytest.approx(
         {"missed": 2 / 6, "cut": 1 / 6, "joined": 2 / 6, "spurious": 2 / 6}
+    )
+
+
+def test_of_a_part_of_a_film_only_its_frames_count():
+    """Cells 1 and 2 live in both frames, 3 and 4 in the first alone."""
+    assert detection_errors(cut_film(FILM, range(1))) == pytest.approx(
+        {"missed": 1 / 4, "cut": 1 / 4, "joined": 2 / 4, "spurious": 0}
+    )
+    assert detection_errors(cut_film(FILM, range(1, 2))) == pytest.approx(
+        {"missed": 1 / 2, "cut": 0, "joined": 0, "spurious": 2 / 2}
     )
 
 
