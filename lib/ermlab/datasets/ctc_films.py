@@ -55,7 +55,8 @@ def _own_folder(folder: str | Path, expected: str) -> Path:
 def _grey_image(path: Path) -> tuple[tuple[int, ...], str]:
     """Return shape and type of the pixels of a file that has one grey image, as its header tells."""
     try:
-        with tifffile.TiffFile(path) as file:
+        # What OME files tell of is the whole film, of which this may be one frame.
+        with tifffile.TiffFile(path, is_ome=False) as file:
             page = file.pages[0]
             shape, pixels = page.shape, str(page.dtype)
             # Some programs write one header for a whole stack.

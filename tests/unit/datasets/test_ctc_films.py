@@ -91,6 +91,15 @@ def test_frames_of_other_numbers_are_read_as_they_are(tmp_path, dtype):
     np.testing.assert_array_equal(frame, image)
 
 
+def test_a_frame_that_tells_of_the_whole_film_is_one_frame(tmp_path):
+    told = tifffile.OmeXml()
+    told.addimage("uint16", (5, *SHAPE), (5, 1, 1, *SHAPE, 1), axes="TYX")
+    image = np.arange(48, dtype=np.uint16).reshape(SHAPE)
+    tifffile.imwrite(tmp_path / "t000.tif", image, description=told.tostring(), metadata=None)
+    (frame,) = read_frames(tmp_path)
+    np.testing.assert_array_equal(frame, image)
+
+
 def test_frames_with_a_pixel_that_is_no_number_are_refused(tmp_path):
     for t, value in enumerate([1.0, np.nan]):
         save(tmp_path / f"t{t:03d}.tif", np.full(SHAPE, value, np.float32))
