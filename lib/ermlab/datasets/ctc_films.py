@@ -20,8 +20,8 @@ from ermlab.datasets._files import (
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage
 
 _LINEAGE = "man_track.txt"
-#: Pixels of frames and of label images that can be read.
-_PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+#: Pixels of frames and of label images that can be read; Pillow takes large ones of uint32 for negative.
+_PIXELS = ("uint8", "uint16", "int16", "int32", "float32")
 _LABELS = ("uint8", "uint16")
 
 
