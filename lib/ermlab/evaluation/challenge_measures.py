@@ -116,7 +116,7 @@ def _clipped(lineage: Lineage, frames: range) -> tuple[Rows, list[list[int]]]:
     rows = rows[(rows[:, 1] < frames.stop) & (rows[:, 2] >= frames.start)]
     rows = rows[np.argsort(rows[:, 0])]
     # A parent that ended before the first frame is not there.
-    rows[(rows[:, 1] <= frames.start) | ~np.isin(rows[:, 3], rows[:, 0]), 3] = 0
+    rows[~np.isin(rows[:, 3], rows[:, 0]), 3] = 0
     rows[:, 1:3] = np.clip(rows[:, 1:3], frames.start, frames.stop - 1)
     return rows, [rows[(rows[:, 1] <= t) & (rows[:, 2] >= t), 0].tolist() for t in frames]
 

@@ -151,6 +151,17 @@ def test_unknown_detections_cost_nothing(film):
     assert pytest.approx(1 - 2 / edges) == measures.LNK
 
 
+@pytest.mark.parametrize(("track", "frame", "links"), [(5, 8, 2), (3, 4, 3), (5, 5, 2), (9, 2, 1)])
+def test_a_track_goes_on_after_an_unknown_detection_without_a_parent(film, track, frame, links):
+    """Missed are the cell and the links that it has, and no link goes round it."""
+    here = (film.frame[film.tracks[:, 0]] == frame) & (film.tracks[:, 1] == track)
+    assert here.sum() == 1
+    measures = challenge_measures(replace(film, tracks=film.tracks[~here]), true_tracks(film))
+    assert pytest.approx(1 - 1 / 38) == measures.DET
+    assert pytest.approx(1 - links / 35) == measures.LNK
+    assert measures.edge_f1 == pytest.approx(2 * (35 - links) / (2 * 35 - links))
+
+
 def test_two_cells_in_one_detection_are_one_too_few(film):
     # Detection 0 holds cells 7 and 3 of the first frame, and detection 1 is a smaller piece of cell 7.
     held = np.vstack([[[0, 3]], film.tracks])

@@ -122,6 +122,24 @@ def test_three_cells_taken_for_one_part_in_turn():
     assert lineage == [[1, 0, 4, 0], [2, 0, 0, 0], [3, 0, 1, 0], [4, 3, 4, 3], [5, 4, 4, 2]]
 
 
+def test_who_hides_in_a_cell_that_hides_itself_is_not_lost():
+    labels, lineage = track(
+        draw(
+            [(20, 300), (60, 60), (80, 50)],
+            [(20, 300), (70, 110)],
+            [(40, 410)],
+            [(20, 350), (70, 60)],
+            [(20, 300), (60, 50), (72, 60)],
+        ),
+        [move(20, 20), ("merge", [60, 80], [70])],
+        [("merge", [20, 70], [40])],
+        [("split", [40], [20, 70])],
+        [("split", [20], [20, 60]), move(70, 72)],
+    )
+    assert labels == [[1, 2, 3], [1, 2], [1], [1, 4], [1, 5, 4]]
+    assert lineage == [[1, 0, 4, 0], [2, 0, 1, 0], [3, 0, 0, 0], [4, 3, 4, 2], [5, 4, 4, 3]]
+
+
 def test_cells_that_were_never_seen_apart_part_without_a_division():
     labels, lineage = track(
         draw([(20, 200)], [(15, 90), (25, 110)], [(12, 90), (28, 110)]),

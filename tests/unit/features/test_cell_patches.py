@@ -84,6 +84,31 @@ def test_a_crowd_that_moves_far_is_followed():
     np.testing.assert_array_equal(targets, sources)
 
 
+def cells_at(*places, shape=(100, 200)):
+    n = len(places)
+    return Cells(
+        np.array(places, dtype=float).reshape(-1, 2), np.full(n, 100.0), np.ones(n), np.zeros(n), shape
+    )
+
+
+def test_windows_are_halved_across_their_longer_side_in_the_widest_gap_of_the_middle():
+    nothing = cells_at()
+    wide = cells_at((10, 20), (90, 30), (20, 40), (15, 160), (95, 170), (80, 180))
+    assert patch_numbers(wide, nothing, Gates(), 3)[0].tolist() == [0, 0, 0, 1, 1, 1]
+    high = cells_at(*wide.position[:, ::-1], shape=(200, 100))
+    assert patch_numbers(high, nothing, Gates(), 3)[0].tolist() == [0, 0, 0, 1, 1, 1]
+    # One cell lies far apart, but a window of its own would leave the others as many as they were.
+    row = cells_at(*[(50, column) for column in (10, 110, 115, 120, 140, 145, 150, 155, 160)])
+    assert patch_numbers(row, nothing, Gates(), 8)[0].tolist() == [0] * 4 + [1] * 5
+
+
+def test_a_cell_out_of_reach_of_its_match_joins_the_nearest():
+    before, after = cells_at((50, 20), (50, 180)), cells_at((50, 22), (50, 60))
+    sources, targets = patch_numbers(before, after, Gates(), 1)
+    assert sources.tolist() == [0, 1]
+    assert targets.tolist() == [0, 0]
+
+
 def test_events_that_gating_loses_are_the_patchs_own(moving_cells):
     film = moving_cells(0, n=20, step=1.0)
     tight = Gates(move=0.01)

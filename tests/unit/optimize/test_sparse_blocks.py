@@ -112,8 +112,9 @@ def test_more_regularisation_shortens_the_weights_and_ends_where_it_should():
     assert warm.lower_bound <= cold.value * (1 + 1e-9)
 
 
-def test_planes_without_weight_are_forgotten():
-    risk, lam = Choice(n=8), 0.01
+@pytest.mark.parametrize("lam", [0.01, 1.0])
+def test_planes_without_weight_are_forgotten(lam):
+    risk = Choice(n=8)
     dual, most = SparseBlocks(risk, lam), 0
     for step in range(30):
         dual.collect()
@@ -121,7 +122,11 @@ def test_planes_without_weight_are_forgotten():
         dual.ascend(np.random.default_rng(step).permutation(len(risk)), 0.0)
         dual.aggregate()
     assert dual.n_planes < most
-    # The planes 0 among them come back where weights shrink.
+    # Where no sample is right by a margin, the planes 0 are among them; they come back where weights shrink.
+    assert all(RIGHT in block for block in dual._blocks) == (lam < 1)
     w = dual.w.copy()
     dual.at(lam / 10).aggregate()
+    for block in dual._blocks:
+        assert RIGHT in block
+        assert block.alpha.sum() == pytest.approx(1)
     np.testing.assert_allclose(dual.w, w)

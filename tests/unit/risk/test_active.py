@@ -216,6 +216,8 @@ def test_convergence_is_zero_where_nothing_changes_and_in_the_log_domain():
 def test_robust_mean_leaves_out_the_extremes():
     values = [*range(9), 1000.0, -1000.0]
     assert robust_mean(values) == pytest.approx(np.mean(range(9)))
+    # Quantiles of 0, 1, ..., 40 are 4 and 36, which count themselves.
+    assert robust_mean(np.arange(41.0) ** 2) == pytest.approx(np.mean(np.arange(4.0, 37.0) ** 2))
     assert robust_mean([7.0]) == 7.0
     assert robust_mean([1.0, 3.0]) == 2.0
 

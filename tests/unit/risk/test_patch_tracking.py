@@ -1,5 +1,7 @@
 """Training with remembered planes: the losses and the optimum are those of a search at every step."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -90,6 +92,14 @@ def test_known_events(sets, pools):
         assert pools[1].complete[i] == one.annotation.complete
 
 
+def test_events_that_are_no_hypothesis_are_known_too(sets):
+    first, *others = sets[1]
+    lost = (("move", (0,), (1,)), ("disappearance", (2,), ()))
+    pool = PatchPool([replace(first, annotation=replace(first.annotation, lost=lost)), *others])
+    assert pool.n_events(np.array([0, 1])) == 2 + sum(len(one.annotation.events) for one in sets[1][:2])
+    assert pool.n_events(np.array([1])) == len(others[0].annotation.events)
+
+
 @pytest.mark.parametrize(("lam", "rho"), [(0.3, np.inf), (0.3, 1.0), (np.inf, 0.5)])
 def test_the_optimum_is_that_of_a_search_at_every_step(sets, pools, lam, rho):
     plain = [with_assigners(some) for some in sets]
@@ -107,6 +117,14 @@ def test_the_optimum_is_that_of_a_search_at_every_step(sets, pools, lam, rho):
     again = train_on_patches([PatchRisk(pool) for pool in pools], lam=lam, rho=rho, tol=1e-4)
     assert again.calls <= found.calls
     assert again.value == pytest.approx(found.value, rel=0.02)
+
+
+@pytest.mark.parametrize("tol", [0.5, 0.1])
+def test_the_value_is_that_of_all_planes_however_few_are_known(sets, pools, tol):
+    found = train_on_patches([PatchRisk(pool) for pool in pools], lam=0.3, rho=1.0, tol=tol)
+    risks = sum(len(some) * with_assigners(some)(w) for some, w in zip(sets, found.weights, strict=True))
+    shared = 0.3 / 2 * np.sum(found.shared**2) + 1.0 / 2 * np.sum((found.weights - found.shared) ** 2)
+    assert found.value == pytest.approx(shared + risks, rel=1e-9)
 
 
 def test_threads_do_not_matter(sets):

@@ -149,6 +149,18 @@ def test_forests_are_sure_of_what_they_saw(study):
     )
 
 
+def test_frequencies_are_added_as_far_as_is_asked_for(study):
+    forest = EventForest(n_trees=5).fit(study.training)
+    hypotheses = study.test[0].hypotheses
+    seen = np.array([forest.forests_[kind] is not None for kind in EVENTS])[hypotheses.kind]
+    offsets = np.array([forest.offsets_[kind] for kind in EVENTS])[hypotheses.kind]
+    assert len(np.unique(offsets[seen])) > 1
+    without = forest.scores(hypotheses, prior=0.0)
+    for prior in (0.5, 1.0):
+        added = forest.scores(hypotheses, prior) - without
+        np.testing.assert_allclose(added[seen], prior * offsets[seen])
+
+
 def test_forests_need_pairs_to_learn_from():
     with pytest.raises(ValueError, match="no pairs of frames"):
         EventForest().fit([])
@@ -176,6 +188,11 @@ def test_what_is_unknown_is_neither_true_nor_false():
     )
     np.testing.assert_array_equal(false, touching & ~true)
     assert known in cells
+    # Whatever is found elsewhere is no error.
+    elsewhere = ~touching
+    assert elsewhere.any()
+    assert sum(row["false"] for row in event_errors(pair, elsewhere)) == 0
+    assert sum(row["false"] for row in event_errors(pair, ~true)) == false.sum()
 
 
 def test_errors_are_counted_by_kind(study):

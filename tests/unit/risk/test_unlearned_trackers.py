@@ -1,5 +1,6 @@
 """Trackers without learning: drawn films whose events are plain to see, and all assignments of small ones."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -80,6 +81,27 @@ def test_laptrack_finds_plain_events(dividing):
     reaches = choose_reaches(dividing, pairs, [0.2, 1.0, 3.0])
     (links,) = lap_links(dividing, range(1), *reaches)
     assert links.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3], [3, 4]]
+
+
+def test_laptrack_joins_a_second_child_within_the_reach_of_divisions(dividing):
+    """A child is 0.4 sizes from its parent; the first of two is linked as any cell."""
+    assert len(lap_links(dividing, range(1), 3.0, 0.5)[0]) == 5
+    assert len(lap_links(dividing, range(1), 3.0, 0.3)[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("parent", "children", "divides"),
+    [(110, (55, 55), True), (110, (100, 10), False), (110, (70, 40), True), (110, (220, 220), False)],
+)
+def test_graphs_divide_where_children_are_alike_and_together_as_large_as_the_parent(
+    dividing, parent, children, divides
+):
+    area = dividing.area.copy()
+    area[3], area[8:10] = parent, children
+    film = replace(dividing, area=area)
+    (pair,) = frame_pairs(film, Gates())
+    kinds = pair.hypotheses.kind[graph_matching(film, pair)]
+    assert (kinds == KINDS.index("division")).sum() == divides
 
 
 def test_neighbours_decide_where_distance_does_not():
