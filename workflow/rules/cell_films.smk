@@ -72,11 +72,21 @@ rule prepare_nuclei_films:
         "../scripts/prepare_nuclei_films.py"
 
 
+shipped_tracker_films = {
+    "dcelliq_nuclei": ["dcelliq_1", "dcelliq_2"],
+    "mitocheck_nuclei": ["mitocheck_1", "mitocheck_2"],
+    "ctc_sim_truth": ["ctc_sim"],
+    "cell_migration": ["migration_4"],
+}
+
+
 # The tracker that comes with the library; a new one goes to lib/ermlab/models/cell_tracker.json by hand.
 rule train_shipped_tracker:
     input:
-        first=[f"{cell_films}/{laboratory}_1.npz" for laboratory in ("dcelliq", "mitocheck")],
-        second=[f"{cell_films}/{laboratory}_2.npz" for laboratory in ("dcelliq", "mitocheck")],
+        **{
+            kind: [f"{cell_films}/{name}.npz" for name in names]
+            for kind, names in shipped_tracker_films.items()
+        },
     output:
         model="data/results/cell_tracker/model.json",
     log:
@@ -89,6 +99,7 @@ rule train_shipped_tracker:
         runtime=30,
     params:
         library=library_digest("workflow/scripts/train_shipped_tracker.py"),
+        kinds=list(shipped_tracker_films),
     message:
         "the tracker that comes with the library"
     script:
