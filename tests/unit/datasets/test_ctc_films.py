@@ -136,6 +136,19 @@ def test_tracks_may_go_on_where_no_mask_is(film):
     assert lineage.rows() == [[1, 0, 1, 0], [2, 2, 6, 1], [3, 2, 3, 1], [4, 1, 3, 0], [5, 4, 6, 0]]
 
 
+def test_a_division_in_a_frame_without_a_mask_stays_where_it_is(film):
+    (film / "TRA/man_track001.tif").unlink()
+    (film / "TRA/man_track.txt").write_text(LINEAGE.replace("4 1 2 0", "4 2 2 0"))
+    lineage = read_annotation(film / "TRA", read_frames(film / "01")).lineage
+    assert lineage.rows() == [[1, 0, 1, 0], [2, 2, 6, 1], [3, 2, 3, 1], [4, 1, 3, 0], [5, 4, 6, 0]]
+
+
+def test_a_cell_that_comes_back_after_a_gap_is_known_to(film):
+    (film / "TRA/man_track.txt").write_text("1 0 1 0\n2 2 5 0\n3 2 2 0\n4 1 2 0\n5 5 5 1\n")
+    lineage = read_annotation(film / "TRA", read_frames(film / "01")).lineage
+    assert lineage.rows() == [[1, 0, 1, 0], [2, 2, 6, 0], [3, 2, 3, 0], [4, 1, 3, 0], [5, 5, 6, 1]]
+
+
 def test_a_division_with_one_child_is_unknown_and_no_move(film):
     (film / "TRA/man_track.txt").write_text(LINEAGE.replace("3 2 2 1\n", ""))
     save_mask(film / "TRA", 2, [2, 4])
@@ -158,6 +171,10 @@ def _chosen(pair):
         (
             lambda f: save_mask(f, 2, [2, 5, 4]),
             r"man_track002\.tif: cell 5; expected cells of man_track\.txt",
+        ),
+        (
+            lambda f: (f / "man_track.txt").write_text(LINEAGE.replace("5 5 5 0\n", "")),
+            r"man_track005\.tif: cell 5; expected cells of man_track\.txt that live in frame 5",
         ),
         (
             lambda f: (f / "man_track.txt").write_text(LINEAGE.replace("4 1 2", "4 1 1")),

@@ -1,5 +1,7 @@
 """Parts of films: what is cut out, and which part is chosen to be looked at."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,31 @@ def test_a_square_with_a_division_is_chosen(film):
     part = cut_film(film, range(t, t + 2), corner, (40, 40))
     assert part.tracks_in(0) == [{2}, {5}]
     assert part.tracks_in(1) == [{3}, {4}, {5}]
+
+
+def test_a_division_counts_for_more_than_the_number_of_cells(film):
+    """Three cells in another corner, to which a fourth comes, are as many as are looked for."""
+    new = [(1, 6, 10, 100), (1, 7, 20, 100), (1, 8, 10, 110)]
+    new += [(2, 6, 10, 100), (2, 7, 20, 100), (2, 8, 10, 110), (2, 9, 20, 110)]
+    frame, track, row, column = np.array(new).T
+    order = np.argsort(np.concatenate([film.frame, frame]), kind="stable")
+    n = len(order)
+    more = CellFilm(
+        frame=np.concatenate([film.frame, frame])[order],
+        position=np.concatenate([film.position, np.column_stack([row, column])])[order],
+        area=np.ones(n),
+        intensity=np.ones(n),
+        eccentricity=np.zeros(n),
+        shape=film.shape,
+        n_frames=3,
+        tracks=np.column_stack([np.arange(n), np.concatenate([film.tracks[:, 1], track])[order]]),
+        lineage=np.vstack([film.lineage, [[6, 1, 2, 0], [7, 1, 2, 0], [8, 1, 2, 0], [9, 2, 2, 0]]]),
+    )
+    t, corner = few_cells(more, range(2), 40)
+    assert cut_film(more, range(t, t + 2), corner, (40, 40)).tracks_in(0) == [{2}, {5}]
+    undivided = replace(more, lineage=more.lineage * [1, 1, 1, 0])
+    t, corner = few_cells(undivided, range(2), 40)
+    assert cut_film(undivided, range(t, t + 2), corner, (40, 40)).tracks_in(0) == [{6}, {7}, {8}]
 
 
 def test_without_a_division_there_is_a_square_too(film):

@@ -11,7 +11,7 @@ from ermlab.features.cell_films import frame_pairs
 from ermlab.features.cell_patches import film_patches
 from ermlab.optimize import L2
 from ermlab.risk import active_protocol
-from ermlab.risk.active import MEASURES, ActiveHistory, ActiveLearner
+from ermlab.risk.active import MEASURES, ActiveHistory, ActiveLearner, robust_mean
 from ermlab.risk.active_protocol import (
     SCALES,
     UNIT,
@@ -55,6 +55,8 @@ def test_curves_go_up_to_the_limit(experiment, runs):
         assert run.curve["share"].iloc[-1] == pytest.approx(0.5, abs=0.5 / n)
         assert run.curve["events"].is_monotonic_increasing
         assert 0 < run.curve["events"].iloc[-1] < 1
+        assert (run.curve["rare"] == 0).all()  # all that happens is moves
+        assert run.curve["length"].iloc[-1] == pytest.approx(np.sqrt(run.weights @ run.weights))
         assert run.curve["test_error"].notna().tolist() == [q % 3 == 0 for q in run.curve["query"]]
         last = run.curve.dropna(subset="test_error").iloc[-1]
         assert 0 <= last["test_error"] <= 100
@@ -106,6 +108,29 @@ def test_the_rule_stops_at_the_threshold_of_the_settings(moving_cells, experimen
     low = replace(SETTINGS, limit=0.1, shares=(0.1,), threshold=np.exp(least) * (1 + 1e-9))
     run = ActiveExperiment(patches, experiment.test, low).run("best_second", seed=3)
     assert run.stops.set_index("scale").loc["1", "stop"] == stop
+
+
+def test_stops_are_those_of_uncertainties_with_longer_weights():
+    rng = np.random.default_rng(0)
+    weights = [np.full(3, 0.2 + 0.01 * t) for t in range(60)]
+    # The more is learned, the more certain is what is left.
+    left = [-rng.uniform(0.5, 1.5, 80 - t) * 0.05 * t for t in range(60)]
+    history = ActiveHistory(weights=weights, log_uncertainty=left)
+    settings = replace(SETTINGS, window=6, threshold=3e-3)
+    stops = ActiveExperiment([], [], settings)._stops(history).set_index("scale")["stop"]
+    expected = {}
+    for scale, factors in {
+        **{f"{scale:g}": [scale] * 60 for scale in SCALES},
+        UNIT: [1 / np.sqrt(w @ w) for w in weights],
+    }.items():
+        averages = [np.mean(np.exp(f * q)) for f, q in zip(factors, left, strict=True)]
+        etas = [
+            abs(robust_mean(averages[t - 5 : t + 1]) - robust_mean(averages[t - 6 : t])) for t in range(6, 60)
+        ]
+        below = np.flatnonzero(np.array(etas) <= 3e-3)
+        expected[scale] = below[0] + 7 if len(below) else None
+    assert {scale: None if np.isnan(stop) else stop for scale, stop in stops.items()} == expected
+    assert len(set(expected.values())) > 3
 
 
 def test_where_nothing_is_left_the_rule_does_not_stop():

@@ -98,6 +98,18 @@ def test_threads_do_not_matter(film, tracker):
     np.testing.assert_array_equal(CellTracker(n_threads=2).fit(film).coef_, tracker.coef_)
 
 
+def test_settings_are_obeyed(film, tracker):
+    tight = clone(tracker).set_params(gates=Gates(move=0.01))
+    tight.coef_ = tracker.coef_
+    assert tight.score(film) < 0.5
+    assert len(tight.predict(film).lineage) > 2 * len(tracker.predict(film).lineage)
+    blind = clone(tracker).set_params(detection=DetectionSettings(contrast=1e4))
+    blind.coef_ = tracker.coef_
+    assert len(tracker.predict(moving_discs()).label) == 9
+    assert len(blind.predict(moving_discs()).label) == len(blind.track_images(moving_discs())[1]) == 0
+    assert np.abs(clone(tracker).set_params(tol=0.5).fit(film).coef_ - tracker.coef_).max() > 1e-3
+
+
 def test_l1_leaves_features_out(film, tracker):
     sparse = CellTracker(norm="l1", lam=1e-2, n_threads=1).fit(film)
     assert np.sum(sparse.coef_ == 0) > np.sum(tracker.coef_ == 0)
