@@ -28,7 +28,8 @@ def main(
         {
             "shares": shares,
             "test_loss": {
-                method: [over_seeds(_of(curve, method, share)["loss"]) for share in shares]
+                # Means: of all events there is one draw, of a share there are several.
+                method: [float(_of(curve, method, share)["loss"].mean()) for share in shares]
                 for method in ("partial", "perceptron", "averaged")
             },
             "loss_at_quarter": over_seeds(_of(curve, "partial", QUARTER)["loss"]),
