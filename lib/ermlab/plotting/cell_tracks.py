@@ -123,7 +123,7 @@ def _draw_cells(ax: Axes, position: NDArray, area: NDArray, color: str) -> None:
 
 
 def plot_trees(film: CellFilm, tracks: CellTracks, first: int, most: int = 14) -> Figure:
-    """Show families with divisions, from a frame of the film on: the annotated ones, and those of tracks.
+    """Show families with divisions, from a frame of the film on, as annotated and as found for the same cell.
 
     Parameters
     ----------
@@ -132,49 +132,86 @@ def plot_trees(film: CellFilm, tracks: CellTracks, first: int, most: int = 14) -
     most
         Families that are drawn, those with most divisions first.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True)
     last = first + int(tracks.lineage.end.max())
+    detections = film.numbers(last).stop - film.numbers(first).start
+    if len(tracks.label) != detections:
+        raise ValueError(
+            f"tracks of {len(tracks.label)} detections: expected the {detections} of frames {first} to {last}"
+        )
+    found = Lineage(*(np.array(tracks.lineage.rows()) + np.array([0, first, first, 0])).T)
+    true = _lineage_between(film, first, last)
+    dividing = set(true.dividing.tolist())
+    every = sorted(families(true), key=lambda family: (-len(dividing & set(family)), family[0]))
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True)
+    height = 0.0
+    for family in every[:most]:
+        same = _family_of(found, _label_of_first_cell(film, tracks, first, family[0]))
+        leaves = [
+            draw_tree(ax, lineage, labels, height)
+            for ax, lineage, labels in ((axes[0], true, family), (axes[1], found, same))
+        ]
+        height += max(leaves) + 0.8
+    axes[0].set(
+        title=f"annotated: {min(most, len(every))} of {len(every)} families with divisions",
+        yticks=[],
+        ylim=(max(height, 1), -1),
+    )
+    axes[1].set(title="found, of the same first cells")
+    for ax in axes:
+        ax.set(xlabel="frame")
+        ax.grid(visible=False, axis="y")
+    return fig
+
+
+def _lineage_between(film: CellFilm, first: int, last: int) -> Lineage:
+    """Return the annotated lives in some frames; a parent that lived before them is unknown."""
     rows = film.lineage[(film.lineage[:, 2] >= first) & (film.lineage[:, 1] <= last)].copy()
     rows[:, 1:3] = np.clip(rows[:, 1:3], first, last)
     rows[~np.isin(rows[:, 3], rows[:, 0]), 3] = 0
-    found = np.array(tracks.lineage.rows()) + np.array([0, first, first, 0])
-    for ax, lineage, title in ((axes[0], rows, "annotated"), (axes[1], found, "found")):
-        draw_trees(ax, Lineage(*lineage.T), most, title)
-    return fig
+    return Lineage(*rows.T)
+
+
+def _label_of_first_cell(film: CellFilm, tracks: CellTracks, first: int, track: int) -> int:
+    """Return the found label of the detection with which an annotated track begins, from a frame on."""
+    start = film.numbers(first).start
+    detections = film.tracks[film.tracks[:, 1] == track, 0]
+    return int(tracks.label[detections[detections >= start].min() - start])
+
+
+def _family_of(lineage: Lineage, label: int) -> list[int]:
+    """Return the labels of the first ancestor of a cell and of all its descendants."""
+    parent = dict(zip(lineage.label.tolist(), lineage.parent.tolist(), strict=True))
+    while parent.get(label, 0):
+        label = parent[label]
+    return _with_descendants(lineage, label)
+
+
+def _with_descendants(lineage: Lineage, label: int) -> list[int]:
+    """Return the label and those of all descendants, parents before their children."""
+    children = lineage.label[lineage.parent == label].tolist()
+    return [label] + [each for child in children for each in _with_descendants(lineage, child)]
 
 
 def families(lineage: Lineage) -> list[list[int]]:
     """Return the labels of each family in which a cell divides, parents before their children."""
-    children: dict[int, list[int]] = {}
-    for label, _, _, parent in lineage.rows():
-        children.setdefault(parent, []).append(label)
-
-    def below(label: int) -> list[int]:
-        return [label] + [each for child in children.get(label, []) for each in below(child)]
-
     dividing = set(lineage.dividing.tolist())
-    return [family for root in children.get(0, []) if dividing & set(family := below(root))]
+    roots = lineage.label[lineage.parent == 0].tolist()
+    return [family for root in roots if dividing & set(family := _with_descendants(lineage, root))]
 
 
-def draw_trees(ax: Axes, lineage: Lineage, most: int, title: str) -> None:
-    """Draw families as trees over time, at most so many, those with most divisions first."""
-    dividing = set(lineage.dividing.tolist())
-    every = sorted(families(lineage), key=lambda family: (-len(dividing & set(family)), family[0]))
+def draw_tree(ax: Axes, lineage: Lineage, family: Sequence[int], height: float) -> int:
+    """Draw a family as a tree over time, downwards from a height; return the number of its leaves."""
     life = {label: (begin, end, parent) for label, begin, end, parent in lineage.rows()}
-    height = 0.0
-    for family in every[:most]:
-        place: dict[int, float] = {}
-        for label in reversed(family):
-            below = [place[child] for child in family if life[child][2] == label]
-            place[label] = float(np.mean(below)) if below else height
-            height += 0 if below else 1
-        for label in family:
-            begin, end, parent = life[label]
-            inner = label != family[0]
-            ax.plot([begin, end + 1], [place[label]] * 2, color=ORANGE if inner else BLUE, linewidth=1.4)
-            if inner:
-                ax.plot([begin, begin], [place[parent], place[label]], color=GREY, linewidth=1)
-        height += 0.8
-    shown = f"{min(most, len(every))} of {len(every)} families with divisions"
-    ax.set(yticks=[], xlabel="frame", title=f"{title}: {shown}", ylim=(max(height, 1), -1))
-    ax.grid(visible=False, axis="y")
+    place: dict[int, float] = {}
+    leaves = 0
+    for label in reversed(family):
+        below = [place[child] for child in family if life[child][2] == label]
+        place[label] = float(np.mean(below)) if below else height + leaves
+        leaves += 0 if below else 1
+    for label in family:
+        begin, end, parent = life[label]
+        inner = label != family[0]
+        ax.plot([begin, end + 1], [place[label]] * 2, color=ORANGE if inner else BLUE, linewidth=1.4)
+        if inner:
+            ax.plot([begin, begin], [place[parent], place[label]], color=GREY, linewidth=1)
+    return leaves

@@ -17,7 +17,7 @@ from ermlab.features.cell_tracks import CellTracks, links_of
 from ermlab.inference.assignment import EVENTS, Assigner
 from ermlab.plotting.cell_tracks import (
     animate_tracks,
-    draw_trees,
+    draw_tree,
     families,
     plot_links,
     plot_tracks_on_frames,
@@ -149,15 +149,28 @@ def test_families_are_those_with_divisions(film):
     )
     assert families(lineage) == [[2, 3, 4, 5, 6]]
     _, ax = plt.subplots()
-    draw_trees(ax, lineage, 3, "some")
-    assert ax.get_title() == "some: 1 of 1 families with divisions"
+    assert draw_tree(ax, lineage, families(lineage)[0], 2.0) == 3
     assert len(ax.lines) == 5 + 4
-    empty = Lineage(*np.zeros((4, 0), dtype=int))
-    draw_trees(ax, empty, 3, "none")
-    fig = plot_trees(film, CellTracks(np.array([1, 2, 1, 3, 4]), film.true_lineage), 0)
-    assert [ax.get_title() for ax in fig.axes] == [
-        f"{name}: 1 of 1 families with divisions" for name in ("annotated", "found")
-    ]
+    heights = np.concatenate([line.get_ydata() for line in ax.lines])
+    assert (heights.min(), heights.max()) == (2.0, 4.0)
+
+
+def test_trees_of_the_same_cells_stand_side_by_side(film):
+    """Cell 2 divides; what is found follows it as one cell, under another label."""
+    found = CellTracks(
+        np.array([7, 3, 7, 3, 9]),
+        Lineage(np.array([3, 7, 9]), np.array([0, 0, 1]), np.array([1, 1, 1]), np.zeros(3, dtype=int)),
+    )
+    annotated, other = plot_trees(film, found, 0).axes
+    assert annotated.get_title() == "annotated: 1 of 1 families with divisions"
+    assert len(annotated.lines) == 3 + 2
+    assert [list(line.get_xdata()) for line in other.lines] == [[0, 2]]
+
+
+def test_trees_of_other_frames_than_the_tracks(film):
+    one_frame = CellTracks(np.array([1, 2, 3]), Lineage(np.arange(1, 4), *np.zeros((3, 3), dtype=int)))
+    with pytest.raises(ValueError, match="tracks of 3 detections: expected the 2 of frames 0 to 0"):
+        plot_trees(film, one_frame, 0)
 
 
 def test_losses_are_drawn_beside_the_published(values):
