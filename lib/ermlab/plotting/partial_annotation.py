@@ -138,6 +138,22 @@ def bounds_table(problems: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return joined[["problem", *joined.columns.drop("problem")]]
 
 
+def variant_table(problems: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the bounds of each variant, and what both ideas save, a row for each problem and solver."""
+    rows = {}
+    for problem, ways in problems.items():
+        for solver, paths in ways.groupby("solver", sort=False):
+            last = paths.groupby("variant").last()
+            bounds, seconds, objective = (last[name] for name in ("bounds", "seconds", "objective"))
+            rows[problem, solver] = {
+                **{f"bounds, {label}": f"{bounds[name]:g}" for name, (label, *_) in _VARIANTS.items()},
+                "bounds, plain / both": f"{bounds['plain'] / bounds['both']:.1f}",
+                "time, plain / both": f"{seconds['plain'] / seconds['both']:.1f}",
+                "objectives, largest / least": f"{objective.max() / objective.min():.3f}",
+            }
+    return pd.DataFrame(rows).T
+
+
 def control_table(values: Mapping[str, Mapping]) -> pd.DataFrame:
     """Return the losses that tell whether the others can be trusted, a row for each study."""
     columns = {

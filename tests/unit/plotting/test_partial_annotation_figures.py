@@ -10,6 +10,7 @@ from ermlab.plotting.partial_annotation import (
     plot_bounds,
     plot_descents,
     plot_training_times,
+    variant_table,
 )
 from ermlab.risk.partial_protocol import SOLVERS, VARIANTS
 
@@ -84,3 +85,9 @@ def test_bars_tell_all_bounds_and_those_of_the_first_iteration(descents):
     assert heights[1] == 3 * [11]  # plain, first iteration
     assert heights[-2] == 3 * [15]  # both, all
     assert list(ax.lines[0].get_ydata()) == [100, 100]
+
+
+def test_what_both_ideas_save(descents):
+    table = variant_table({"one": descents})
+    assert table.index.tolist() == [("one", solver) for solver in SOLVERS]
+    assert table.iloc[0].tolist() == ["21", "19", "17", "15", "1.4", "1.0", "1.000"]
