@@ -21,8 +21,12 @@ def main(
     descents = {study: pd.read_csv(path) for study, path in ways.items()}
     curve = losses[STUDY]
     shares = sorted(curve.loc[curve["method"] == "partial", "share"].unique())
-    as_printed = _ends(descents[STUDY])[SOLVERS[0], START]
-    plain = descents[STUDY].query("solver == @SOLVERS[0] and start == @START and variant == 'plain'")
+    ways_of_study = descents[STUDY]
+    ways_as_printed = ways_of_study[
+        (ways_of_study["solver"] == SOLVERS[0]) & (ways_of_study["start"] == START)
+    ]
+    ends = ways_as_printed.groupby("variant").last()
+    plain = ways_as_printed[ways_as_printed["variant"] == "plain"]
     write_results(
         folder,
         {
@@ -34,8 +38,8 @@ def main(
             },
             "loss_at_quarter": over_seeds(_of(curve, "partial", QUARTER)["loss"]),
             "loss_full": float(_of(curve, "full")["loss"].item()),
-            "objective": {variant: as_printed[variant]["objective"] for variant in VARIANTS},
-            "bounds": {variant: as_printed[variant]["bounds"] for variant in VARIANTS},
+            "objective": {variant: float(ends["objective"][variant]) for variant in VARIANTS},
+            "bounds": {variant: int(ends["bounds"][variant]) for variant in VARIANTS},
             "bounds_plain_first": int(plain["bounds"].iloc[1]),
             "controls": {study: _controls(table) for study, table in losses.items()},
             "strengths_inside": {study: _inside(table) for study, table in losses.items()},
@@ -43,7 +47,7 @@ def main(
         datasets={name: read_json(path)["kind"] for name, path in receipts.items()},
         timings={
             "partial_over_full": _partial_over_full(curve),
-            "plain_over_both": as_printed["plain"]["seconds"] / as_printed["both"]["seconds"],
+            "plain_over_both": float(ends["seconds"]["plain"] / ends["seconds"]["both"]),
             "studies": {
                 study: {
                     "partial_over_full": _partial_over_full(table),
@@ -61,19 +65,6 @@ def main(
 def _of(curve: pd.DataFrame, method: str, share: float | None = None) -> pd.DataFrame:
     """Return the rows of a method, of one share if it is given."""
     return curve[(curve["method"] == method) & ((share is None) | (curve["share"] == share))]
-
-
-def _ends(descents: pd.DataFrame) -> dict[tuple[str, str], dict[str, dict[str, float]]]:
-    """Return where the variants ended, by solver and start."""
-    last = descents.groupby(["solver", "start", "variant"], sort=False).last()
-    ends: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
-    for (solver, start, variant), row in last.iterrows():
-        ends.setdefault((solver, start), {})[variant] = {
-            "objective": float(row["objective"]),
-            "bounds": int(row["bounds"]),
-            "seconds": float(row["seconds"]),
-        }
-    return ends
 
 
 def _controls(curve: pd.DataFrame) -> dict[str, float]:
