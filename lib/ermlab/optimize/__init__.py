@@ -5,19 +5,22 @@
 - `minimize_blocks`: the same for sums over samples, with planes for each sample, and L2;
 - `MeanInParts`: the mean over some samples as a risk of parts, for which fewer calls do;
 - `cccp`: differences of convex functions, by a chain of such problems;
+- `check_risk`: whether the subgradients of a risk fit its values;
 - `fista`: smooth risks with a proximable penalty.
 """
 
 from ermlab.optimize._plane_blocks import PlaneBlocks
 from ermlab.optimize.blocks import BlockDual, BlockRisk, minimize_blocks
-from ermlab.optimize.bundle import History, Proposer, Result, minimize
+from ermlab.optimize.bundle import minimize
 from ermlab.optimize.cccp import CCCPHistory, CCCPResult, cccp
-from ermlab.optimize.evaluation import Evaluation, Risk
+from ermlab.optimize.check import check_risk
+from ermlab.optimize.evaluation import Evaluation, Proposer, Risk
 from ermlab.optimize.parts import MeanInParts
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.proximal import FISTAHistory, FISTAResult, fista
 from ermlab.optimize.qp import SimplexQPResult, solve_simplex_qp
 from ermlab.optimize.regularizers import L1, L2
+from ermlab.optimize.result import History, Result
 from ermlab.optimize.surrogate import Surrogate
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "SimplexQPResult",
     "Surrogate",
     "cccp",
+    "check_risk",
     "fista",
     "minimize",
     "minimize_blocks",

@@ -5,27 +5,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.optimize.planes import Planes
+from ermlab.optimize.regularizers import L1
+
+# HiGHS refuses larger entries of a row.
+LARGEST_SLOPE = 1e15
 
 
 class L1Master:
-    """Minimise ``lam |w|_1 + <v, w> + max_i (<a_i, w> + b_i)``.
+    """Minimise ``sum_j lam_j |w_j| + <v, w> + max_i (<a_i, w> + b_i)``.
 
-    The columns of the programme are the positive and the negative part of ``w`` and the height ``xi``; each
-    plane is a row, ``xi - <a, w> >= b``.
+    The columns of the programme are the positive and the negative part of ``u_j = lam_j w_j`` and the height
+    ``xi``; each plane is a row, ``xi - <a / lam, u> >= b``. Measured in ``u``, the problem does not depend on
+    the units of the features.
     """
 
     default_level = 0.7
 
-    def __init__(self, lam: float, linear: NDArray[np.float64], planes: Planes):
+    def __init__(self, regularizer: L1, linear: NDArray[np.float64], planes: Planes):
         if planes.n_parts > 1:
             raise ValueError(f"a risk of {planes.n_parts} parts with L1: expected L2, or their sum")
-        self._lam, self._v, self._planes = lam, linear, planes
+        self._regularizer, self._v, self._planes = regularizer, linear, planes
+        self._lam = regularizer.strengths(linear.size)
         self._highs = highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("threads", 1)
         highs.setOptionValue("solver", "simplex")
         d = linear.size
-        costs = np.concatenate([lam + linear, lam - linear, [1.0]])
+        relative = linear / self._lam
+        costs = np.concatenate([1.0 + relative, 1.0 - relative, [1.0]])
         lower = np.append(np.zeros(2 * d), -highspy.kHighsInf)
         upper = np.full(2 * d + 1, highspy.kHighsInf)
         nothing = np.empty(0, dtype=np.int32)
@@ -53,6 +60,9 @@ class L1Master:
     def solve(self, tol: float) -> tuple[float, NDArray[np.float64]]:
         """Return a lower bound of the model's minimum, exact whatever ``tol``, and the minimiser."""
         self._highs.run()
+        if self._highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
+            self._highs.clearSolver()  # the last basis may be the reason
+            self._highs.run()
         status = self._highs.getModelStatus()
         if status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             raise ValueError(
@@ -60,11 +70,14 @@ class L1Master:
                 "with a linear term steeper than lam, planes that outweigh it"
             )
         if status != highspy.HighsModelStatus.kOptimal:
-            raise RuntimeError(f"HiGHS could not solve the L1 master problem: {status}")
+            raise ValueError(
+                f"HiGHS could not solve the L1 master problem ({status.name}): scale the features, for "
+                "example with sklearn.preprocessing.StandardScaler, or regularize more strongly"
+            )
         solution = self._highs.getSolution()
         columns = np.asarray(solution.col_value)
         d = self._v.size
-        self._w = columns[:d] - columns[d : 2 * d]
+        self._w = (columns[:d] - columns[d : 2 * d]) / self._lam
         self._dual = np.maximum(np.asarray(solution.row_dual), 0.0)
         return self._certified_bound(), self._w
 
@@ -78,34 +91,47 @@ class L1Master:
             share = 0.5 * (outside + inside)
             w = centre + share * (self._w - centre)
             height = np.max(at_centre + share * (at_minimum - at_centre) + self._planes.b)
-            value = self._lam * np.sum(np.abs(w)) + np.sum(self._v * w) + height
+            value = self._regularizer(w) + np.sum(self._v * w) + height
             outside, inside = (share, inside) if value > target else (outside, share)
         return centre + inside * (self._w - centre)
 
     def _add_row(self, row: int) -> None:
         d = self._v.size
-        a, b = self._planes.A[row], self._planes.b[row]
+        a, b = self._planes.A[row] / self._lam, self._planes.b[row]
         support = np.flatnonzero(a).astype(np.int32)
+        if np.max(np.abs(a), initial=0.0) > LARGEST_SLOPE:
+            j = int(np.argmax(np.abs(a)))
+            raise ValueError(
+                f"the slope {self._planes.A[row, j]:.3g} of coordinate {j} is too large for the strength "
+                f"{self._lam[j]:.3g} of its regularization: scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler"
+            )
         indices = np.concatenate([support, support + d, [2 * d]]).astype(np.int32)
         values = np.concatenate([-a[support], a[support], [1.0]])
         self._highs.addRow(b, highspy.kHighsInf, indices.size, indices, values)
         self._dual = np.append(self._dual, 0.0)
-        self._slopes = np.append(self._slopes, np.abs(a + self._v).max())
+        self._slopes = np.append(self._slopes, self._steepness(self._planes.A[row]))
+
+    def _steepness(self, slope: NDArray[np.float64]) -> float:
+        """Return the largest slope of a plane with the linear term, as a multiple of the regularizer's."""
+        return float((np.abs(slope + self._v) / self._lam).max())
 
     def _certified_bound(self) -> float:
         """Return ``b' alpha`` for a feasible ``alpha`` of the dual: no solver's tolerance can spoil it.
 
-        The dual asks for ``|A' alpha + v|_inf <= lam`` on the simplex. What the solver returns meets this up
-        to its tolerance, and is mixed with the flattest plane just so much that it does.
+        The dual asks for ``|A' alpha + v| <= lam`` in each coordinate, on the simplex. What the solver
+        returns meets this up to its tolerance; it is mixed with the flattest plane just so much that it does.
         """
-        planes, lam = self._planes, self._lam
-        alpha = self._dual / self._dual.sum()
-        steepness = np.abs(planes.combine(alpha) + self._v).max()
+        planes, total = self._planes, self._dual.sum()
+        if not total > 0:
+            return -np.inf
+        alpha = self._dual / total
+        steepness = self._steepness(planes.combine(alpha))
         value = float(np.sum(planes.b * alpha))
-        if steepness <= lam:
+        if steepness <= 1.0:
             return value
         flattest = np.argmin(self._slopes)
-        if self._slopes[flattest] >= lam:
+        if self._slopes[flattest] >= 1.0:
             return -np.inf
-        share = (lam - self._slopes[flattest]) / (steepness - self._slopes[flattest])
+        share = (1.0 - self._slopes[flattest]) / (steepness - self._slopes[flattest])
         return share * value + (1.0 - share) * float(planes.b[flattest])

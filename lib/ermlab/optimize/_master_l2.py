@@ -8,12 +8,14 @@ With planes ``(A, b)``, linear term ``v`` and ``alpha`` in the simplex, the dual
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.optimize._level_search import search_level
+from ermlab.optimize._steep_planes import EPSILON, solve_steep, steep_level_point
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
+from ermlab.optimize.regularizers import L2
 
-# The proximal weight is searched until the model value lies this near the level, as a share of the gap.
-LEVEL_BAND = 0.1
-LEVEL_TRIALS = 12
+# Planes count as steep if the master problem is solved worse than this multiple of the precision asked for.
+IMPRECISE = 10.0
 # Proximal weights beyond this multiple of lam, or below its inverse, make no difference.
 PROX_RANGE = 1e8
 
@@ -26,12 +28,13 @@ class L2Master:
 
     default_level = 0.4
 
-    def __init__(self, lam: float, linear: NDArray[np.float64], planes: Planes):
-        self._lam, self._v, self._planes = lam, linear, planes
+    def __init__(self, regularizer: L2, linear: NDArray[np.float64], planes: Planes):
+        self._lam, self._v, self._planes = regularizer.lam, linear, planes
         self._Av = planes.products(linear)
         self._alpha = np.zeros(len(planes))
         self._level_alpha = np.zeros(len(planes))
-        self._prox = lam
+        self._prox = self._lam
+        self._steep = False
 
     def plane_added(self) -> None:
         """Take notice of the newest plane."""
@@ -52,37 +55,48 @@ class L2Master:
 
     def solve(self, tol: float) -> tuple[float, NDArray[np.float64]]:
         """Return a lower bound within ``tol`` of the model's minimum, and the minimiser."""
-        lam, b = self._lam, self._planes.b
+        lam, v, planes = self._lam, self._v, self._planes
+        if self._steep:
+            bound, w, self._alpha = solve_steep(lam, v, planes, self._alpha, tol)
+            return bound, w
         # The QP times lam, which leaves the Gram matrix as it is.
-        self._alpha = self._weights(lam * b - self._Av, self._alpha, tol * lam)
-        w = -(self._planes.combine(self._alpha) + self._v) / lam
-        return float(np.sum(b * self._alpha)) - 0.5 * lam * float(np.sum(w * w)), w
+        self._alpha = self._weights(lam * planes.b - self._Av, self._alpha, tol * lam)
+        w = -(planes.combine(self._alpha) + v) / lam
+        bound = float(np.sum(planes.b * self._alpha)) - 0.5 * lam * float(np.sum(w * w))
+        if self._loses_digits(bound, w, tol):
+            self._steep, self._prox = True, 1.0
+            return self.solve(tol)
+        return bound, w
 
     def level_point(
         self, centre: NDArray[np.float64], target: float, gap: float, tol: float
     ) -> NDArray[np.float64]:
-        """Return the point next to ``centre`` where the model is about ``target``.
-
-        The projection onto a level set is the proximal point for the right weight ``rho``; the weight changes
-        little from one call to the next, so that one or two QPs find it.
-        """
+        """Return the point next to ``centre`` where the model is about ``target``."""
         lam, planes, v = self._lam, self._planes, self._v
+        if self._steep:
+            w, self._level_alpha, self._prox = steep_level_point(
+                lam, v, planes, self._level_alpha, centre, target, gap, tol, self._prox
+            )
+            return w
         Ac = planes.products(centre)
-        low, high = 0.0, np.inf
-        alpha, rho = self._level_alpha, self._prox
-        for _ in range(LEVEL_TRIALS):
+
+        def proximal_point(rho: float, alpha: NDArray) -> tuple[NDArray[np.float64], float]:
             linear = (lam + rho) * planes.b + rho * Ac - self._Av
             alpha = self._weights(linear, alpha, tol * (lam + rho))
-            used, value = rho, self._model_value(alpha, rho, centre, Ac)
-            if value > target + LEVEL_BAND * gap:
-                high, rho = rho, (rho / 4 if low == 0.0 else np.sqrt(low * rho))
-            elif value < target - LEVEL_BAND * gap:
-                low, rho = rho, (rho * 4 if high == np.inf else np.sqrt(rho * high))
-            else:
-                break
-            rho = min(max(rho, lam / PROX_RANGE), lam * PROX_RANGE)
-        self._level_alpha, self._prox = alpha, used
-        return (used * centre - v - planes.combine(alpha)) / (lam + used)
+            return alpha, self._model_value(alpha, rho, centre, Ac)
+
+        self._level_alpha, self._prox = search_level(
+            proximal_point, self._level_alpha, self._prox, target, gap, lam / PROX_RANGE, lam * PROX_RANGE
+        )
+        return (self._prox * centre - v - planes.combine(self._level_alpha)) / (lam + self._prox)
+
+    def _loses_digits(self, bound: float, w: NDArray, tol: float) -> bool:
+        """Whether rounding in the Gram matrix keeps ``w`` further from the minimum than ``tol`` allows."""
+        planes, lam = self._planes, self._lam
+        if not EPSILON * planes.gram.diagonal().max() > tol * lam > 0.0:
+            return False
+        value = planes.value(w) + float(np.sum(self._v * w)) + 0.5 * lam * float(np.sum(w * w))
+        return value - bound > IMPRECISE * tol
 
     def _weights(self, linear: NDArray, start: NDArray, tol: float) -> NDArray[np.float64]:
         planes = self._planes
@@ -95,7 +109,8 @@ class L2Master:
         G_alpha = self._planes.gram @ alpha
         cc, cv, vv = np.sum(centre * centre), np.sum(centre * v), np.sum(v * v)
         uu, uc, uv = np.sum(alpha * G_alpha), np.sum(alpha * Ac), np.sum(alpha * self._Av)
-        norm2 = (rho**2 * cc + vv + uu - 2 * rho * (cv + uc) + 2 * uv) / total**2
+        near, far = rho / total, 1.0 / total  # the shares of the centre and of the slopes in the point
+        norm2 = near * near * cc + far * far * (vv + uu + 2 * uv) - 2 * near * far * (cv + uc)
         linear = (rho * cv - vv - uv) / total
         scores = (rho * Ac - self._Av - G_alpha) / total + self._planes.b
         return float(0.5 * lam * norm2 + linear + self._planes.height(scores))

@@ -3,8 +3,10 @@
 The indices are cut into parts, each with a simplex of its own; mostly there is one. The factor
 ``L L' = M_SS`` is kept in the leading ``k`` rows of a work array, where ``S`` is the list of the ``k``
 indices that may be positive and ``M = G + sigma sum_d 1_d 1_d'`` with the indicator ``1_d`` of part ``d``.
-The shift changes nothing where each ``1_d' alpha`` is constant, and makes ``M_SS`` regular for affinely
-independent columns.
+The shift changes nothing where each ``1_d' alpha`` is constant, and makes ``M_SS`` regular as long as the
+columns of ``S`` are affinely independent. That is the invariant of the active set: an index whose column
+depends on those of ``S`` never joins them, but takes the place of one of them (`_enter`). So ``k`` is at most
+the rank of ``G`` plus the number of parts, whatever the scale of ``G``, and at most the number of indices.
 """
 
 import numpy as np
@@ -14,15 +16,21 @@ from numba import njit
 DEPENDENT = 1e-11
 # One full Newton step reaches the maximum over a support; more of them only remove rounding errors.
 FULL_STEPS = 3
+# The shift is at least this share of the linear term: a quadratic term below it is lost in rounding anyway.
+LEAST_SHIFT = 1e-30
+# And at least this number, so that its inverse does not overflow.
+SMALLEST_SHIFT = 1e-290
 
 
 @njit(cache=True)
 def _append(L, k, G, S, part, sigma, j):
-    """Grow the factor by index ``j``; a dependent column is kept regular by a small pivot."""
+    """Grow the factor by index ``j``, and say so; row ``k`` is ``L^-1 M_Sj`` if its column is dependent."""
+    alone = True
     for row in range(k):
         entry = G[S[row], j]
         if part[S[row]] == part[j]:
             entry += sigma
+            alone = False
         for column in range(row):
             entry -= L[row, column] * L[k, column]
         L[k, row] = entry / L[row, row]
@@ -30,8 +38,13 @@ def _append(L, k, G, S, part, sigma, j):
     pivot = diagonal
     for column in range(k):
         pivot -= L[k, column] ** 2
-    L[k, k] = np.sqrt(max(pivot, DEPENDENT * diagonal))
+    if alone:  # the first index of its part is independent of all others: rounding must not keep it out
+        pivot = max(pivot, sigma)
+    if not pivot > DEPENDENT * diagonal:
+        return False
+    L[k, k] = np.sqrt(pivot)
     S[k] = j
+    return True
 
 
 @njit(cache=True)
@@ -53,6 +66,16 @@ def _remove(L, k, S, position):
 
 
 @njit(cache=True)
+def _solve_upper(L, k, x):
+    """Solve ``L' x = x`` in place."""
+    for row in range(k - 1, -1, -1):
+        entry = x[row] / L[row, row]
+        x[row] = entry
+        for column in range(row):
+            x[column] -= L[row, column] * entry
+
+
+@njit(cache=True)
 def _solve(L, k, x):
     """Solve ``L L' x = x`` in place."""
     for row in range(k):
@@ -60,11 +83,24 @@ def _solve(L, k, x):
         for column in range(row):
             entry -= L[row, column] * x[column]
         x[row] = entry / L[row, row]
-    for row in range(k - 1, -1, -1):
-        entry = x[row] / L[row, row]
-        x[row] = entry
-        for column in range(row):
-            x[column] -= L[row, column] * entry
+    _solve_upper(L, k, x)
+
+
+@njit(cache=True)
+def _balance(x, S, k, part, j, total, members):
+    """Shift the entries of each part alike, so that they sum to 0, but to 1 in the part of index ``j``.
+
+    They do but for rounding, which a part with a single index must not feel: its entry is 0, or 1, exactly.
+    """
+    total[:], members[:] = 0.0, 0.0
+    for position in range(k):
+        total[part[S[position]]] += x[position]
+        members[part[S[position]]] += 1.0
+    if j >= 0:
+        total[part[j]] -= 1.0
+    for position in range(k):
+        d = part[S[position]]
+        x[position] -= total[d] / members[d]
 
 
 @njit(cache=True)
@@ -137,6 +173,52 @@ def _step(alpha, S, k, direction):
 
 
 @njit(cache=True)
+def _trade(alpha, S, k, share, j, forward):
+    """Move weight from ``S`` to ``j`` in the given shares, or back, until one of them has none left.
+
+    Return the position that has none, or -1 if it is ``j``.
+    """
+    sign = 1.0 if forward else -1.0
+    length, blocking = np.inf if forward else alpha[j], -1
+    for position in range(k):
+        if sign * share[position] > 0.0:
+            room = alpha[S[position]] / (sign * share[position])
+            if room < length:
+                length, blocking = room, position
+    for position in range(k):
+        alpha[S[position]] = max(alpha[S[position]] - sign * length * share[position], 0.0)
+    alpha[j] = max(alpha[j] + sign * length, 0.0)
+    if blocking >= 0:
+        alpha[S[blocking]] = 0.0
+    else:
+        alpha[j] = 0.0
+    return blocking
+
+
+@njit(cache=True)
+def _enter(L, k, G, S, part, sigma, alpha, gradient, j, share, total, members):
+    """Let index ``j`` join ``S``; return the new size of ``S``.
+
+    If the column of ``j`` is an affine combination of those of ``S``, with coefficients ``share``, then
+    ``e_j - share`` is a direction along which the objective is linear. A move along it, upwards until an
+    index meets zero, makes room: without that index the others are independent. ``j`` itself may be the one.
+    """
+    while not _append(L, k, G, S, part, sigma, j):
+        share[:k] = L[k, :k]
+        _solve_upper(L, k, share)
+        _balance(share, S, k, part, j, total, members)
+        slope = gradient[j]
+        for position in range(k):
+            slope -= share[position] * gradient[S[position]]
+        blocking = _trade(alpha, S, k, share, j, slope > 0.0)
+        if blocking < 0:
+            return k
+        _remove(L, k, S, blocking)
+        k -= 1
+    return k + 1
+
+
+@njit(cache=True)
 def _normalise(alpha, part, total):
     """Undo the drift of the sum of each part away from 1."""
     total[:] = 0.0
@@ -144,6 +226,29 @@ def _normalise(alpha, part, total):
         total[part[i]] += alpha[i]
     for i in range(alpha.size):
         alpha[i] /= total[part[i]]
+
+
+@njit(cache=True)
+def _shift(G, b):
+    """Return ``sigma``: of the size of ``G``, unless that is nothing beside ``b``."""
+    largest, height = 0.0, 0.0
+    for i in range(b.size):
+        largest = max(largest, G[i, i])
+        height = max(height, abs(b[i]))
+    return max(largest, LEAST_SHIFT * height, SMALLEST_SHIFT)
+
+
+@njit(cache=True)
+def _best_outside(gradient, high, part, S, k, inside):
+    """Return the index outside ``S`` whose gradient exceeds those of its part in ``S`` most, or -1."""
+    inside[:] = False
+    for position in range(k):
+        inside[S[position]] = True
+    best, excess = -1, 0.0
+    for i in range(gradient.size):
+        if not inside[i] and gradient[i] - high[part[i]] > excess:
+            best, excess = i, gradient[i] - high[part[i]]
+    return best
 
 
 @njit(cache=True)
@@ -155,20 +260,22 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
     with a positive index, and keeps one.
     """
     m = b.size
-    S = np.empty(m, dtype=np.int64)
+    S, inside = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.bool_)
     L = np.zeros((m, m))
     gradient, direction = np.empty(m), np.empty(m)
     ones, levels = np.empty((n_parts, m)), np.empty((n_parts, n_parts + 1))
-    low, high, top, total = np.empty(n_parts), np.empty(n_parts), np.empty(n_parts), np.empty(n_parts)
-    sigma = 0.0
-    for i in range(m):
-        sigma = max(sigma, G[i, i])
-    sigma = sigma if sigma > 0.0 else 1.0
-    k = np.int64(0)  # not 0: numba would compile what takes it once more, for that number
+    low, high, top = np.empty(n_parts), np.empty(n_parts), np.empty(n_parts)
+    total, members = np.empty(n_parts), np.empty(n_parts)
+    sigma = _shift(G, b)
+    n_positive = np.int64(0)  # not 0: numba would compile what takes it once more, for that number
     for i in range(m):
         if alpha[i] > 0.0:
-            _append(L, k, G, S, part, sigma, i)
-            k += 1
+            S[n_positive] = i
+            n_positive += 1
+    _gradient(G, b, alpha, S, n_positive, gradient)
+    k = np.int64(0)
+    for position in range(n_positive):  # S[:k] grows no faster than S[position] is read
+        k = _enter(L, k, G, S, part, sigma, alpha, gradient, S[position], direction, total, members)
 
     gap, entered, full_steps = np.inf, -1, 0
     for iteration in range(max_iter):
@@ -180,22 +287,20 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
             mean += alpha[i] * gradient[i]
             low[part[i]] = min(low[part[i]], gradient[i])
             high[part[i]] = max(high[part[i]], gradient[i])
-        best = np.int64(0)
         for i in range(m):
             top[part[i]] = max(top[part[i]], gradient[i])
-            if gradient[i] - high[part[i]] > gradient[best] - high[part[best]]:
-                best = i
         gap = max(np.sum(top) - mean, 0.0)
         if gap <= tol:
             return gap, iteration
         if np.sum(high - low) <= 0.5 * tol or full_steps >= FULL_STEPS:
-            if gradient[best] <= high[part[best]]:  # rounding: nothing outside is better
+            best = _best_outside(gradient, high, part, S, k, inside)
+            if best < 0:  # rounding: nothing outside is better
                 return gap, iteration
-            _append(L, k, G, S, part, sigma, best)
-            k += 1
+            k = _enter(L, k, G, S, part, sigma, alpha, gradient, best, direction, total, members)
             entered, full_steps = best, 0
             continue
         _newton_direction(L, k, S, part, gradient, direction, ones, levels)
+        _balance(direction, S, k, part, -1, total, members)
         blocking = _step(alpha, S, k, direction)
         _normalise(alpha, part, total)
         if blocking >= 0:

@@ -6,17 +6,20 @@ lie in a simplex of their own, and block-coordinate ascent solves for one sample
 call of the risk brings new planes; cheap passes over the known planes follow.
 """
 
+import math
 import time
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.optimize._consistency import check_bound, check_tangents
 from ermlab.optimize._plane_blocks import PlaneBlocks
-from ermlab.optimize.bundle import History, Result, check_limits, minimize
+from ermlab.optimize.bundle import check_limits, minimize, units_of
 from ermlab.optimize.evaluation import Evaluation, evaluate
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
+from ermlab.optimize.result import History, Result
 
 # A sample is left alone while its own gap is below this share of the gap asked for.
 SAMPLE_PRECISION = 0.1
@@ -25,6 +28,8 @@ MODEL_PRECISION = 0.3
 # Precision, as a share of the gap asked for, and limit of the search for the best multiple of w.
 MULTIPLE_PRECISION = 0.1
 MULTIPLE_CALLS = 20
+# Regularizers beyond this size, or its inverse, leave no room for that search between underflow and overflow.
+SMALLEST_WEIGHT = 1e-100
 
 
 @runtime_checkable
@@ -84,6 +89,7 @@ def minimize_blocks(
     max_calls: int = 1000,
     passes: int = 10,
     seed: int = 0,
+    max_time: float | None = None,
 ) -> Result:
     """Minimise ``regularizer(w) + risk(w)`` for a risk that is a mean over samples.
 
@@ -107,8 +113,17 @@ def minimize_blocks(
         The most passes over the known planes between two calls.
     seed
         Seed of the order of the samples.
+    max_time
+        Limit in seconds, checked before each call of the risk but the first; by default there is none.
+        ``converged`` is false when it was met.
+
+    Raises
+    ------
+    ValueError
+        If values and planes contradict each other, as those of a convex risk cannot: then no bound could be
+        trusted.
     """
-    check_limits(tol, max_calls)
+    check_limits(tol, max_calls, max_time)
     if not isinstance(regularizer, L2):
         raise ValueError(f"regularizer is {regularizer!r}: expected an L2")
     if not isinstance(risk, BlockRisk):
@@ -117,15 +132,18 @@ def minimize_blocks(
         )
     if passes < 1:
         raise ValueError(f"passes is {passes}: expected at least 1")
+    units = units_of(regularizer, risk.dimension)
+    if units is not None:
+        risk, regularizer = units.risk(risk), L2(1.0)
     search = _Search(risk, regularizer, tol)
     rng = np.random.default_rng(seed)
     search.call()
-    while not search.converged and search.calls < max_calls:
+    while not search.converged and search.calls < max_calls and not search.exceeds(max_time):
         search.ascend(rng, passes)
         search.call()
         if not search.converged and search.calls < max_calls:
             search.call_where_promising()
-    return search.result()
+    return search.result() if units is None else search.result().in_units(units.inverse())
 
 
 class _Search:
@@ -150,6 +168,10 @@ class _Search:
         """Whether the relative gap is reached."""
         return self._gap <= self._tol * abs(self._value)
 
+    def exceeds(self, max_time: float | None) -> bool:
+        """Whether the search has taken longer than ``max_time`` seconds."""
+        return max_time is not None and time.perf_counter() - self._began > max_time
+
     def call(self) -> None:
         """Call the risk at the dual point's ``w``, for its value and for new planes."""
         w = self._dual.w.copy()
@@ -163,7 +185,7 @@ class _Search:
         """
         w = self._dual.w
         weight = float(np.sum(w * w)) * self._regularizer.lam
-        if weight == 0.0:
+        if not SMALLEST_WEIGHT < weight < 1.0 / SMALLEST_WEIGHT:
             return
 
         def risk_along(factor: NDArray) -> tuple[float, NDArray]:
@@ -189,7 +211,8 @@ class _Search:
         """Return where the search stands; its planes are the two that the certificate rests on."""
         best, planes = self._best, Planes(self._best.w.size)
         planes.add(*self._plane)
-        planes.add(best.subgradient, best.risk - float(np.sum(best.subgradient * best.w)))
+        for a, b in best.planes():
+            planes.add(a, b)
         return Result(
             w=best.w,
             value=self._value,
@@ -204,16 +227,27 @@ class _Search:
     def _bound(self) -> None:
         """Bound the optimum from below by the least value of the regulariser and the aggregate plane."""
         a, b = self._dual.aggregate()
-        lower = b - float(np.sum(a * a)) / (2 * self._regularizer.lam)
+        scaled = a / math.sqrt(self._regularizer.lam)  # a * a alone may underflow
+        lower = b - 0.5 * float(np.sum(scaled * scaled))
         if lower > self._lower:
             self._plane, self._lower = (a, b), lower
+            self._check_bound()
+
+    def _check_bound(self) -> None:
+        """Make sure that the bounds do not contradict each other."""
+        if self._best is not None:
+            scale = self._best.magnitude + abs(self._value) + abs(self._plane[1])
+            check_bound(self._risk, self._lower, self._value, scale)
 
     def _take_in(self, new: Evaluation) -> None:
         """Count a call, keep the better point, write the history."""
         self.calls += 1
+        if self._best is not None:
+            check_tangents(self._risk, self._best, new)
         value = new.risk + self._regularizer(new.w)
         if value < self._value:
             self._best, self._value = new, value
+            self._check_bound()
         self._history.add(
             value=self._value,
             lower_bound=self._lower,

@@ -7,66 +7,24 @@ where to call next.
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.optimize._consistency import check_bound, check_tangents
 from ermlab.optimize._master_l1 import L1Master
 from ermlab.optimize._master_l2 import L2Master
-from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, part_count
+from ermlab.optimize._units import Units
+from ermlab.optimize.evaluation import Evaluation, Proposer, Risk, evaluate, part_count
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
+from ermlab.optimize.result import History, Result
 
-# Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
-Proposer = Callable[[Evaluation, float], NDArray[np.float64] | None]
 METHODS = ("level", "cutting-plane")
 # The master problem is solved to this share of the gap asked for.
 MASTER_PRECISION = 1e-2
 # A proposal is good if it leaves at most this share of the gap.
 GOOD_PROPOSAL = 0.5
-
-
-@dataclass
-class History:
-    """One entry for each solution of the master problem; ``value`` is that of the best point so far."""
-
-    value: list[float] = field(default_factory=list)
-    lower_bound: list[float] = field(default_factory=list)
-    gap: list[float] = field(default_factory=list)
-    planes: list[int] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-
-    def add(self, **entry: float) -> None:
-        """Append a value to each list."""
-        for name in vars(self):
-            getattr(self, name).append(entry[name])
-
-
-@dataclass(frozen=True)
-class Result:
-    """What `minimize` or `minimize_blocks` found: the optimum lies in ``[lower_bound, value]``."""
-
-    w: NDArray[np.float64]
-    value: float
-    lower_bound: float
-    converged: bool
-    calls: int
-    planes: Planes
-    best: Evaluation
-    history: History
-
-    @property
-    def gap(self) -> float:
-        """``value - lower_bound``."""
-        return self.value - self.lower_bound
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the absolute value, 0 when there is no gap."""
-        return _relative(self.gap, self.value)
 
 
 def minimize(
@@ -85,6 +43,7 @@ def minimize(
     max_idle: int | None = 50,
     start: Evaluation | None = None,
     propose: Proposer | None = None,
+    max_time: float | None = None,
 ) -> Result:
     """Minimise ``regularizer(w) + <linear, w> + constant + risk(w)`` for a convex ``risk``.
 
@@ -126,13 +85,28 @@ def minimize(
         ``propose(best, gap)`` says from the best evaluation so far and the gap where to call next, such as a
         `Surrogate`. After a proposal that does not halve the gap, ``method`` has the next call, after another
         such the next two, then four, and so on. The bounds rest on planes of ``risk`` alone.
+    max_time
+        Limit in seconds, checked before each call of ``risk`` but the first; by default there is none.
+        ``converged`` is false when it was met.
+
+    Raises
+    ------
+    ValueError
+        If values and subgradients contradict each other, as those of a convex risk cannot: then no bound
+        could be trusted. See `ermlab.optimize.check_risk`.
     """
-    check_limits(tol, max_calls)
+    check_limits(tol, max_calls, max_time)
     _check_options(method, level, max_idle)
     planes, v, w = _resolve_start(risk, w0, planes, linear, start)
+    units = units_of(regularizer, v.size)
+    if units is not None:
+        regularizer, risk, planes, v = L2(1.0), units.risk(risk), units.planes(planes), units.slopes(v)
+        w = None if w is None else units.variables(w)
+        start = None if start is None else units.evaluation(start)
+        propose = units.proposer(propose)
     if risk_lower_bound is not None:
         _add_constant_plane(planes, float(risk_lower_bound))
-    search = _Search(regularizer, v, constant, planes, tol)
+    search = _Search(risk, regularizer, v, constant, planes, tol)
     if start is None:
         if w is None:
             w = search.minimise_model() if planes.bounds_all_parts else np.zeros(planes.dimension)
@@ -140,26 +114,28 @@ def minimize(
     else:
         search.add(start, calls=0)
     proposals = _Proposals(propose)
-    while not search.converged and search.calls < max_calls:
+    while not search.converged and search.calls < max_calls and not search.exceeds(max_time):
         w = proposals.next_point(search)
         if w is None:
             w = search.level_point(level) if method == "level" else search.minimiser
         if max_idle is not None:
             search.drop_idle(max_idle)
         search.add(evaluate(risk, w, risk_lower_bound), calls=1)
-    return search.result()
+    return search.result() if units is None else search.result().in_units(units.inverse())
 
 
 class _Search:
     """The state of one minimisation: planes, master problem, best point, bounds. Values lack the constant."""
 
-    def __init__(self, regularizer: L1 | L2, v: NDArray, constant: float, planes: Planes, tol: float):
+    def __init__(
+        self, risk: Risk, regularizer: L1 | L2, v: NDArray, constant: float, planes: Planes, tol: float
+    ):
         masters = {L1: L1Master, L2: L2Master}
         if type(regularizer) not in masters:
             raise ValueError(f"regularizer is {regularizer!r}: expected an L1 or an L2")
         self._regularizer, self._v, self._constant, self._tol = regularizer, v, float(constant), tol
-        self._planes = planes
-        self._master = masters[type(regularizer)](regularizer.lam, v, planes)
+        self._risk, self._planes = risk, planes
+        self._master = masters[type(regularizer)](regularizer, v, planes)
         self._idle = np.zeros(len(planes), dtype=np.int64)
         self.best: Evaluation | None = None
         self._value, self._lower = np.inf, -np.inf
@@ -177,6 +153,10 @@ class _Search:
         """Whether the relative gap is reached."""
         return self.gap <= self._tol * abs(self._value + self._constant)
 
+    def exceeds(self, max_time: float | None) -> bool:
+        """Whether the search has taken longer than ``max_time`` seconds."""
+        return max_time is not None and time.perf_counter() - self._began > max_time
+
     def minimise_model(self) -> NDArray[np.float64]:
         """Solve the master problem; return its minimiser."""
         precision = 0.0 if self.best is None else abs(self._value + self._constant)
@@ -187,6 +167,8 @@ class _Search:
     def add(self, new: Evaluation, calls: int) -> None:
         """Take in an evaluation that cost ``calls`` calls of the risk, and solve the master problem."""
         self.calls += calls
+        if self.best is not None:
+            check_tangents(self._risk, self.best, new)
         value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
         if value < self._value:
             self.best, self._value = new, value
@@ -195,6 +177,7 @@ class _Search:
                 self._master.plane_added()
                 self._idle = np.append(self._idle, 0)
         self.minimise_model()
+        check_bound(self._risk, self._lower, self._value, self._scale)
         self._record()
 
     def level_point(self, level: float | None) -> NDArray[np.float64]:
@@ -226,6 +209,13 @@ class _Search:
             best=self.best,
             history=self._history,
         )
+
+    @property
+    def _scale(self) -> float:
+        """The size of the terms of the objective at the best point, of which rounding is a share."""
+        best = self.best
+        linear = float(np.sum(np.abs(self._v * best.w)))
+        return best.magnitude + self._regularizer(best.w) + linear + abs(self._value) + abs(self._lower)
 
     def _record(self) -> None:
         self._history.add(
@@ -268,18 +258,21 @@ class _Proposals:
         self._waiting, self._pause = self._pause, 2 * self._pause
 
 
-def _relative(gap: float, value: float) -> float:
-    if gap == 0:
-        return 0.0
-    return gap / abs(value) if value != 0 else math.inf
+def units_of(regularizer: L1 | L2, dimension: int) -> Units | None:
+    """Return units in which all strengths are 1 if an `L2` has several; None for other regularizers."""
+    if not isinstance(regularizer, L2) or np.ndim(regularizer.lam) == 0:
+        return None
+    return Units(np.sqrt(regularizer.strengths(dimension)))
 
 
-def check_limits(tol: float, max_calls: int) -> None:
+def check_limits(tol: float, max_calls: int, max_time: float | None = None) -> None:
     """Raise a ValueError for a tolerance or a limit that cannot be."""
     if not tol >= 0:
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
     if max_calls < 1:
         raise ValueError(f"max_calls is {max_calls}: expected at least 1")
+    if max_time is not None and not max_time > 0:
+        raise ValueError(f"max_time is {max_time}: expected a positive number of seconds, or None")
 
 
 def _check_options(method: str, level: float | None, max_idle: int | None) -> None:

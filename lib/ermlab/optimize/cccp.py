@@ -71,7 +71,9 @@ def cccp(
         ``P`` and ``R``, both convex, each ``(w) -> (value, subgradient)``, or both of as many parts (see
         `ermlab.optimize.minimize`). A loss ``[p - r]_+`` for each
         sample is no difference of convex functions as it stands; write it as ``max(p, r) - r``, that is, let
-        ``P`` be the sum of ``max(p, r)`` with the subgradient of the larger.
+        ``P`` be the sum of ``max(p, r)`` with the subgradient of the larger. If calls of ``R`` can raise
+        ``P``, as where ``P`` is the highest of the planes that were found so far, an attribute ``grows`` of
+        ``P`` says so: it is then evaluated anew.
     w0
         Where to start, by default 0 if ``convex`` has the attribute ``dimension``.
     recycle
@@ -96,7 +98,7 @@ def cccp(
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
     current = _evaluate_start(convex, w0, convex_lower_bound)
-    tangent = evaluate(concave, current.w, None, "the concave part")
+    current, tangent = _linearise(convex, concave, current, convex_lower_bound)
     value = regularizer(current.w) + current.risk - tangent.risk
     history = CCCPHistory(points=[current.w], objective=[value])
     planes = _no_planes(convex, current) if planes is None else planes.copy()
@@ -123,8 +125,8 @@ def cccp(
             start=current if recycle else None,
             w0=None if recycle else current.w,
         )
-        current, planes = inner.best, inner.planes
-        tangent = evaluate(concave, current.w, None, "the concave part")
+        planes = inner.planes
+        current, tangent = _linearise(convex, concave, inner.best, convex_lower_bound)
         last, value = value, regularizer(current.w) + current.risk - tangent.risk
         bounds += inner.calls
         history.points.append(current.w)
@@ -156,6 +158,16 @@ def _check_schedule(eps: float, eps_min: float, rho: float, eta: float, max_iter
         raise ValueError(f"eta is {eta}: expected a number of at least 0")
     if max_iter < 1:
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")
+
+
+def _linearise(
+    convex: Risk, concave: Risk, current: Evaluation, lower_bound: float | None
+) -> tuple[Evaluation, Evaluation]:
+    """Return the convex and the concave part at the current point."""
+    tangent = evaluate(concave, current.w, None, "the concave part")
+    if getattr(convex, "grows", False):
+        current = evaluate(convex, current.w, lower_bound)
+    return current, tangent
 
 
 def _evaluate_start(convex: Risk, w0: ArrayLike | None, lower_bound: float | None) -> Evaluation:

@@ -4,15 +4,18 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from ermlab.optimize.bundle import Result
+from ermlab.optimize.result import Result
 
 
-def warn_unless_converged(result: Result, max_calls: int) -> None:
+def warn_unless_converged(result: Result, max_calls: int, max_time: float | None = None) -> None:
     """Warn the caller of ``fit``, from which this is called, if the relative gap is above ``tol``."""
-    if not result.converged:
-        warnings.warn(
-            f"stopped after {max_calls} passes with a relative gap of {result.relative_gap:.2g}: raise "
-            "max_calls or tol",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    if result.converged:
+        return
+    limits = "max_calls" if max_time is None else "max_calls, max_time"
+    warnings.warn(
+        f"stopped after {result.calls} passes of at most {max_calls}, with a relative gap of "
+        f"{result.relative_gap:.2g}: raise {limits} or tol, or scale the features, for example with "
+        "sklearn.preprocessing.StandardScaler",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -10,6 +10,9 @@ Vector = NDArray[np.float64]
 # A risk of parts, with the attribute n_parts, returns an array of values and a subgradient in each row.
 Risk = Callable[[Vector], tuple[float, Vector]]
 
+# Error of a risk and of its products with weights, as a share of the absolute values of their terms.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -20,10 +23,25 @@ class Evaluation:
     subgradient: Vector
     parts: tuple[tuple[float, Vector], ...] = ()
 
+    @property
+    def magnitude(self) -> float:
+        """The size of the terms that the risk is the sum of, of which rounding is a share."""
+        return abs(self.risk) + float(np.sum(np.abs(self.subgradient * self.w)))
+
     def planes(self) -> Iterator[tuple[Vector, float]]:
-        """Yield slope and offset of the tangent plane of each part."""
+        """Yield slope and offset of the tangent plane of each part.
+
+        The offset is lowered by what rounding may have added to it, which is much where ``w`` is far away:
+        a plane above the risk would make the lower bound of the optimum wrong.
+        """
         for value, slope in self.parts or ((self.risk, self.subgradient),):
-            yield slope, value - float(np.sum(slope * self.w))
+            products = slope * self.w
+            rounding = ROUNDING * (abs(value) + float(np.sum(np.abs(products))))
+            yield slope, value - float(np.sum(products)) - rounding
+
+
+# Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
+Proposer = Callable[[Evaluation, float], Vector | None]
 
 
 def part_count(risk: Risk) -> int:

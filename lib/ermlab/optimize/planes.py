@@ -7,6 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.optimize._blas import one_blas_thread
 
+# The squared length of a plane with such slopes is a finite number, and far from overflowing.
+LARGEST_SLOPE = 1e145
+
 
 class Planes:
     """A growing set of planes; the rows of ``A`` and the entries of ``b`` (cheap data, eq. 1.6).
@@ -73,6 +76,11 @@ class Planes:
             raise ValueError(f"plane of shape {a.shape}: expected ({self.dimension},)")
         if not (np.isfinite(a).all() and np.isfinite(b)):
             raise ValueError("a plane must be finite: found NaN or infinity")
+        if np.abs(a).max() > LARGEST_SLOPE:
+            raise ValueError(
+                f"a plane has a slope of {np.abs(a).max():.3g}, whose square would overflow: scale the "
+                "features, for example with sklearn.preprocessing.StandardScaler"
+            )
         if not 0 <= part < self.n_parts:
             raise ValueError(f"plane of part {part}: expected 0 to {self.n_parts - 1}")
         if any(np.array_equal(self._A[i], a) for i in np.flatnonzero((self.b == b) & (self.part == part))):

@@ -64,6 +64,8 @@ def solve_simplex_qp(
     alpha = _start(G, b, alpha0, part, n_parts)
     max_iter = 100 + 20 * b.size if max_iter is None else max_iter
     gap, iterations = maximise(G, b, alpha, tol, max_iter, part, n_parts)
+    if not np.isfinite(alpha).all():
+        raise ValueError("G is not positive semidefinite, or so large that its products overflow: scale it")
     value = float(b @ alpha - 0.5 * alpha @ G @ alpha)
     return SimplexQPResult(alpha=alpha, value=value, gap=float(gap), iterations=int(iterations))
 

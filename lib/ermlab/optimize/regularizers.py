@@ -1,34 +1,60 @@
-"""The regularisers that `ermlab.optimize.minimize` knows."""
-
-import math
-from dataclasses import dataclass
+"""The regularizers that `ermlab.optimize.minimize` knows."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
-@dataclass(frozen=True)
 class _Scaled:
-    """A regulariser with a positive factor ``lam``."""
+    """A regularizer with a positive strength, for all coordinates alike or for each.
 
-    lam: float
+    Parameters
+    ----------
+    lam
+        Strength: a number, or one for each coordinate of ``w``. To measure a feature in another unit, which
+        multiplies it by ``s``, and its strength to match (by ``s`` for `L1`, by ``s**2`` for `L2`) changes
+        nothing but the unit of its weight.
+    """
 
-    def __post_init__(self):
-        if not (self.lam > 0 and math.isfinite(self.lam)):
-            raise ValueError(f"{type(self).__name__}: lam is {self.lam}: expected a finite positive number")
+    def __init__(self, lam: ArrayLike):
+        strengths = np.array(lam, dtype=np.float64)
+        if strengths.ndim > 1 or strengths.size == 0 or not (np.isfinite(strengths) & (strengths > 0)).all():
+            raise ValueError(
+                f"{type(self).__name__}: lam is {lam}: expected a finite positive number, or one per weight"
+            )
+        strengths.flags.writeable = False
+        self.lam: float | NDArray[np.float64] = strengths if strengths.ndim else float(strengths)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(lam={self.lam!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and np.array_equal(self.lam, other.lam)
+
+    def __hash__(self) -> int:
+        return hash((type(self), np.asarray(self.lam).tobytes()))
+
+    def strengths(self, dimension: int) -> NDArray[np.float64]:
+        """Return the strength of each of ``dimension`` coordinates."""
+        if np.size(self.lam) not in (1, dimension):
+            raise ValueError(f"{np.size(self.lam)} strengths for {dimension} weights: expected one for each")
+        return np.broadcast_to(self.lam, dimension).astype(np.float64)
 
 
 class L2(_Scaled):
-    """``lam / 2 |w|^2``."""
+    """``1/2 sum_j lam_j w_j^2``, that is ``lam / 2 |w|^2`` for a number ``lam``."""
 
     def __call__(self, w: NDArray[np.float64]) -> float:
         """Return the value at ``w``."""
-        return 0.5 * self.lam * float(np.sum(w * w))
+        if isinstance(self.lam, float):
+            return 0.5 * self.lam * float(np.sum(w * w))
+        return 0.5 * float(np.sum((np.sqrt(self.lam) * w) ** 2))
 
 
 class L1(_Scaled):
-    """``lam |w|_1``."""
+    """``sum_j lam_j |w_j|``, that is ``lam |w|_1`` for a number ``lam``."""
 
     def __call__(self, w: NDArray[np.float64]) -> float:
         """Return the value at ``w``."""
-        return self.lam * float(np.sum(np.abs(w)))
+        if isinstance(self.lam, float):
+            return self.lam * float(np.sum(np.abs(w)))
+        return float(np.sum(self.lam * np.abs(w)))

@@ -48,7 +48,8 @@ class Surrogate:
         curvature = float(np.sum(slope * slope)) / (2.0 * height) if height > 0 else 0.0
         # The lower bound at a point with an error e in the slope is too low by e^2 / (2 lam), the value there
         # too high by e^2 / (2 L): the surrogate must be solved that much better than the dear problem.
-        self._sharpness = regularizer.lam / (regularizer.lam + curvature)
+        lam = float(np.min(regularizer.lam))
+        self._sharpness = lam / (lam + curvature)
 
     def __call__(self, best: Evaluation, gap: float) -> NDArray[np.float64] | None:
         """Return the minimiser of the surrogate fitted at ``best``; None if that is ``best`` itself."""

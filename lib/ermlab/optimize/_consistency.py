@@ -1,0 +1,43 @@
+"""Contradictions between what a risk returned and what convexity allows."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ermlab.optimize.evaluation import Evaluation
+
+# More than rounding, that of a risk in single precision and of a most violated output which is searched
+# numerically included, as a share of the terms of a sum.
+SLACK = 1e-4
+LIKELY_CAUSES = (
+    "Likely causes: a wrong sign, a missing factor such as 1/n, or an output that is not the most violated. "
+    "ermlab.optimize.check_risk(risk, w) compares subgradients with differences."
+)
+
+
+def check_tangents(risk: Callable, first: Evaluation, second: Evaluation) -> None:
+    """Raise a ValueError if the tangent plane at one point lies above the risk at the other."""
+    for here, there in ((first, second), (second, first)):
+        there_values = [value for value, _ in there.parts] or [there.risk]
+        for (a, b), value in zip(here.planes(), there_values, strict=True):
+            products = a * there.w
+            excess = float(np.sum(products)) + b - value
+            if excess > SLACK * (float(np.sum(np.abs(products))) + abs(b) + abs(value)):
+                raise ValueError(
+                    f"{name_of(risk)} is not convex, or its subgradient is wrong: the tangent plane at one "
+                    f"point lies {excess:.3g} above its value {value:.6g} at another. {LIKELY_CAUSES}"
+                )
+
+
+def check_bound(risk: Callable, lower_bound: float, value: float, scale: float) -> None:
+    """Raise a ValueError if a lower bound lies above a value; ``scale`` is the size of the terms of both."""
+    if lower_bound - value > SLACK * scale:
+        raise ValueError(
+            f"the lower bound {lower_bound:.6g} lies above the value {value:.6g} of the objective: "
+            f"{name_of(risk)} is not convex, or its subgradient is wrong. {LIKELY_CAUSES}"
+        )
+
+
+def name_of(risk: Callable) -> str:
+    """Return what a message calls a risk: the name of its function or class."""
+    return f"the risk `{getattr(risk, '__name__', None) or type(risk).__name__}`"

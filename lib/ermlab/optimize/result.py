@@ -1,0 +1,72 @@
+"""What the solvers return: a point, bounds of the optimum, and how they came about."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.optimize._units import Units
+from ermlab.optimize.evaluation import Evaluation
+from ermlab.optimize.planes import Planes
+
+
+@dataclass
+class History:
+    """One entry for each solution of the master problem; ``value`` is that of the best point so far."""
+
+    value: list[float] = field(default_factory=list)
+    lower_bound: list[float] = field(default_factory=list)
+    gap: list[float] = field(default_factory=list)
+    planes: list[int] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, **entry: float) -> None:
+        """Append a value to each list."""
+        for name in vars(self):
+            getattr(self, name).append(entry[name])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `minimize` or `minimize_blocks` found: the optimum lies in ``[lower_bound, value]``."""
+
+    w: NDArray[np.float64]
+    value: float
+    lower_bound: float
+    converged: bool
+    calls: int
+    planes: Planes
+    best: Evaluation
+    history: History
+
+    @property
+    def gap(self) -> float:
+        """``value - lower_bound``."""
+        return self.value - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the absolute value, 0 when there is no gap."""
+        if self.gap == 0:
+            return 0.0
+        return self.gap / abs(self.value) if self.value != 0 else math.inf
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that it took."""
+        return self.history.seconds[-1]
+
+    def in_units(self, units: Units) -> "Result":
+        """Return this result in other units of the weights."""
+        best = units.evaluation(self.best)
+        return replace(self, w=best.w, best=best, planes=units.planes(self.planes))
+
+    def after(self, first: "Result") -> "Result":
+        """Return this result of a search that went on where ``first`` had ended, with the history of both."""
+        history = History()
+        for name, entries in vars(first.history).items():
+            offset = {"calls": first.calls, "seconds": first.seconds}.get(name, 0)
+            setattr(history, name, entries + [offset + entry for entry in getattr(self.history, name)])
+        return replace(self, calls=first.calls + self.calls, history=history)

@@ -1,0 +1,172 @@
+"""Risks that contradict themselves are refused: no bound could be trusted."""
+
+import numpy as np
+import pytest
+
+from ermlab.optimize import L1, L2, check_risk, minimize, minimize_blocks
+from ermlab.risk.ranking import RankingSVM
+from ermlab.risk.structured import MultiClassTask, StructuredRisk, StructuredSVM
+
+N = 200
+
+
+def hinge_risk(factor=1.0):
+    """Return a hinge risk whose subgradient is wrong by a factor."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1.0, 1.0], N // 2)
+    signed = (rng.normal(size=(N, 5)) + 0.5 * y[:, None]) * y[:, None]
+
+    def risk(w):
+        slack = 1.0 - signed @ w
+        active = slack > 0
+        return float(slack[active].sum()) / N, -factor * signed[active].sum(axis=0) / N
+
+    return risk
+
+
+@pytest.mark.parametrize("factor", [-1.0, N, 1 / N, 2.0, 0.5])
+@pytest.mark.parametrize("method", ["level", "cutting-plane"])
+def test_a_wrong_subgradient_is_refused(factor, method):
+    with pytest.raises(ValueError, match=r"the risk `risk` is not convex, or its subgradient is wrong.*1/n"):
+        minimize(hinge_risk(factor), L2(0.01), w0=np.zeros(5), method=method)
+
+
+@pytest.mark.parametrize("factor", [-1.0, N, 2.0])
+def test_a_wrong_subgradient_is_refused_with_l1(factor):
+    with pytest.raises(ValueError, match="subgradient is wrong"):
+        minimize(hinge_risk(factor), L1(0.01), w0=np.zeros(5))
+
+
+def test_a_right_subgradient_is_not_refused():
+    assert minimize(hinge_risk(), L2(1e-6), w0=np.zeros(5), tol=1e-9).converged
+    assert minimize(hinge_risk(), L1(1e-3), w0=np.zeros(5), tol=1e-6).converged
+
+
+def test_a_risk_in_single_precision_is_not_refused():
+    exact = hinge_risk()
+
+    def risk(w):
+        value, slope = exact(w.astype(np.float32).astype(np.float64))
+        return float(np.float32(value)), slope.astype(np.float32)
+
+    assert minimize(risk, L2(0.01), w0=np.zeros(5), tol=1e-5).converged
+
+
+class WrongBlocks(StructuredRisk):
+    """A structured risk that forgets to divide by the number of samples."""
+
+    def __call__(self, w):
+        value, slope = super().__call__(w)
+        return value, len(self) * slope
+
+    def block_dual(self, lam):
+        from ermlab.optimize import PlaneBlocks
+
+        dual = PlaneBlocks(self, lam)
+        collect = dual.collect
+
+        def wrong():
+            value, slope = collect()
+            return value, -len(self) * slope
+
+        dual.collect = wrong
+        return dual
+
+
+def test_wrong_planes_of_samples_are_refused():
+    rng = np.random.default_rng(0)
+    risk = WrongBlocks(MultiClassTask(3, 4), rng.normal(size=(30, 4)), rng.integers(0, 3, 30))
+    with pytest.raises(ValueError, match="`WrongBlocks` is not convex, or its subgradient is wrong"):
+        minimize_blocks(risk, L2(0.01))
+
+
+def test_a_bound_that_underflow_would_raise_above_the_value():
+    # lam |w| is 5e-261, whose square is 0 in floating point.
+    rng = np.random.default_rng(0)
+    X, y = 1e-40 * rng.normal(size=(6, 2)), [0, 1, 0, 1, 0, 1]
+    result = minimize_blocks(StructuredRisk(MultiClassTask(2, 2), X, y), L2(1e-300))
+    assert result.lower_bound <= result.value
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        (-1.0, "rises where its subgradient falls: the sign is wrong"),
+        (N, "200 times as long"),
+        (0.5, "0.5 times"),
+    ],
+)
+def test_check_risk_names_the_cause(factor, message):
+    with pytest.raises(ValueError, match=message):
+        check_risk(hinge_risk(factor), np.full(5, 0.1))
+
+
+def test_check_risk_finds_one_wrong_coordinate():
+    exact = hinge_risk()
+
+    def risk(w):
+        value, slope = exact(w)
+        slope[2] = 0.0
+        return value, slope
+
+    with pytest.raises(ValueError, match="tangent plane"):
+        check_risk(risk, np.full(5, 0.1))
+
+
+def test_check_risk_finds_a_risk_that_is_not_convex():
+    with pytest.raises(ValueError, match="not convex"):
+        check_risk(lambda w: (float(np.sum(np.sin(w))), np.cos(w)), np.full(3, 0.3))
+
+
+def test_check_risk_finds_side_effects_and_chance():
+    def changes(w):
+        w += 1.0
+        return 1.0, np.zeros_like(w)
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="changes w"):
+        check_risk(changes, np.zeros(2))
+    with pytest.raises(ValueError, match="called again"):
+        check_risk(lambda w: (rng.random(), np.zeros(2)), np.zeros(2))
+    with pytest.raises(ValueError, match="expected a vector"):
+        check_risk(hinge_risk(), [[0.0]])
+    with pytest.raises(ValueError, match="n_directions is 0"):
+        check_risk(hinge_risk(), np.zeros(5), n_directions=0)
+
+
+def test_check_risk_accepts_what_the_library_has():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
+    for rescaling in ("margin", "slack"):
+        check_risk(StructuredRisk(MultiClassTask(3, 4), X, y, rescaling), rng.normal(size=12))
+    check_risk(hinge_risk(), rng.normal(size=5))
+    check_risk(lambda w: (float(w @ w), 2 * w), np.zeros(3))
+
+
+def test_the_time_limit_is_honoured(monkeypatch):
+    clock = iter(np.arange(0.0, 1e6))
+    monkeypatch.setattr("ermlab.optimize.bundle.time.perf_counter", lambda: next(clock))
+    result = minimize(hinge_risk(), L2(1e-9), w0=np.zeros(5), tol=1e-12, max_time=10.0)
+    assert not result.converged
+    assert 1 <= result.calls < 10
+
+
+def test_limits_that_cannot_be():
+    with pytest.raises(ValueError, match="max_time is 0"):
+        minimize(hinge_risk(), L2(1.0), w0=np.zeros(5), max_time=0)
+
+
+@pytest.mark.parametrize("solver", ["bundle", "blocks", "auto"])
+def test_estimators_say_which_limit_they_met(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 40)), rng.integers(0, 3, 60)
+    model = StructuredSVM(MultiClassTask(3, 40), C=1e3, tol=1e-12, max_time=1e-9, solver=solver)
+    with pytest.warns(UserWarning, match="raise max_calls, max_time or tol"):
+        model.fit(X, y)
+    assert model.result_.calls == 1
+
+
+def test_a_ranking_honours_its_time_limit():
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="stopped after 1 passes of at most 1000.*max_time"):
+        RankingSVM(tol=1e-12, max_time=1e-9).fit(rng.normal(size=(50, 3)), rng.random(50))
