@@ -55,6 +55,7 @@ library.keep()  # the rules have asked for all digests by now
 
 
 onstart:
+    guard_jobs()
     lift_job_rate_limit()
 
 

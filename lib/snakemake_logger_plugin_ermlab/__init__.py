@@ -20,6 +20,11 @@ from textwrap import indent
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from ermlab.workflow.caches import use_writable_caches
+
+# Snakemake loads its plugins when it reads the command line, and makes its cache later.
+use_writable_caches()
+
 TAIL_LINES = 20
 # Messages of every run that say nothing about this one.
 CHATTER = (

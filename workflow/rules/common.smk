@@ -13,6 +13,7 @@ from ermlab.evaluation.results import write_json
 from ermlab.report.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from ermlab.workflow.config import load_config
 from ermlab.workflow.digest import Library, compiled_digest
+from ermlab.workflow.guard import end_leftover_jobs, guard_run
 from ermlab.workflow.locks import clear_stale_lock
 from ermlab.workflow.parameters import declared_parameters
 
@@ -34,6 +35,8 @@ if config["mirror"]:
 
 if workflow.is_main_process:
     run_lock = clear_stale_lock()
+    if run_lock is not None:
+        end_leftover_jobs()
     # Without its receipt a data set is acquired again.
     forget_stale_receipts("data/receipts", registry, policy=config["data"])
 
@@ -78,6 +81,12 @@ def own_fmri_results(wildcards):
             "or events, repetition_time and target, as README.md shows"
         )
     return "data/results/own_fmri/values.json"
+
+
+def guard_jobs():
+    """Let local jobs end with this process; those of a cluster are in its hands."""
+    if workflow.is_main_process and workflow.local_exec:
+        guard_run()
 
 
 def lift_job_rate_limit():

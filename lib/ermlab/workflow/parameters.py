@@ -14,15 +14,16 @@ def declared_parameters(notebook: str | Path) -> list[str]:
     path = Path(notebook)
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+        trees = [ast.parse("".join(cell["source"])) for cell in tagged]
     except FileNotFoundError:
         raise DataError(f"there is no notebook {path}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except Exception as error:  # JSON of any form, and text that is no Python
         raise DataError(f"{path} is not a notebook: {error}") from None
-    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     if len(tagged) != 1:
         raise DataError(f"{path} has {len(tagged)} cells tagged 'parameters': expected exactly one")
     names = []
-    for statement in ast.parse("".join(tagged[0]["source"])).body:
+    for statement in trees[0].body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 names.append(name)

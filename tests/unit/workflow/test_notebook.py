@@ -38,9 +38,13 @@ def test_a_notebook_without_proper_parameters_is_refused(tmp_path, parameters, m
 def test_what_is_not_a_notebook_is_refused(tmp_path):
     with pytest.raises(DataError, match="there is no notebook"):
         declared_parameters(tmp_path / "missing.ipynb")
-    (tmp_path / "n.ipynb").write_text("not json")
+    write_notebook(tmp_path / "syntax.ipynb", parameters="a = ")
+    for text in ("not json", "[]", '{"cells": 1}', '{"cells": [{}]}', "[" * 100_000):
+        (tmp_path / "n.ipynb").write_text(text)
+        with pytest.raises(DataError, match="is not a notebook"):
+            declared_parameters(tmp_path / "n.ipynb")
     with pytest.raises(DataError, match="is not a notebook"):
-        declared_parameters(tmp_path / "n.ipynb")
+        declared_parameters(tmp_path / "syntax.ipynb")
 
 
 def test_unknown_and_missing_parameters_are_errors(tmp_path):

@@ -1,0 +1,31 @@
+"""Caches of other programs, for users whose home folder cannot be written."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+
+def use_writable_caches(folder: str | Path = ".") -> None:
+    """Keep caches in ``folder/.cache`` if those of the user cannot be written.
+
+    Snakemake would end in a traceback. Matplotlib would warn, and look for all fonts anew in each process.
+    The environment is changed, so that jobs keep to it, too. Numba's cache and the folders of notebooks are
+    in places of their own anyway.
+    """
+    if _is_writable(user_cache_path("snakemake", "snakemake")):
+        return
+    caches = Path(folder, ".cache").resolve()
+    os.environ["XDG_CACHE_HOME"] = str(caches)
+    os.environ.setdefault("MPLCONFIGDIR", str(caches / "matplotlib"))
+
+
+def _is_writable(folder: Path) -> bool:
+    """Return whether files can be made in a folder, which is made itself if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
