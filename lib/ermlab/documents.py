@@ -8,10 +8,13 @@ from typing import Any
 import jsonschema
 import yaml
 
+from ermlab.datasets._files import read_text, reading
 from ermlab.errors import DataError
 
 # The parser in C takes a tenth of the time, and each command reads a few thousand lines.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: Collections within each other, far more than any document has.
+_DEEPEST = 100
 
 
 def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
@@ -34,22 +37,36 @@ def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
 def read_yaml(path: str | Path) -> Any:
     """Return the content of a YAML file of plain values."""
     path = Path(path)
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except FileNotFoundError:
-        raise DataError(f"{path} is not there") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not valid YAML: {error}") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise DataError(f"{path}{place}: not valid YAML: {problem}") from None
+    if not path.exists():
+        raise DataError(f"{path} is not there")
+    text = read_text(path)
+    with reading(path, "valid YAML"):
+        try:
+            return _load(text)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            place = f", line {mark.line + 1}" if mark else ""
+            problem = getattr(error, "problem", None) or " ".join(str(error).split())
+            raise DataError(f"{path}{place}: not valid YAML: {problem}") from None
+
+
+def _load(text: str) -> Any:
+    """Return plain values; aliases are refused, since a few lines of them can stand for terabytes."""
+    nesting = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="an alias", problem_mark=event.start_mark)
+        nesting += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if nesting > _DEEPEST:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
+    return yaml.load(text, Loader=_LOADER)
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
     """Raise a one-line `DataError` for the first thing in ``document`` that the schema forbids."""
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    with reading(name, "a document that fits its schema"):
+        errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
+        error = jsonschema.exceptions.best_match(errors)
     if error is not None:
         place = _place(document, list(error.absolute_path))
         raise DataError(": ".join(part for part in (name, place, _problem(error)) if part))

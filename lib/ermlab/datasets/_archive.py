@@ -1,12 +1,11 @@
 """Unpacking archives that nobody vouches for: nothing leaves the target folder, all content is verified."""
 
-import lzma
+import errno
 import os
 import shutil
 import stat
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,16 +14,6 @@ from typing import IO, NamedTuple
 from ermlab.datasets.treehash import Tree, tree_hash
 from ermlab.errors import DataError
 
-#: What the standard library raises for an archive that is cut short, altered, encrypted or of another kind.
-_DAMAGE = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    lzma.LZMAError,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-)
 _ZIP_SUFFIXES = (".zip", ".whl")
 _CHUNK = 1 << 20
 
@@ -114,12 +103,15 @@ def _place(name: str, members: Mapping[str, str | None]) -> str | None:
 
 @contextmanager
 def _damage_reported(archive: Path) -> Iterator[None]:
-    """Report what the standard library raises for a damaged archive as one kind of error."""
+    """Report what the standard library raises for a damaged archive, which can be anything, as one error."""
     try:
         yield
-    except (*_DAMAGE, OSError) as error:
-        # gzip and bz2 report damage as an OSError without a number; one with a number is the system's.
-        if isinstance(error, OSError) and error.errno is not None:
+    except DataError:
+        raise
+    except Exception as error:
+        # gzip and bz2 report damage as an OSError without a number, and zipfile seeks places below zero;
+        # any other number is the system's, such as that of a full disk.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         what = str(error).partition("\n")[0].rstrip(":") or type(error).__name__
         raise DataError(

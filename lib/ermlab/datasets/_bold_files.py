@@ -10,8 +10,12 @@ import numpy as np
 import pandas as pd
 
 from ermlab.datasets._bold_series import Acquisition
-from ermlab.datasets._files import broken, read_text
+from ermlab.datasets._files import broken, read_json, read_text, reading
 from ermlab.datasets._volumes import read_volume
+
+#: Seconds between volumes that no scan reaches: milliseconds were given, or nonsense.
+_LONGEST_REPETITION = 1e5
+_MOST_REGIONS = np.iinfo(np.int16).max
 
 
 def write_series(path: Path, series: np.ndarray, affine: np.ndarray, repetition_time: float) -> None:
@@ -52,21 +56,16 @@ def write_tsv(path: Path, table: pd.DataFrame) -> None:
 
 def read_sidecar(path: Path) -> tuple[float, np.ndarray]:
     """Return repetition time and slice times."""
-    try:
-        facts = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise broken(f"{path}, line {error.lineno}", error.msg, "JSON") from error
+    facts = read_json(path)
     if not isinstance(facts, dict):
         raise broken(path, type(facts).__name__, "an object with RepetitionTime and SliceTiming")
     repetition_time, slice_times = facts.get("RepetitionTime"), facts.get("SliceTiming")
     if isinstance(repetition_time, bool) or not isinstance(repetition_time, int | float):
         raise broken(path, f"RepetitionTime {repetition_time!r}", "seconds above 0")
-    if not 0 < repetition_time < np.inf:
+    if not 0 < repetition_time < _LONGEST_REPETITION:
         raise broken(path, f"RepetitionTime {repetition_time!r}", "seconds above 0")
-    try:
+    with reading(path, "a list of seconds as SliceTiming"):
         times = np.array(slice_times, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise broken(path, f"SliceTiming {slice_times!r:.60}", "a list of seconds") from error
     if times.ndim != 1 or not len(times) or not ((times >= 0) & (times < repetition_time)).all():
         raise broken(path, f"SliceTiming {slice_times!r:.60}", f"seconds from 0 to below {repetition_time}")
     return float(repetition_time), times
@@ -93,7 +92,11 @@ def read_regions(path: Path) -> nib.Nifti1Image:
     """Read numbered regions."""
     regions = read_volume(path, ndim=3)
     numbers = np.unique(regions.data)
-    if not np.array_equal(numbers, np.rint(numbers)) or numbers[0] < 0 or numbers[-1] < 1:
+    if (
+        not np.array_equal(numbers, np.rint(numbers))
+        or numbers[0] < 0
+        or not 1 <= numbers[-1] <= _MOST_REGIONS
+    ):
         raise broken(path, f"values {numbers[:5].tolist()}", "0 outside and whole numbers from 1 in regions")
     return nib.Nifti1Image(regions.data.astype(np.int16), regions.affine)
 
@@ -102,15 +105,15 @@ def read_tsv(path: Path, columns: Sequence[str], numeric: Sequence[str]) -> pd.D
     """Read a table that must have ``columns``; those in ``numeric`` must be finite numbers."""
     expected = f"a table with the columns {', '.join(columns)}"
     text = read_text(path)
-    try:
+    with reading(path, expected):
         table = pd.read_csv(StringIO(text), sep="\t", dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise broken(path, str(error).strip(), expected) from error
     if missing := [name for name in columns if name not in table.columns]:
         raise broken(path, f"no column {missing[0]}", expected)
     if table.empty:
         raise broken(path, "no rows", expected)
     table = table[list(columns)]
+    if table.shape[1] != len(columns):
+        raise broken(path, "a column that comes twice", expected)
     for name in numeric:
         values = pd.to_numeric(table[name], errors="coerce").to_numpy(float)
         if not np.isfinite(values).all():

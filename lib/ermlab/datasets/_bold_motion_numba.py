@@ -2,6 +2,25 @@
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+#: Largest entry of a motion, so that the number of a voxel, as a whole number, fits into 64 bits.
+_LARGEST = 1e9
+
+
+def resample(
+    volume: NDArray[np.floating], matrix: NDArray[np.float64], offset: NDArray[np.float64]
+) -> NDArray[np.floating]:
+    """Return ``volume`` at ``matrix @ voxel + offset`` for every voxel; 0 outside.
+
+    Several times as fast as a spline of scipy, and a simulation resamples thousands of volumes.
+    """
+    if volume.ndim != 3 or volume.dtype.kind != "f":
+        raise ValueError(f"volume of shape {volume.shape}, type {volume.dtype}: expected (x, y, z) floats")
+    for name, values, shape in (("matrix", matrix, (3, 3)), ("offset", offset, (3,))):
+        if values.shape != shape or not (np.abs(values) <= _LARGEST).all():
+            raise ValueError(f"{name} is {values.tolist()}: expected {shape} numbers of at most {_LARGEST:g}")
+    return _resample(volume, matrix, offset)
 
 
 @njit(cache=True)
@@ -16,11 +35,7 @@ def _keys(distance):
 
 
 @njit(cache=True)
-def resample(volume, matrix, offset):
-    """Return ``volume`` at ``matrix @ voxel + offset`` for every voxel; 0 outside.
-
-    Several times as fast as a spline of scipy, and a simulation resamples thousands of volumes.
-    """
+def _resample(volume, matrix, offset):
     nx, ny, nz = volume.shape
     result = np.zeros_like(volume)
     wx, wy, wz = np.empty(4), np.empty(4), np.empty(4)

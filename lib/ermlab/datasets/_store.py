@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from ermlab.datasets._files import reading
 from ermlab.datasets.treehash import Tree, tree_hash, tree_stamp
 from ermlab.errors import DataError
 from ermlab.evaluation.results import read_json, write_json
@@ -141,8 +142,8 @@ class RawStore:
         """Return what this store has put into place before, each with its stamp."""
         if not self._record.exists():
             return []
-        entries = read_json(self._record)
-        return [(_found(entry), entry["stamp"]) for entry in entries.values()]
+        with reading(self._record, "the record of what was acquired; delete it"):
+            return [(_found(entry), entry["stamp"]) for entry in read_json(self._record).values()]
 
     def _remember(self, folder: Path, found: Found) -> None:
         """Note what ``folder`` holds; one real and one simulated data set are kept in mind."""

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.datasets import _migration_simulation as simulation
-from ermlab.datasets._files import broken, read_pages, require_folder
+from ermlab.datasets._files import as_integers, broken, read_pages, reading, require_folder
 from ermlab.datasets._simulation import check_size
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage, read_tracked_cells
 
@@ -83,12 +83,8 @@ def _read_sequence(folder: Path, step: int) -> Sequence:
 
 def _read_detections(path: Path) -> Detections:
     columns = ["frame", "label", "centroid-0", "centroid-1", *FEATURES, "track"]
-    try:
+    with reading(path, f"columns {', '.join(columns)} of numbers"):
         table = pd.read_csv(path, usecols=columns, dtype=float).sort_values(["frame", "label"])
-    except (OSError, ValueError) as error:
-        raise broken(
-            path, f"{type(error).__name__}: {error}", f"columns {', '.join(columns)} of numbers"
-        ) from error
     table["track"] = table["track"].fillna(UNTRACKED)
     incomplete = ~np.isfinite(table).all(axis=1)
     if table.empty or incomplete.any():
@@ -96,7 +92,9 @@ def _read_detections(path: Path) -> Detections:
         raise broken(
             path, f"no finite numbers in rows {rows}" if rows else "no rows", "numbers in all but track"
         )
-    frame, label, track = (table[name].to_numpy().astype(int) for name in ("frame", "label", "track"))
+    frame, label, track = (
+        as_integers(path, table[name].to_numpy(), name) for name in ("frame", "label", "track")
+    )
     return Detections(
         frame, label, table[["centroid-0", "centroid-1"]].to_numpy(), table[list(FEATURES)].to_numpy(), track
     )

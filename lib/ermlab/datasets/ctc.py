@@ -9,6 +9,9 @@ import numpy as np
 
 from ermlab.datasets._files import ImageFiles, broken, list_series, read_labels, read_table, require_folder
 
+#: Labels and frames stay below, so that sums of them fit into any integer that they are kept in.
+_LARGEST = np.iinfo(np.int32).max
+
 
 @dataclass(frozen=True)
 class Lineage:
@@ -65,6 +68,8 @@ def read_lineage(path: Path) -> Lineage:
 
 def lineage_problem(lineage: Lineage) -> tuple[str, str] | None:
     """Return what is wrong with a lineage and what was expected, None if nothing is."""
+    if max(column.max(initial=0) for column in (lineage.label, lineage.end, lineage.parent)) >= _LARGEST:
+        return "a number that is too large", f"labels and frames below {_LARGEST}"
     known = dict(zip(lineage.label.tolist(), lineage.end.tolist(), strict=True))
     if len(known) < len(lineage) or lineage.label.min(initial=1) < 1:
         return "a label below 1 or twice", "labels from 1, each once"

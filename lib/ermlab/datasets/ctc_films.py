@@ -16,6 +16,7 @@ from ermlab.datasets._files import (
     list_series,
     read_image,
     read_labels,
+    reading,
 )
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage
 
@@ -54,15 +55,12 @@ def _own_folder(folder: str | Path, expected: str) -> Path:
 
 def _grey_image(path: Path) -> tuple[tuple[int, ...], str]:
     """Return shape and type of the pixels of a file that has one grey image, as its header tells."""
-    try:
-        # What OME files tell of is the whole film, of which this may be one frame.
-        with tifffile.TiffFile(path, is_ome=False) as file:
-            page = file.pages[0]
-            shape, pixels = page.shape, str(page.dtype)
-            # Some programs write one header for a whole stack.
-            n_images = max(len(file.pages), file.series[0].size // max(page.size, 1))
-    except Exception as error:  # a damaged header can be wrong in any way
-        raise broken(path, f"{type(error).__name__}: {error}", "a complete image") from error
+    # What OME files tell of is the whole film, of which this may be one frame.
+    with reading(path, "a complete image"), tifffile.TiffFile(path, is_ome=False) as file:
+        page = file.pages[0]
+        shape, pixels = page.shape, str(page.dtype)
+        # Some programs write one header for a whole stack.
+        n_images = max(len(file.pages), file.series[0].size // max(page.size, 1))
     if n_images > 1:
         raise broken(path, f"{n_images} images", "one: each frame in a file of its own, no stack")
     if len(shape) != 2:

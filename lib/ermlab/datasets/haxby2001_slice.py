@@ -19,7 +19,7 @@ from ermlab.datasets._bold_series import (
     ongoing,
     render,
 )
-from ermlab.datasets._files import broken, read_lines, require_folder
+from ermlab.datasets._files import broken, parse_integer, read_lines, require_folder
 from ermlab.datasets._simulation import check_size
 from ermlab.datasets._volumes import read_volume
 
@@ -72,7 +72,7 @@ def read_haxby2001_slice(folder: str | Path) -> HaxbySlice:
 
 def _parse_volume(line: str) -> tuple[str, int]:
     label, run = line.split()
-    return label, int(run)
+    return label, parse_integer(run)
 
 
 #: All sizes are the same: the whole is one slice.

@@ -10,6 +10,7 @@ from PIL import Image
 from ermlab.datasets import _aerial_scenes as aerial
 from ermlab.datasets._files import (
     ImageFiles,
+    as_integers,
     broken,
     file_number,
     image_size,
@@ -58,12 +59,11 @@ def _read_vehicles(image: Path) -> tuple[np.ndarray, np.ndarray]:
     text = image.with_suffix(".txt")
     table = read_table(text, columns=5)
     labels, shares = table[:, 0], table[:, 1:]
-    if (labels != labels.astype(int)).any() or (shares < 0).any() or (shares > 1).any():
-        raise broken(
-            text, "a class or share out of range", "class x y width height, whole class, shares in [0, 1]"
-        )
+    labels = as_integers(text, labels, "class")
+    if (shares < 0).any() or (shares > 1).any():
+        raise broken(text, "a share out of range", "class x y width height, shares in [0, 1]")
     centre, size = shares[:, :2] * (width, height), shares[:, 2:] * (width, height)
-    return labels.astype(int), np.hstack([centre - size / 2, centre + size / 2 - 1])
+    return labels, np.hstack([centre - size / 2, centre + size / 2 - 1])
 
 
 def _street(path: Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab.datasets._files import read_lines, require_folder
+from ermlab.datasets._files import parse_integer, read_lines, require_folder
 
 N_FEATURES = 136
 #: The highest grade of relevance, "perfect"; 0 is "irrelevant".
@@ -56,7 +56,7 @@ def read_letor(path: Path, n_features: int = N_FEATURES) -> JudgedDocuments:
         if not np.isfinite(row).all():
             raise ValueError("a value that is not finite")
         features.append(row)
-        return int(grade), int(query[4:])
+        return int(grade), parse_integer(query[4:])
 
     expected = f"<grade 0 to {HIGHEST_GRADE}> qid:<query> <index 1 to {n_features}>:<finite value> ..."
     grades, queries = zip(*read_lines(path, parse, expected), strict=True)

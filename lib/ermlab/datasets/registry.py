@@ -167,7 +167,7 @@ def forget_stale_receipts(
     for path in Path(receipts).glob("*.json"):
         try:
             stale = _is_stale(read_json(path), registry[path.stem], Path(raw), policy)
-        except (DataError, KeyError):
+        except Exception:  # a receipt that is damaged in any way says nothing
             stale = True
         if stale:
             path.unlink()

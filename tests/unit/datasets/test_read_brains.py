@@ -4,6 +4,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+from ermlab.datasets._volumes import read_volume
 from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
 from ermlab.errors import DataError
@@ -126,3 +127,37 @@ def test_broken_wager2008_contrasts(wager, damage, message):
     damage(wager)
     with pytest.raises(DataError, match=message):
         read_wager2008_contrasts(wager)
+
+
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_a_promise_that_a_small_file_cannot_keep_is_refused_before_anything_is_allocated(tmp_path, name):
+    save_nifti(tmp_path / name, bold())
+    image = nib.load(tmp_path / name)
+    header = image.header.copy()
+    header["dim"][1:5] = 1000
+    with nib.openers.ImageOpener(str(tmp_path / name), "wb") as file:
+        file.write(header.binaryblock + bytes(400))
+    with pytest.raises(DataError, match="the header promises 4000000000000 bytes in a file of"):
+        read_volume(tmp_path / name, ndim=4)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("datatype", 7, "HeaderDataError: data code 7 not recognized"),
+        ("datatype", 128, "expected real numbers"),
+        ("dim", (4, 3, 0, 2, 2, 1, 1, 1), r"shape \(3, 0, 2, 2\)"),
+        ("srow_x", (np.nan, 0, 0, 0), "not finite"),
+        ("vox_offset", np.inf, "OverflowError"),
+    ],
+)
+def test_nonsense_in_a_header_is_told(tmp_path, field, value, message):
+    path = tmp_path / "a.nii"
+    save_nifti(path, bold())
+    content = bytearray(path.read_bytes())
+    header = np.frombuffer(content[:348], dtype=nib.Nifti1Header.template_dtype).copy()
+    header["sform_code"], header["qform_code"] = 1, 0
+    header[field] = value
+    path.write_bytes(header.tobytes() + content[348:])
+    with pytest.raises(DataError, match=rf"a\.nii: .*{message}"):
+        read_volume(path, ndim=4)

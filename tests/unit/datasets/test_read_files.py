@@ -1,5 +1,8 @@
 """The shared reading functions: what is read is right, what is broken is named."""
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -161,3 +164,81 @@ def test_images_stay_on_disk_until_asked_for(tmp_path):
     assert images[1:].paths == tuple(paths[1:])
     with pytest.raises(DataError, match=r"0\.png"):
         images[0]
+
+
+def png_header(height, width):
+    """Return a PNG file that promises so many pixels, and holds none."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    chunks = [header, b"IDAT" + zlib.compress(b""), b"IEND"]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)) for chunk in chunks
+    )
+
+
+def tiff_of_one_strip(side, n_pages):
+    """Return a TIFF file whose black pages are all made of the same few bytes."""
+    strip = zlib.compress(bytes(side * side))
+    tags = {256: side, 257: side, 258: 8, 259: 8, 262: 1, 273: 8, 277: 1, 278: side, 279: len(strip)}
+    length = 2 + 12 * len(tags) + 4
+    first = 8 + len(strip) + len(strip) % 2
+    content = struct.pack("<2sHI", b"II", 42, first) + strip + bytes(len(strip) % 2)
+    for page in range(n_pages):
+        following = first + (page + 1) * length if page + 1 < n_pages else 0
+        entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+        content += struct.pack("<H", len(tags)) + entries + struct.pack("<I", following)
+    return content
+
+
+def test_a_promise_that_a_small_file_cannot_keep_is_refused_before_anything_is_allocated(tmp_path):
+    path = tmp_path / "image.png"
+    path.write_bytes(png_header(9000, 9000))
+    with pytest.raises(DataError, match=r"image\.png: the header promises 81000000 bytes in a file of"):
+        files.read_image(path)
+    path = tmp_path / "pages.tif"
+    path.write_bytes(tiff_of_one_strip(side=2000, n_pages=100))
+    with pytest.raises(DataError, match=r"pages\.tif: the header promises 400000000 bytes in a file of"):
+        files.read_pages(path)
+
+
+def test_content_that_is_compressed_as_far_as_possible_is_read(tmp_path):
+    path = tmp_path / "black.png"
+    Image.fromarray(np.zeros((9000, 9000), dtype=np.uint8)).save(path)
+    assert not files.read_image(path).any()
+    path = tmp_path / "pages.tif"
+    path.write_bytes(tiff_of_one_strip(side=20, n_pages=3))
+    assert files.read_pages(path).shape == (3, 20, 20)
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 30, "9" * 5000, "-" + "9" * 30, "1.5", "x", "nan", "\N{ARABIC-INDIC DIGIT THREE} x", ","]
+)
+def test_tables_of_integers_hold_integers_of_64_bits(tmp_path, text):
+    path = tmp_path / "table.txt"
+    path.write_text(f"1\n{text}\n")
+    with pytest.raises(DataError, match=r"table\.txt, line 2: "):
+        files.read_table(path, columns=1, dtype=int)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": ', "line 1: Expecting value"),
+        ("[" * 100_000, "recursion"),
+        ("9" * 5000, "4300 digits"),
+    ],
+)
+def test_broken_json(tmp_path, text, message):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=rf"a\.json: no JSON \(.*{message}.*; expected a JSON file"):
+        files.read_json(path)
+
+
+def test_any_exception_of_a_format_library_becomes_a_data_error_that_names_the_file(tmp_path):
+    path = tmp_path / "a.bin"
+    for error in (OverflowError("too large"), TypeError("no"), RecursionError(), MemoryError(), KeyError(1)):
+        message = rf"a\.bin: {type(error).__name__}.*; expected a file"
+        with pytest.raises(DataError, match=message), files.reading(path, "a file"):
+            raise error
+    with pytest.raises(KeyboardInterrupt), files.reading(tmp_path / "a.bin", "a file"):
+        raise KeyboardInterrupt
