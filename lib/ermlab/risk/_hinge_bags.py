@@ -110,7 +110,13 @@ class WorstHingeDual:
     def __init__(self, risk: WorstHingeRisk, lam: float):
         self._risk, self._lam = risk, lam
         bags = risk.bags
-        self._limits = bags.prices / lam
+        with np.errstate(over="ignore"):  # checked next
+            self._limits = bags.prices / lam
+        if not np.isfinite(self._limits).all():
+            b = int(np.argmax(self._limits))
+            raise ValueError(
+                f"bag {b} has the price {bags.prices[b]} for lam = {lam}: expected a finite ratio of both"
+            )
         self._idle = np.full(len(bags.X), MAX_IDLE, dtype=np.int64)
         self._working = self._idle < MAX_IDLE
         self._beta = risk.beta
@@ -171,14 +177,24 @@ class WorstHingeDual:
 
 
 def _squared_norms(bags: Bags) -> Vector:
-    """Return the squared norm of each row; a row that is not finite raises."""
+    """Return the squared norm of each row; a row that is not finite, or too long, raises."""
     norms = np.empty(len(bags.X))
     over_ranges(
         lambda start, stop: kernels.squared_norms(bags.X, bags.bias, norms, start, stop),
         len(norms),
         grain=GRAIN,
     )
-    if not np.isfinite(norms).all():
-        row = int(np.argmin(np.isfinite(norms)))
-        raise ValueError(f"virtual sample {row} has NaN or infinity among its features: expected finite ones")
+    # The squared distance of two rows must not overflow, either.
+    largest = np.finfo(np.float64).max / 4
+    allowed = norms <= largest
+    if not allowed.all():
+        row = int(np.argmin(allowed))
+        if not np.isfinite(bags.X[row]).all():
+            raise ValueError(
+                f"virtual sample {row} has NaN or infinity among its features: expected finite ones"
+            )
+        raise ValueError(
+            f"virtual sample {row} has the squared norm {norms[row]}, with its constant feature {bags.bias}: "
+            f"expected at most {largest:.3g}"
+        )
     return norms

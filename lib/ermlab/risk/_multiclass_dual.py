@@ -24,7 +24,10 @@ class MultiClassDual:
     def __init__(self, task: "MultiClassTask", X: Vector, Y: NDArray[np.int64], rescaling: str, lam: float):
         self._task, self._X, self._Y = task, X, Y
         self._lam, self._slack = lam, rescaling == "slack"
-        self._squared_norms = np.sum(X * X, axis=1)
+        self._squared_norms = _squared_norms(X)
+        self._price = 1.0 / (lam * len(X)) if 0 < lam * len(X) < np.inf else 0.0
+        if not 0 < self._price < np.inf:
+            raise ValueError(f"lam is {lam} for {len(X)} samples: expected a finite 1 / (lam n), not 0")
         self._beta = np.zeros((len(X), task.n_classes))
         self._working = np.zeros(self._beta.shape, dtype=np.bool_)
         self.w = np.zeros(task.dimension)
@@ -61,7 +64,7 @@ class MultiClassDual:
                 self._squared_norms,
                 self._task.losses,
                 self._slack,
-                1.0 / (self._lam * len(self._X)),
+                self._price,
                 order,
                 precision,
             )
@@ -75,3 +78,15 @@ class MultiClassDual:
             self.w = np.ascontiguousarray(weights.T @ self._X).ravel()
         offsets = self._beta if self._slack else self._beta * self._task.losses[self._Y]
         return -self._lam * self.w, self._lam * float(offsets.sum())
+
+
+def _squared_norms(X: Vector) -> Vector:
+    """Return the squared norm of each row; one that overflows raises."""
+    with np.errstate(over="ignore"):  # checked next
+        norms = np.sum(X * X, axis=1)
+    if not np.isfinite(norms).all():
+        i = int(np.argmax(norms))
+        raise ValueError(
+            f"sample {i} has features up to {np.abs(X[i]).max()}: expected a finite squared norm"
+        )
+    return norms

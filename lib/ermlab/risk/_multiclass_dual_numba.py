@@ -52,14 +52,16 @@ def maximise_sample(c, s, q, C, m, beta, values, order):
     solution ``beta_k = max((c_k - mu / s_k) / q - theta, 0)``, where ``theta = 1' beta``; what it spends is a
     decreasing, piecewise linear function of ``mu``. Only the first ``m`` entries count.
     """
-    top, best = 0.0, -1
+    top, best, largest = 0.0, -1, 0.0
     for k in range(m):
         beta[k] = 0.0
+        largest = max(largest, c[k])
         if s[k] * c[k] > top:
             top, best = s[k] * c[k], k
     if best < 0:
         return
-    if q <= 0.0:
+    # Where c / q overflows, the quadratic term is below the rounding of the linear one, as if q were 0.
+    if q <= 0.0 or largest / q == np.inf:
         beta[best] = C * s[best]
         return
     low, high, mu = 0.0, top, 0.0
@@ -83,6 +85,12 @@ def maximise_sample(c, s, q, C, m, beta, values, order):
         mu = mu + (spent - C) / slope if slope > 0.0 else low
         if not low < mu < high:
             mu = 0.5 * (low + high)
+        if not low < mu < high:
+            # No number lies between: with a small q what is spent jumps there from too much to too little.
+            # Too much is shrunk to the budget below; too little would leave the sample where it is.
+            mu = low
+            if spent > C:
+                break
     shrink = min(1.0, C / spent) if spent > 0.0 else 1.0
     for place in range(above):
         beta[order[place]] = shrink * (values[place] - theta)

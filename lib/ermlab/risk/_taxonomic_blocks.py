@@ -64,7 +64,7 @@ def _ascend(
         )
         if total / n <= enough:
             break
-    return Point.of(alpha, problem.kernel)
+    return problem.point(alpha)
 
 
 def _dual_value(problem: Problem, mu: np.ndarray, point: Point) -> float:

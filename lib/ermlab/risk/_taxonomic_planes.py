@@ -61,7 +61,7 @@ class Constraints:
             offset += weight * kernels.add_constraint(
                 weight, self.true[j], self.other[j], problem.loss, problem.slack, alpha
             )
-        return Point.of(alpha, problem.kernel), offset
+        return problem.point(alpha), offset
 
     def solve(self, precision: float) -> float:
         """Find the weights ``mu`` of the constraints; return a lower bound of the objective."""

@@ -44,15 +44,6 @@ class Point:
     scores: Matrix
     norm2: float
 
-    @classmethod
-    def of(cls, alpha: Matrix, kernel: JointKernel) -> "Point":
-        """Multiply by the kernel."""
-        scores = kernel.scores(alpha)
-        norm2 = float(np.sum(alpha * scores))
-        if norm2 < -1e-9 * float(np.sum(np.abs(alpha * scores))):
-            raise ValueError(f"|w|^2 is {norm2:.3g} for some w: expected a positive semidefinite kernel")
-        return cls(alpha, scores, max(norm2, 0.0))
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -68,6 +59,19 @@ class Problem:
         """Return ``w = 0``."""
         shape = self.kernel.shape
         return Point(np.zeros(shape), np.zeros(shape), 0.0)
+
+    def point(self, alpha: Matrix) -> Point:
+        """Return the ``w`` of some coefficients: one product with the kernel."""
+        scores = self.kernel.scores(alpha)
+        norm2 = float(np.sum(alpha * scores))
+        # Where the terms cancel, rounding may leave less than 0; it matters if the objective can tell.
+        allowed = max(1e-9 * float(np.sum(np.abs(alpha * scores))), 2 * ROUNDING * self.loss.max() / self.lam)
+        if norm2 < -allowed:
+            raise ValueError(
+                f"|w|^2 is {norm2:.3g} for some w: expected a positive semidefinite kernel, of a scale at "
+                "which rounding does not matter"
+            )
+        return Point(alpha, scores, max(norm2, 0.0))
 
     def most_violated(self, scores: Matrix) -> Pairs:
         """Return for each sample the pair of classes that violates most (thesis, eq. 5.17)."""

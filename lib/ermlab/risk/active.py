@@ -121,7 +121,8 @@ class ActiveLearner:
     @property
     def stopped(self) -> bool:
         """Whether the average uncertainty has settled, or nothing is left to annotate."""
-        settled = self.history.log_eta and np.exp(self.history.log_eta[-1]) <= self._threshold
+        with np.errstate(over="ignore"):  # infinite is not settled
+            settled = self.history.log_eta and np.exp(self.history.log_eta[-1]) <= self._threshold
         return bool(settled) or not len(self._left)
 
     def query(self) -> int:

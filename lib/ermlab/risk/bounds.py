@@ -26,7 +26,9 @@ def score_stability(
     (thesis, theorem 3.2.4, proof).
     """
     n, regularization = _positive(n=n, regularization=regularization)
-    return 8 * admissibility(sigma, rescaling) * kappa**2 / (regularization * n)
+    _check_sizes(kappa=kappa)
+    with np.errstate(all="ignore"):  # checked next
+        return _finite(8 * admissibility(sigma, rescaling) * kappa**2 / (regularization * n))
 
 
 def tight_score_stability(
@@ -46,7 +48,8 @@ def tight_score_stability(
 
 def loss_stability(score_stability: ArrayLike, sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
     """Return ``beta(n) = 2 a nu(n)``, the most one example can move a pair's loss (thesis, eq. 3.19)."""
-    return 2 * admissibility(sigma, rescaling) * np.asarray(score_stability, dtype=float)
+    with np.errstate(all="ignore"):  # checked next
+        return _finite(2 * admissibility(sigma, rescaling) * np.asarray(score_stability, dtype=float))
 
 
 def ranking_excess(
@@ -67,7 +70,8 @@ def ranking_excess(
     stability = tight_score_stability if tight else score_stability
     beta = loss_stability(stability(n, regularization, sigma, rescaling, kappa), sigma, rescaling)
     n, sigma = _positive(n=n, sigma=sigma)
-    return 2 * beta + (n * beta + sigma) * np.sqrt(2 * np.log(1 / _failure(confidence)) / n)
+    with np.errstate(all="ignore"):  # checked next
+        return _finite(2 * beta + (n * beta + sigma) * np.sqrt(2 * np.log(1 / _failure(confidence)) / n))
 
 
 def partial_annotation_bound(
@@ -100,10 +104,13 @@ def partial_annotation_bound(
     """
     (n,) = _positive(n=n)
     failure, pairs = _failure(confidence), annotations * outputs
-    if repaired:
-        deviation = (2 * mu * feature_norm + largest_loss) * np.sqrt(2 * np.log(1 / failure))
-        return (2 * pairs * mu * feature_norm + deviation) / np.sqrt(n)
-    return (mu * feature_norm + largest_loss) * (8 * pairs + np.sqrt(2 * np.log(2 / failure))) / np.sqrt(n)
+    _check_sizes(mu=mu, feature_norm=feature_norm, largest_loss=largest_loss, pairs=pairs)
+    with np.errstate(all="ignore"):  # checked next
+        if repaired:
+            deviation = (2 * mu * feature_norm + largest_loss) * np.sqrt(2 * np.log(1 / failure))
+            return _finite((2 * pairs * mu * feature_norm + deviation) / np.sqrt(n))
+        deviation = np.sqrt(2 * np.log(2 / failure))
+        return _finite((mu * feature_norm + largest_loss) * (8 * pairs + deviation) / np.sqrt(n))
 
 
 def fitted_rate(n: ArrayLike, values: ArrayLike) -> float:
@@ -125,4 +132,21 @@ def _positive(**values: ArrayLike) -> tuple[NDArray[np.float64], ...]:
     for name, array in arrays.items():
         if array.size and not array.min() > 0:
             raise ValueError(f"{name} is {array.min()}: expected a number greater than 0")
+        if array.size and not array.max() < np.inf:
+            raise ValueError(f"{name} is {array.max()}: expected a finite number")
     return tuple(arrays.values())
+
+
+def _check_sizes(**sizes: float) -> None:
+    """Raise a ValueError unless all are at least 0 and their squares are finite."""
+    largest = np.sqrt(np.finfo(np.float64).max)
+    for name, size in sizes.items():
+        if not 0 <= size <= largest:
+            raise ValueError(f"{name} is {size}: expected a number from 0 to {largest:.3g}")
+
+
+def _finite(bound: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the bound, or raise a ValueError if it overflowed."""
+    if not np.isfinite(bound).all():
+        raise ValueError("the bound overflows: expected numbers of a usual size")
+    return bound

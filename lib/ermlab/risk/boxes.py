@@ -42,8 +42,8 @@ class BoxTask:
     """
 
     def __init__(self, n_words: int, grids: Sequence[int] = (1,)):
-        if n_words < 1:
-            raise ValueError(f"{n_words} words: expected at least 1")
+        if not isinstance(n_words, (int, np.integer)) or n_words < 1:
+            raise ValueError(f"{n_words} words: expected a whole number, at least 1")
         self.n_words, self.grids = n_words, check_grids(grids)
 
     @property

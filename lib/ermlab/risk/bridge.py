@@ -45,6 +45,14 @@ class BridgeRisk:
                 f"features, losses and compatible have shapes {np.shape(self.features)}, "
                 f"{np.shape(self.losses)} and {shape}: expected (N, K, d), (N, K) and (N, K)"
             )
+        if not len(self.features):
+            raise ValueError("there are no samples: expected at least 1")
+        if self.weights is not None and np.shape(self.weights) != shape[:1]:
+            raise ValueError(f"weights have shape {np.shape(self.weights)}: expected {shape[:1]}")
+        for name in ("features", "losses", "weights"):
+            values = getattr(self, name)
+            if values is not None and not np.isfinite(values).all():
+                raise ValueError(f"{name} hold NaN or infinity: expected finite numbers")
         lone = np.all(self.compatible, axis=1) | ~np.any(self.compatible, axis=1)
         if lone.any():
             raise ValueError(
@@ -59,25 +67,42 @@ class BridgeRisk:
 
     def sample_losses(self, W: ArrayLike) -> NDArray[np.float64]:
         """Return the bridge loss of each sample, shape (N,), or (m, N) for m rows of weights."""
-        scores = np.einsum("nkd,...d->...nk", self.features, np.asarray(W, dtype=float))
-        penalty = np.where(self.compatible, -np.inf, scores + self.losses).max(axis=-1)
-        reward = np.where(self.compatible, scores, -np.inf).max(axis=-1)
-        return np.maximum(penalty - reward, 0)
+        with _overflow_checked_later():
+            scores = _finite(np.einsum("nkd,...d->...nk", self.features, np.asarray(W, dtype=float)))
+            penalty = np.where(self.compatible, -np.inf, scores + self.losses).max(axis=-1)
+            reward = np.where(self.compatible, scores, -np.inf).max(axis=-1)
+            return _finite(np.maximum(penalty - reward, 0))
 
     def __call__(self, w: ArrayLike) -> float:
         """Return the risk at ``w``."""
-        return float(self.sample_losses(w) @ self._weights)
+        with _overflow_checked_later():
+            return float(_finite(self.sample_losses(w) @ self._weights))
 
     def convex_part(self, w: ArrayLike) -> tuple[float, NDArray[np.float64]]:
         """Return the mean of ``max(P, R)`` at ``w`` and a subgradient."""
-        augmented = self.features @ np.asarray(w, dtype=float) + np.where(self.compatible, 0, self.losses)
-        return self._best(augmented)
+        with _overflow_checked_later():
+            augmented = self.features @ np.asarray(w, dtype=float) + np.where(self.compatible, 0, self.losses)
+            return self._best(_finite(augmented))
 
     def reward(self, w: ArrayLike) -> tuple[float, NDArray[np.float64]]:
         """Return the mean of ``R`` at ``w``, the part that is subtracted, and a subgradient."""
-        scores = self.features @ np.asarray(w, dtype=float)
-        return self._best(np.where(self.compatible, scores, -np.inf))
+        with _overflow_checked_later():
+            scores = _finite(self.features @ np.asarray(w, dtype=float))
+            return self._best(np.where(self.compatible, scores, -np.inf))
 
     def _best(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         rows, best = np.arange(len(values)), values.argmax(axis=1)
-        return float(values[rows, best] @ self._weights), self._weights @ self.features[rows, best]
+        mean = float(_finite(values[rows, best] @ self._weights))
+        return mean, _finite(self._weights @ self.features[rows, best])
+
+
+def _overflow_checked_later() -> np.errstate:
+    """Return a context without numpy's warnings about what `_finite` refuses."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values, or raise a ValueError if they are not finite."""
+    if not np.isfinite(values).all():
+        raise ValueError("scores or losses are NaN or infinity: expected finite weights that do not overflow")
+    return values

@@ -80,6 +80,8 @@ class TrainingWindows:
             losses = self.losses[start:stop]
             total += _sum_of_differences(losses)
             misses += _sum_of_differences(losses[losses > 1 - min_overlap])
+        if total == 0:
+            raise ValueError("all windows of an image have the same loss: expected a pair that differs")
         return misses / total
 
 

@@ -1,8 +1,7 @@
 """A tracker of cells that learns from films, however few of their cells are annotated (cheap-data)."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab.datasets._files import broken, read_text
+from ermlab.datasets._files import broken, read_json, reading
 from ermlab.datasets.ctc import Lineage
 from ermlab.evaluation.results import write_json
 from ermlab.features.cell_detection import DetectionSettings, detect_frames
@@ -29,6 +28,9 @@ _FORMAT = "ermlab cell tracker 1"
 #: Parameters that are kept in files as they are.
 _PLAIN = ("lam", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
+_SETTINGS = {"gates": Gates, "detection": DetectionSettings}
+#: No parameter and no weight of a sensible tracker is as large; infinity and NaN are not below it, either.
+_LARGEST = 1e100
 
 
 class CellTracker(BaseEstimator):
@@ -147,10 +149,7 @@ class CellTracker(BaseEstimator):
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""
         path = Path(path)
-        try:
-            document = json.loads(read_text(path))
-        except json.JSONDecodeError as error:
-            raise broken(path, f"no JSON ({error})", "a file written by CellTracker.save") from error
+        document = read_json(path)
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise broken(path, "another format", f"a file of format {_FORMAT!r}")
         tracker = cls(**_parameters(path, document.get("parameters")))
@@ -196,27 +195,43 @@ def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[Ce
 
 def _parameters(path: Path, parameters: Any) -> dict[str, Any]:
     """Return the arguments of a tracker from those in a file."""
-    try:
-        made = {
-            name: None if parameters[name] is None else kind(**parameters[name])
-            for name, kind in (("gates", Gates), ("detection", DetectionSettings))
-        }
+    with reading(f"{path}: parameters {parameters!r:.200}", "those of a CellTracker"):
+        for name in ("lam", "tol"):
+            if not _is_number(parameters[name]) or parameters[name] < 0:
+                raise ValueError(f"{name} is {parameters[name]!r}")
+        if parameters["norm"] not in _NORMS:
+            raise ValueError(f"norm is {parameters['norm']!r}")
+        made = {name: _settings(kind, parameters[name]) for name, kind in _SETTINGS.items()}
         return {name: parameters[name] for name in _PLAIN} | made
-    except (TypeError, KeyError, ValueError) as error:
-        raise broken(path, f"parameters {parameters!r} ({error})", "those of a CellTracker") from error
+
+
+def _settings(kind: type, values: dict[str, Any] | None) -> Gates | DetectionSettings | None:
+    """Return settings of finite numbers; None where they are, or where that is the default of a number."""
+    if values is None:
+        return None
+    optional = {field.name for field in fields(kind) if field.default is None}
+    for name, value in values.items():
+        if not _is_number(value) and not (value is None and name in optional):
+            raise ValueError(f"{name} is {value!r}")
+    return kind(**values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def _weights(path: Path, weights: Any) -> NDArray[np.float64]:
     """Return the weights of a file in one vector; each feature must have one."""
-    try:
-        found = {kind: set(some) for kind, some in weights.items()}
-        if found != {kind: set(names) for kind, names in FEATURES.items()}:
+    with reading(f"{path}: weights", "a number for each feature of each event"):
+        if not isinstance(weights, dict):
+            raise ValueError(f"{type(weights).__name__!r} in place of an object")
+        if {kind: set(of_kind) for kind, of_kind in weights.items()} != {
+            kind: set(names) for kind, names in FEATURES.items()
+        }:
             raise ValueError("events or features are others")
-        vector = np.array(
-            [float(weights[kind][name]) for kind, names in FEATURES.items() for name in names], dtype=float
-        )
-        if not np.isfinite(vector).all():
-            raise ValueError("not finite")
-    except (TypeError, AttributeError, ValueError) as error:
-        raise broken(path, f"weights: {error}", "a number for each feature of each event") from error
-    return vector
+        vector = [weights[kind][name] for kind, names in FEATURES.items() for name in names]
+        if wrong := [value for value in vector if not _is_number(value)]:
+            raise ValueError(
+                "not finite" if isinstance(wrong[0], float) else f"could not convert {wrong[0]!r}"
+            )
+        return np.array(vector, dtype=float)

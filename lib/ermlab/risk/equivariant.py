@@ -18,6 +18,8 @@ from ermlab.risk.structured import BatchTask, BlockTask, Task, violation_plane
 Vector = NDArray[np.float64]
 Name = int | float
 Found = TypeVar("Found")
+#: Points of a grid of angles on either side of 0 at most.
+MAX_GRID = 100_000
 # Methods by which a task answers for all samples at once.
 BATCH_METHODS = ("prepare_batch", "batch_risk", "batch_predict", "block_dual")
 
@@ -97,15 +99,16 @@ class FiniteSet:
     def worst(self, try_out: Callable[[Transformation], tuple[float, Found]]) -> tuple[int, Found]:
         """Try out all members."""
         tried = [try_out(t) for t in self._members]
-        name = int(np.argmax([height for height, _ in tried]))
+        heights = [_checked_height(name, height) for name, (height, _) in enumerate(tried)]
+        name = int(np.argmax(heights))
         return name, tried[name][1]
 
 
 class AngleRange:
     """Transformations by any angle between ``-limit`` and ``limit``, each named by its angle.
 
-    The worst angle is sought on a grid and then between the neighbours of the best point of the grid. Should
-    two peaks differ by less than the grid can tell, the lower one may be found.
+    The worst angle is sought on a grid, and then around each peak of the grid that is so high that the worst
+    angle may be next to it.
 
     Parameters
     ----------
@@ -131,6 +134,10 @@ class AngleRange:
         if not step > 0 or not precision > 0:
             raise ValueError(f"step is {step} and precision {precision}: expected positive angles")
         self.at, self.limit, self.precision = at, float(limit), precision
+        if limit / step > MAX_GRID:
+            raise ValueError(
+                f"step is {step}: expected at least {limit / MAX_GRID:.3g} for angles to {limit}"
+            )
         each_way = int(np.ceil(limit / step - 1e-9))
         angles = np.linspace(-limit, limit, 2 * each_way + 1) if each_way else np.zeros(1)
         angles[each_way] = 0.0
@@ -147,20 +154,49 @@ class AngleRange:
         return self.limit == 0
 
     def worst(self, try_out: Callable[[Transformation], tuple[float, Found]]) -> tuple[float, Found]:
-        """Try out the grid, then climb from its best point."""
+        """Try out the grid, then climb from its peaks."""
         tried = [(angle, *try_out(self.at(angle))) for angle in self.grid.tolist()]
+        for angle, height, _ in tried:
+            _checked_height(angle, height)
         angle, height, found = max(tried, key=lambda entry: entry[1])
         if self.identity_alone:
             return angle, found
-        low, high = max(angle - self._spacing, -self.limit), min(angle + self._spacing, self.limit)
-        peak = minimize_scalar(
-            lambda a: -try_out(self.at(a))[0],
-            bounds=(low, high),
-            method="bounded",
-            options={"xatol": self.precision},
-        ).x.item()
-        peak_height, peak_found = try_out(self.at(peak))
-        return (peak, peak_found) if peak_height > height else (angle, found)
+        for start in self._peaks(np.array([height for _, height, _ in tried])):
+            low, high = max(start - self._spacing, -self.limit), min(start + self._spacing, self.limit)
+            peak = minimize_scalar(
+                lambda a: -try_out(self.at(a))[0],
+                bounds=(low, high),
+                method="bounded",
+                options={"xatol": self.precision},
+            ).x.item()
+            peak_height, peak_found = try_out(self.at(peak))
+            if peak_height > height:
+                angle, height, found = peak, peak_height, peak_found
+        return angle, found
+
+    def _peaks(self, heights: Vector) -> list[float]:
+        """Return the angles of the grid from which the worst one can be reached, the smallest first.
+
+        Between points of the grid the height rises above both by a share of its second difference, as far as
+        the grid shows that; peaks that are at most the whole of it below the highest are climbed.
+        """
+        order = np.argsort(self.grid)
+        sorted_heights = heights[order]
+        bend = np.max(np.abs(np.diff(sorted_heights, 2)), initial=0.0)
+        padded = np.pad(sorted_heights, 1, constant_values=-np.inf)
+        is_peak = (sorted_heights >= padded[:-2]) & (sorted_heights >= padded[2:])
+        chosen = np.zeros(len(heights), dtype=np.bool_)
+        chosen[order] = is_peak & (sorted_heights >= heights.max() - bend)
+        return self.grid[chosen].tolist()
+
+
+def _checked_height(name: Name, height: float) -> float:
+    """Return the height, or raise a ValueError if it cannot be compared with others."""
+    if np.isnan(height):
+        raise ValueError(
+            f"the violation after transformation {name} is NaN: expected finite weights and features"
+        )
+    return height
 
 
 class _Constraint(NamedTuple):

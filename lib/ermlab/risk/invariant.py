@@ -122,8 +122,15 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         X = np.asarray(X)
         if X.ndim < 1 or X.shape[-1] != len(self.coef_):
             raise ValueError(f"features of shape {X.shape}: expected (..., {len(self.coef_)})")
-        with one_blas_thread():
-            return X @ self.coef_.astype(X.dtype if X.dtype == np.float32 else np.float64) + self.intercept_
+        single = X.dtype == np.float32 and np.abs(self.coef_).max() <= np.finfo(np.float32).max
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
+            scores = X @ self.coef_.astype(np.float32 if single else np.float64) + self.intercept_
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"features of shape {X.shape} have scores with NaN or infinity: expected finite features, "
+                "and of a size that does not overflow"
+            )
+        return scores
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the label -1 or 1 for features of shape (..., d)."""
@@ -175,25 +182,36 @@ def check_bags(
             raise ValueError(f"groups given for bags of shape {X.shape}: expected them with (m, d) only")
         groups = np.repeat(np.arange(X.shape[0]), X.shape[1])
         X = X.reshape(-1, X.shape[2])
-    groups = np.arange(len(X)) if groups is None else _checked_groups(groups, len(X))
-    n, labels = groups.max() + 1, np.asarray(y)
-    if labels.shape != (n,) or not np.isin(labels, (-1, 1)).all():
-        raise ValueError(f"labels of shape {labels.shape}: expected {n}, one a sample, each -1 or 1")
+    groups = np.arange(len(X)) if groups is None else check_groups(groups, len(X))
+    n = groups.max() + 1
+    labels = check_labels(y, n)
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"sample_weight of shape {weights.shape}: expected {n} finite numbers of at least 0")
-    return X, groups, labels.astype(np.float64), weights
+    return X, groups, labels, weights
 
 
-def _checked_groups(groups: ArrayLike, m: int) -> NDArray[np.int64]:
+def check_labels(y: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return the labels of ``n`` samples, each -1 or 1, or raise a ValueError."""
+    labels = np.asarray(y)
+    if labels.shape != (n,) or not np.isin(labels, (-1, 1)).all():
+        raise ValueError(f"labels of shape {labels.shape}: expected {n}, one a sample, each -1 or 1")
+    return labels.astype(np.float64)
+
+
+def check_groups(groups: ArrayLike, m: int) -> NDArray[np.int64]:
+    """Return the sample of each of ``m`` rows, each sample with at least one row, or raise a ValueError."""
     groups = np.asarray(groups)
     if groups.shape != (m,) or not np.issubdtype(groups.dtype, np.integer):
         raise ValueError(f"groups of type {groups.dtype}, shape {groups.shape}: expected {m} integers")
     if groups.min() < 0:
         raise ValueError(f"groups has {groups.min()}: expected 0 to n - 1")
+    if groups.max() >= m:
+        raise ValueError(f"groups has {groups.max()}: expected less than {m}, the number of rows")
+    groups = groups.astype(np.int64)
     missing = np.flatnonzero(np.bincount(groups) == 0)
     if missing.size:
         raise ValueError(
             f"no row belongs to sample {missing[0]}: expected groups 0 to n - 1, each at least once"
         )
-    return groups.astype(np.int64)
+    return groups

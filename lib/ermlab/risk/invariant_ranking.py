@@ -18,7 +18,7 @@ from ermlab.optimize import L2, minimize
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk._hinge_bags_numba import worst_rows
-from ermlab.risk.invariant import check_bags
+from ermlab.risk.invariant import check_bags, check_groups, check_labels
 from ermlab.risk.ranking import Oracle
 from ermlab.risk.ranking._features import Features
 
@@ -47,8 +47,10 @@ class InvariantRankingRisk:
         Marks the rows that have been the worst of their sample and part of a violated pair in any call.
     """
 
-    def __init__(self, X: ArrayLike, groups: NDArray[np.int64], y: NDArray):
+    def __init__(self, X: ArrayLike, groups: ArrayLike, y: ArrayLike):
         self._features = Features(X)
+        groups = check_groups(groups, len(self._features))
+        y = check_labels(y, groups.max() + 1)
         self._oracle = Oracle((1.0 - y) / 2.0, graph="bipartite", threshold=0.0)
         if self._oracle.edges == 0:
             raise ValueError(f"all labels are {y[0]:g}: expected both -1 and 1")

@@ -27,6 +27,8 @@ Vector = NDArray[np.float64]
 Pairs = list[tuple[Any, Any]]
 #: Rounding allowed in a kernel matrix, relative to its largest entry.
 _ROUNDING = 1e-10
+#: Steps of libsvm at most, each of one pair of weights; a tolerance below rounding would never be reached.
+_MAX_STEPS = 10_000_000
 
 
 class JKSE(BaseEstimator):
@@ -127,13 +129,14 @@ def one_class_weights(K: ArrayLike, nu: float, tol: float = 1e-6) -> tuple[Vecto
         alpha = np.full(n, 1.0 / n)
     else:
         # libsvm has alpha between 0 and 1 with sum nu n, and steps that assume entries around 1.
-        model = OneClassSVM(kernel="precomputed", nu=nu, tol=tol * nu * n).fit(K / scale)
+        model = OneClassSVM(kernel="precomputed", nu=nu, tol=tol * nu * n, max_iter=_MAX_STEPS).fit(K / scale)
         alpha = np.zeros(n)
         alpha[model.support_] = model.dual_coef_[0]
         alpha /= alpha.sum()
     with one_blas_thread():
         scores = np.sort(K @ alpha)
-    return alpha, float(scores[int(np.ceil(nu * n - 1e-9 * n)) - 1])
+    outside = max(int(np.ceil(nu * n - 1e-9 * n)), 1)
+    return alpha, float(scores[outside - 1])
 
 
 class LinearJKSE(BaseEstimator):
@@ -193,6 +196,8 @@ class LinearJKSE(BaseEstimator):
                 stacklevel=2,
             )
         total = solution.alpha.sum()
+        if total < np.finfo(np.float64).tiny:
+            raise ValueError(f"C is {self.C}: expected a sum of the weights, {total}, that can be inverted")
         self.coef_, self.alpha_, self.rho_ = solution.v / total, solution.alpha / total, 1.0 / total
         self.nu_ = total / (self.C * len(X))
         self.gap_, self.n_iter_ = solution.gap, solution.passes
@@ -228,24 +233,45 @@ def mirrored_svm(
     random_state: int | None = 0,
 ) -> MirroredSVM:
     """Minimise ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)`` for rows ``phi_i``, dense or sparse."""
-    if not C > 0:
+    if not 0 < C < np.inf:
         raise ValueError(f"C is {C}: expected a positive number")
+    if not tol > 0:
+        raise ValueError(f"tol is {tol}: expected a positive number")
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}: expected at least 1")
     features = csr_array(features, dtype=np.float64)
     if features.ndim != 2 or features.shape[0] == 0:
         raise ValueError(f"features of shape {features.shape}: expected (n, d) with n of at least 1")
+    features.check_format(full_check=True)
     if not np.isfinite(features.data).all():
         raise ValueError("features hold NaN or infinity: expected finite numbers")
     rows = features.indptr.astype(np.int64), features.indices.astype(np.int64), features.data
-    squares = np.asarray(features.multiply(features).sum(axis=1)).ravel()
+    squares = _squared_norms(features)
     alpha, v = np.zeros(features.shape[0]), np.zeros(features.shape[1])
     rng = np.random.default_rng(random_state)
     gap, passes = np.inf, 0
     while gap > tol and passes < max_iter:
         ascend(*rows, squares, rng.permutation(alpha.size), C, alpha, v)
         primal, dual = primal_and_dual(*rows, C, alpha, v)
+        if not np.isfinite([primal, dual]).all():
+            raise ValueError(
+                f"the objective is {primal} for C = {C}: expected a smaller C or smaller features"
+            )
         gap = (primal - dual) / primal if primal > 0 else 0.0
         passes += 1
     return MirroredSVM(v, alpha, float(gap), passes)
+
+
+def _squared_norms(features: csr_array) -> Vector:
+    """Return the squared norm of each row; one that overflows raises."""
+    with np.errstate(over="ignore"):  # checked next
+        squares = np.asarray(features.multiply(features).sum(axis=1)).ravel()
+    if not np.isfinite(squares).all():
+        i = int(np.argmax(squares))
+        raise ValueError(
+            f"the squared norm of row {i} of the features is {squares[i]}: expected a finite one"
+        )
+    return squares
 
 
 def _pairs(X: Sequence, y: Sequence) -> Pairs:
@@ -262,6 +288,11 @@ def _kernel_matrix(K: ArrayLike) -> Vector:
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise ValueError(f"the kernel of pairs {i} and {j} is {K[i, j]}: expected a finite number")
+    largest = np.finfo(np.float64).max / (4 * len(K))
+    if np.abs(K).max() > largest:
+        raise ValueError(
+            f"the kernel has entries up to {np.abs(K).max():.3g}: expected at most {largest:.3g}"
+        )
     allowed = _ROUNDING * np.abs(K).max()
     difference = np.abs(K - K.T)
     if difference.max() > allowed:

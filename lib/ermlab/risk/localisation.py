@@ -181,9 +181,16 @@ class Scan:
 
 def pair_features(grids: Sequence[WordGrid], pairs: Pairs, kernel: PairKernel) -> csr_array:
     """Return the histogram of each pair's window, a sparse row each."""
+    _check_images(pairs, len(grids))
     of_pairs = [grids[image] for image in pairs.images]
     windows = [grid.window_of(box) for grid, box in zip(of_pairs, pairs.boxes, strict=True)]
     return kernel.features(of_pairs, windows)
+
+
+def _check_images(pairs: Pairs, n_images: int) -> None:
+    wrong = pairs.images[(pairs.images < 0) | (pairs.images >= n_images)]
+    if len(wrong):
+        raise ValueError(f"pairs of images {wrong[:5].tolist()}: expected 0 to {n_images - 1}")
 
 
 def kernel_matrix(kernel: PairKernel, rows: csr_array, columns: csr_array) -> Vector:
@@ -217,6 +224,7 @@ class WindowRisk:
     def __init__(self, grids: Sequence[WordGrid], pairs: Pairs, kernel: PairKernel):
         if kernel.name != "linear":
             raise ValueError(f"kernel is {kernel.name!r}: expected 'linear', whose weights are explicit")
+        _check_images(pairs, len(grids))
         self.kernel, self.dimension = kernel, kernel.dimension
         self._windows, self._rights, self._losses = [], [], []
         for image, box in zip(pairs.images, pairs.boxes, strict=True):

@@ -138,10 +138,12 @@ class LocationTask:
 
     def batch(self, X: Sequence[Sequence[Region]], Y: Sequence[Sequence[ArrayLike]]) -> LocationBatch:
         """Gather the versions of samples: a list of regions, and of labels, for each."""
+        if not len(X) or len(X) != len(Y):
+            raise ValueError(f"{len(X)} samples and {len(Y)} labels: expected as many, at least 1")
         n, versions = len(X), len(X[0])
         stack = self.grids.stack([x for sample in X for x in sample])
         stack = stack.reshape(n, versions, *stack.shape[1:])
-        labels = [np.reshape(y, (-1, 2)) for sample in Y for y in sample]
+        labels = [_locations(y) for sample in Y for y in sample]
         wrong = np.stack([~self._near(self._places, y) for y in labels])
         truth = np.array([self.window(y[0]) if len(y) else (0, 0) for y in labels], dtype=np.int64)
         return LocationBatch(
@@ -217,6 +219,14 @@ class LocationTask:
         """Say of each place (..., 2) whether it is within the tolerance of one of the locations."""
         differences = places[..., None, :] - np.reshape(y, (-1, 2))
         return (np.linalg.norm(differences, axis=-1) <= self.tolerance).any(axis=-1)
+
+
+def _locations(y: ArrayLike) -> NDArray[np.float64]:
+    """Return locations as rows (x, y), or raise a ValueError if they are none."""
+    locations = np.asarray(y, dtype=np.float64)
+    if locations.size % 2 or not np.isfinite(locations).all():
+        raise ValueError(f"locations are {locations.tolist()}: expected rows (x, y) of finite numbers")
+    return locations.reshape(-1, 2)
 
 
 class EquivariantLocationTask(EquivariantTask):

@@ -21,13 +21,15 @@ def step_loss(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
 def margin_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
     """Return ``max(0, delta - difference)``: the required margin is ``delta`` (thesis, eq. 2.14)."""
     difference, delta = _checked(difference, delta)
-    return np.maximum(delta - difference, 0.0)
+    with np.errstate(over="ignore"):  # checked next
+        return _finite(np.maximum(delta - difference, 0.0))
 
 
 def slack_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
     """Return ``delta * max(0, 1 - difference)``: the margin is 1, the price ``delta`` (thesis, eq. 2.16)."""
     difference, delta = _checked(difference, delta)
-    return delta * np.maximum(1.0 - difference, 0.0)
+    with np.errstate(over="ignore"):  # checked next
+        return _finite(delta * np.maximum(1.0 - difference, 0.0))
 
 
 def rescaled_hinge(difference: ArrayLike, delta: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
@@ -44,11 +46,27 @@ def convexity_violation(values: ArrayLike) -> float:
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 3:
         raise ValueError(f"values has shape {values.shape}: expected one row of at least 3 numbers")
-    return float(max(0.0, -np.diff(values, 2).min()))
+    with np.errstate(over="ignore", invalid="ignore"):  # checked next
+        bends = np.diff(values, 2)
+    if not np.isfinite(bends).all():
+        raise ValueError(
+            "values hold NaN or infinity, or their differences overflow: expected finite numbers"
+        )
+    return float(max(0.0, -bends.min()))
 
 
 def _checked(difference: ArrayLike, delta: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     difference, delta = np.asarray(difference, dtype=float), np.asarray(delta, dtype=float)
-    if delta.size and not delta.min() >= 0:
-        raise ValueError(f"delta is {delta.min()}: expected a loss of at least 0")
+    if delta.size and not 0 <= delta.min() <= delta.max() < np.inf:
+        wrong = delta.min() if not delta.min() >= 0 else delta.max()
+        raise ValueError(f"delta is {wrong}: expected a finite loss of at least 0")
+    if not np.isfinite(difference).all():
+        raise ValueError("the difference of scores holds NaN or infinity: expected finite numbers")
     return difference, delta
+
+
+def _finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the losses, or raise a ValueError if one overflowed."""
+    if not np.isfinite(losses).all():
+        raise ValueError("a loss overflows: expected smaller differences of scores or a smaller delta")
+    return losses

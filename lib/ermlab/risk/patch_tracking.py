@@ -16,6 +16,7 @@ from ermlab.features.cell_films import FramePair
 from ermlab.inference.small_assignment import SmallProblems
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.risk._patch_rows_numba import highest, sum_rows
+from ermlab.risk.tracking import event_numbers
 from ermlab.risk.tracking_training import START
 from ermlab.risk.transfer import TransferResult, transfer_cccp
 
@@ -56,10 +57,16 @@ class PatchPool:
         self._owner = np.repeat(np.arange(len(self)), np.diff(starts))
         if truth is None:
             known = [
-                start + patch.annotation.events for start, patch in zip(starts, self.patches, strict=False)
+                start + event_numbers(patch.annotation.events, len(patch.hypotheses))
+                for start, patch in zip(starts, self.patches, strict=False)
             ]
             truth = np.zeros(starts[-1], dtype=bool)
             truth[np.concatenate(known)] = True
+        truth = np.asarray(truth)
+        if truth.shape != (starts[-1],) or truth.dtype != np.bool_:
+            raise ValueError(
+                f"truth has shape {truth.shape} of {truth.dtype}: expected {starts[-1]} marks of events"
+            )
         self.truth = truth
         self._n_events = self._count(truth)
         if not self._n_events.all():
@@ -179,11 +186,18 @@ class PatchRisk:
         Which of them, by default all.
     """
 
+    #: The assignments that the reward finds are planes of the convex part from then on.
+    grows = True
+
     def __init__(self, pool: PatchPool, numbers: ArrayLike | None = None):
         self.pool = pool
         self.numbers: Numbers = np.arange(len(pool)) if numbers is None else np.sort(np.asarray(numbers))
         if not len(self.numbers):
             raise ValueError("no patches: expected at least one")
+        if self.numbers.dtype.kind not in "iu" or not 0 <= self.numbers[0] <= self.numbers[-1] < len(pool):
+            raise ValueError(
+                f"numbers are {self.numbers.tolist()}: expected numbers of patches, 0 to {len(pool) - 1}"
+            )
         self.dimension = pool.dimension
         self._seen = -1
 
@@ -223,6 +237,8 @@ class PatchRisk:
         return self._known
 
     def _highest(self, w: Vector) -> tuple[Vector, Numbers]:
+        if np.shape(w) != (self.dimension,):
+            raise ValueError(f"w has shape {np.shape(w)}: expected ({self.dimension},)")
         best, tops = np.empty(len(self), dtype=np.int64), np.full(len(self), -np.inf)
         highest(*self._planes(), w, best, tops)
         return tops, best

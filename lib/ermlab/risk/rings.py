@@ -99,6 +99,8 @@ def rotations(limit: float, degree: int) -> AngleRange:
 
     Along a circle a score is a sum of waves, the shortest of them ``degree`` to the turn.
     """
+    if degree < 1:
+        raise ValueError(f"degree is {degree}: expected at least 1")
     return AngleRange(Rotation, limit, step=2 * np.pi / (GRID_PER_WAVE * degree))
 
 
@@ -121,6 +123,9 @@ def learn_rings(
     solver: str = "auto",
 ) -> RingMachine:
     """Learn from one point a class to be invariant to rotations (eq. 2)."""
+    samples = np.asarray(samples, dtype=np.float64)
+    if samples.ndim != 2 or samples.shape[1] != 2 or not np.isfinite(samples).all():
+        raise ValueError(f"samples of shape {samples.shape}: expected (K, 2), a point of each class, finite")
     task = EquivariantTask(PointTask(len(samples), degree), turns)
     svm = StructuredSVM(task, C=C, rescaling="slack", tol=tol, solver=solver)
     svm.fit(samples, np.arange(len(samples)))
@@ -164,6 +169,8 @@ def ring_error(machine: RingMachine, radii: int = 200, angles: int = 720) -> flo
 
 def _on_circles(machine: RingMachine, radii: int, angles: int) -> tuple[NDArray, NDArray[np.int64]]:
     """Return radii of circles in the disc, and the classes on each."""
+    if min(radii, angles) < 1:
+        raise ValueError(f"{radii} radii and {angles} angles: expected at least 1 of both")
     r = DISC * (np.arange(radii) + 0.5) / radii
     turn = 2 * np.pi * np.arange(angles) / angles
     points = r[:, None, None] * np.column_stack([np.cos(turn), np.sin(turn)])

@@ -39,6 +39,8 @@ class RankingProblem:
             raise ValueError(
                 f"the sample has {len(self.losses)} examples: expected at least 2, to make a pair"
             )
+        if not (np.isfinite(self.features).all() and np.isfinite(self.losses).all()):
+            raise ValueError("features or losses hold NaN or infinity: expected finite numbers")
 
     def exchanged(self, k: int, feature: NDArray[np.float64], loss: float) -> "RankingProblem":
         """Return the sample with its ``k``-th example replaced, ``S^k`` of the thesis."""
@@ -80,6 +82,8 @@ def train_ranker(
     Dual coordinate ascent; the duality gap bounds the squared distance from the minimiser by
     ``gap / regularization``, and a distance above ``tol`` raises.
     """
+    if not (regularization > 0 and np.isfinite(regularization)):
+        raise ValueError(f"regularization is {regularization}: expected a finite positive number")
     i, j = np.triu_indices(len(problem.losses), 1)
     gaps = problem.losses[j] - problem.losses[i]
     ordered = gaps != 0
@@ -89,7 +93,7 @@ def train_ranker(
     margin = np.ones(len(gaps)) if rescaling == "slack" else np.abs(gaps)
     pairs = len(problem.losses) * (len(problem.losses) - 1) / 2
     w, gap = minimise_hinges(directions, margin, price / pairs, regularization, tol**2 * regularization)
-    if gap > tol**2 * regularization:
+    if not gap <= tol**2 * regularization:
         raise ValueError(
             f"the ranker was not trained: duality gap {gap:.1e}, expected {tol**2 * regularization:.1e}"
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, minimize, minimize_blocks
+from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, Result, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk._multiclass_dual import MultiClassDual
@@ -21,6 +21,8 @@ from ermlab.risk._multiclass_numba import most_violated, risk_and_subgradient
 RESCALINGS = ("margin", "slack")
 PENALTIES = {"l1": L1, "l2": L2}
 SOLVERS = ("auto", "bundle", "blocks")
+# Passes after which "auto" gives up planes of each sample.
+AUTO_CALLS = 100
 Vector = NDArray[np.float64]
 
 
@@ -98,10 +100,11 @@ class StructuredRisk:
         if self._in_batches:
             return self.task.batch_risk(w, self._X, self._Y, self.rescaling)
         total, subgradient = 0.0, np.zeros(self.dimension)
-        for i in range(len(self)):
-            a, b = self.plane(i, w)
-            total += float(np.sum(a * w)) + b
-            subgradient += a
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
+            for i in range(len(self)):
+                a, b = self.plane(i, w)
+                total += float(np.sum(a * w)) + b
+                subgradient += a
         return total / len(self), subgradient / len(self)
 
     def __len__(self) -> int:
@@ -227,8 +230,14 @@ class MultiClassTask:
 
     def scores(self, w: Vector, X: Vector) -> Vector:
         """Return the scores, a row a class and a column a sample."""
-        with one_blas_thread():
-            return np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
+            scores = np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"features up to {np.abs(X).max():.3g} have scores that overflow: scale the features, for "
+                "example with sklearn.preprocessing.StandardScaler"
+            )
+        return scores
 
     def _features(self, X: ArrayLike) -> Vector:
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -258,6 +267,10 @@ class StructuredSVM(BaseEstimator):
         ``"bundle"`` keeps planes of the whole risk (`ermlab.optimize.minimize`), ``"blocks"`` planes of each
         sample (`ermlab.optimize.minimize_blocks`; ``"l2"`` only). ``"auto"`` takes the one that is faster as
         a rule: blocks for ``"l2"`` if ``w`` has at least as many entries as there are samples, else bundle.
+        Where blocks have not converged after a hundred passes, as with features of very different scales,
+        bundle goes on from there.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -279,6 +292,7 @@ class StructuredSVM(BaseEstimator):
         tol: float = 1e-3,
         max_calls: int = 1000,
         solver: str = "auto",
+        max_time: float | None = None,
     ):
         self.task = task
         self.C = C
@@ -287,15 +301,14 @@ class StructuredSVM(BaseEstimator):
         self.tol = tol
         self.max_calls = max_calls
         self.solver = solver
+        self.max_time = max_time
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
         """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
-        regularizer = PENALTIES[self.penalty](1.0 / (self.C * len(X)))
-        solve = minimize_blocks if self._in_blocks(risk) else minimize
-        self.result_ = solve(risk, regularizer, tol=self.tol, max_calls=self.max_calls)
-        warn_unless_converged(self.result_, self.max_calls)
+        self.result_ = self._minimize(risk, PENALTIES[self.penalty](1.0 / (self.C * len(X))))
+        warn_unless_converged(self.result_, self.max_calls, self.max_time)
         self.coef_ = self.result_.w
         self.virtual_samples_ = sorted(risk.virtual_samples)
         return self
@@ -309,6 +322,21 @@ class StructuredSVM(BaseEstimator):
             raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
         if self.solver == "blocks" and self.penalty != "l2":
             raise ValueError(f"solver is 'blocks' and penalty {self.penalty!r}: expected 'l2' with it")
+
+    def _minimize(self, risk: StructuredRisk, regularizer: L1 | L2) -> Result:
+        """Minimise with the solver that is asked for; ``"auto"`` changes it where the first does not work."""
+        options = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
+        if not self._in_blocks(risk):
+            return minimize(risk, regularizer, **options)
+        if self.solver == "blocks" or self.max_calls <= AUTO_CALLS:
+            return minimize_blocks(risk, regularizer, **options)
+        first = minimize_blocks(risk, regularizer, **{**options, "max_calls": AUTO_CALLS})
+        if first.converged or (self.max_time is not None and first.seconds >= self.max_time):
+            return first
+        options["max_calls"] -= first.calls
+        if self.max_time is not None:
+            options["max_time"] -= first.seconds
+        return minimize(risk, regularizer, planes=first.planes, start=first.best, **options).after(first)
 
     def _in_blocks(self, risk: StructuredRisk) -> bool:
         """Whether planes are to be kept for each sample."""

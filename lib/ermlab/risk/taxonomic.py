@@ -17,13 +17,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab.risk._taxonomic_blocks import minimise_with_blocks
 from ermlab.risk._taxonomic_kernel import JointKernel, scores_of
-from ermlab.risk._taxonomic_planes import minimise_with_planes
+from ermlab.risk._taxonomic_planes import LINE_EVALUATIONS, minimise_with_planes
 from ermlab.risk._taxonomic_problem import Labels, Problem
 from ermlab.risk.structured import RESCALINGS
 
 Matrix = NDArray[np.float64]
 SOLVERS = ("auto", "blocks", "planes")
 KERNELS = ("precomputed", "linear")
+#: Classes are kept as 16-bit integers for each constraint and sample.
+MAX_CLASSES = 2**15
+#: Sums and differences of two entries of a matrix do not overflow.
+LARGEST_ENTRY = np.finfo(np.float64).max / 4
+#: A search along a line goes at most this many times as far as the minimiser of the model.
+LONGEST_STEP = 2.0**LINE_EVALUATIONS
 #: Rounding allowed in a symmetric matrix, relative to its largest entry.
 _ROUNDING = 1e-8
 
@@ -116,6 +122,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         labels = self._labels(y)
         B, loss = self._covariance(), self._losses()
         self._check_samples(labels)
+        self._check_scale(K, B, loss)
         problem = Problem(
             kernel=JointKernel(K, B, factor=self.kernel == "linear", n_threads=self.n_threads),
             labels=labels,
@@ -173,11 +180,33 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         if not self.multilabel:
             check_classification_targets(y)
             self.classes_, numbers = np.unique(y, return_inverse=True)
+            self._check_class_count()
             return Labels(np.arange(len(y) + 1), numbers.astype(np.int64))
         if y.ndim != 2 or not np.isin(y, (0, 1)).all():
             raise ValueError(f"y of shape {y.shape}: expected a matrix (n, k) of 0 and 1 if multilabel")
         self.classes_ = np.arange(y.shape[1])
+        self._check_class_count()
         return Labels.from_indicators(y.astype(np.bool_))
+
+    def _check_class_count(self) -> None:
+        if (k := len(self.classes_)) > MAX_CLASSES:
+            raise ValueError(f"y has {k} classes: expected at most {MAX_CLASSES}")
+
+    def _check_scale(self, K: Matrix, B: Matrix, loss: Matrix) -> None:
+        """Raise a ValueError if a squared length of ``w`` could overflow, or ``lam`` not be represented."""
+        n, C = len(K), float(self.C)
+        if not 0 < C * n < np.inf or 1.0 / (C * n) == np.inf:
+            raise ValueError(f"C is {C} for {n} samples: expected a finite C n and 1 / (C n)")
+        lengths = float(np.abs(K).max())
+        if self.kernel == "linear":
+            lengths = lengths * lengths * K.shape[1]
+        # The sum of the coefficients of a sample is at most C times the largest factor of a constraint.
+        weight = 2.0 * n * C * max(1.0, float(loss.max()))
+        if not weight * weight * lengths * float(np.abs(B).max()) * LONGEST_STEP**2 < np.inf:
+            raise ValueError(
+                f"the kernel of the samples has entries up to {lengths:.3g}, B up to {np.abs(B).max():.3g}, "
+                f"and C is {C}: expected numbers for which the squared length of w cannot overflow"
+            )
 
     def _check_samples(self, labels: Labels) -> None:
         k = len(self.classes_)
@@ -227,6 +256,10 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         if not np.isfinite(matrix).all():
             i, j = np.argwhere(~np.isfinite(matrix))[0]
             raise ValueError(f"{name} is {matrix[i, j]} for classes {i} and {j}: expected finite numbers")
+        if np.abs(matrix).max() > LARGEST_ENTRY:
+            raise ValueError(
+                f"{name} has entries up to {np.abs(matrix).max():.3g}: expected at most {LARGEST_ENTRY:.3g}"
+            )
         return matrix
 
     def _warn(self, norm2: float) -> None:
@@ -248,6 +281,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
 def _check_kernel(K: Matrix) -> None:
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"the kernel matrix has shape {K.shape}: expected as many columns as rows")
+    if (largest := np.abs(K).max()) > LARGEST_ENTRY:
+        raise ValueError(f"the kernel has entries up to {largest:.3g}: expected at most {LARGEST_ENTRY:.3g}")
     if (np.diagonal(K) < 0).any():
         i = int(np.argmin(np.diagonal(K)))
         raise ValueError(

@@ -118,8 +118,13 @@ class TransferRisk:
                 raise ValueError(
                     f"risk {d} returned a subgradient of shape {slope.shape}: expected {w.shape}"
                 )
-            values[d] = self._sizes[d] * value
-            slopes[d] = self._sizes[d] * self._coupling.lift(d, slope[None])[0]
+            if not (np.isfinite(value) and np.isfinite(slope).all()):
+                raise ValueError(
+                    f"risk {d} returned {value} and a subgradient: found NaN or infinity in them"
+                )
+            with np.errstate(over="ignore"):  # the caller checks the products
+                values[d] = self._sizes[d] * value
+                slopes[d] = self._sizes[d] * self._coupling.lift(d, slope[None])[0]
         return values, slopes
 
     def lifted(self, planes: Sequence[Planes | None]) -> Planes:
@@ -224,6 +229,7 @@ def transfer_cccp(
     coupling = _couple(risks, lam, rho, w0)
     sizes = _check_sizes(sizes, len(risks))
     convex = TransferRisk([risk.convex_part for risk in risks], coupling, sizes)
+    convex.grows = any(getattr(risk, "grows", False) for risk in risks)
     result = cccp(
         convex,
         TransferRisk([risk.reward for risk in risks], coupling, sizes),

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 def vicinal_risk(losses: ArrayLike, probabilities: ArrayLike) -> float:
     """Return the expected loss over the transformations (eq. 9, one example)."""
     losses = np.asarray(losses, dtype=float)
+    if losses.ndim != 1 or not np.isfinite(losses).all():
+        raise ValueError(f"losses has shape {losses.shape}: expected (T,), finite numbers")
     return float(_distribution(probabilities, len(losses)) @ losses)
 
 
@@ -41,8 +43,12 @@ def equivariant_losses(
     family: ArrayLike, members: ArrayLike, probabilities: ArrayLike
 ) -> NDArray[np.float64]:
     """Return ``Delta(t)``, the expectation of the member chosen for each ``t`` (eq. 11)."""
-    family = np.asarray(family, dtype=float)
-    return (family @ _distribution(probabilities, family.shape[1]))[np.asarray(members)]
+    family, members = np.asarray(family, dtype=float), np.asarray(members)
+    if family.ndim != 2 or not np.isfinite(family).all():
+        raise ValueError(f"family has shape {family.shape}: expected (m, T), finite numbers")
+    if not np.issubdtype(members.dtype, np.integer) or ((members < 0) | (members >= len(family))).any():
+        raise ValueError(f"members are {members}: expected numbers of rows, 0 to {len(family) - 1}")
+    return (family @ _distribution(probabilities, family.shape[1]))[members]
 
 
 def lemma_bound(family: ArrayLike, losses: ArrayLike, probabilities: ArrayLike) -> float:
@@ -80,7 +86,14 @@ def scaled_family(profile: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
         )
     ratios = np.divide(losses, profile, out=np.zeros_like(losses), where=profile > 0)
     # A ratio rounded down would leave its member just below the loss it is to reach.
-    return np.unique(ratios)[:, None] * (1 + 4 * np.finfo(float).eps) * profile
+    with np.errstate(over="ignore", invalid="ignore"):  # checked next
+        family = np.unique(ratios)[:, None] * (1 + 4 * np.finfo(float).eps) * profile
+    if not np.isfinite(family).all():
+        raise ValueError(
+            f"multiples of the profile that reach losses up to {losses.max()} are NaN or infinity: expected "
+            "finite numbers that do not overflow"
+        )
+    return family
 
 
 def scaled_step_losses(

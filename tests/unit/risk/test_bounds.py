@@ -104,3 +104,28 @@ def test_bad_input_is_named():
         ranking_excess(N, LAMBDA, SIGMA, "slack", confidence=1.0)
     with pytest.raises(ValueError, match="two equal rows"):
         fitted_rate([1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": np.inf}, "n is inf: expected a finite number"),
+        ({"n": np.nan}, "n is nan"),
+        ({"kappa": 1e200}, r"kappa is 1e\+200: expected a number from 0 to 1.34e\+154"),
+        ({"kappa": np.nan}, "kappa is nan"),
+        ({"sigma": 1e200, "kappa": 1e100}, "the bound overflows"),
+        ({"regularization": 5e-324}, "the bound overflows"),
+    ],
+)
+def test_ranking_excess_of_numbers_out_of_range(change, message):
+    arguments = {"n": 10, "regularization": 1.0, "sigma": 1.0, "rescaling": "slack"} | change
+    with pytest.raises(ValueError, match=message):
+        ranking_excess(**arguments)
+
+
+@pytest.mark.parametrize("name", ["mu", "feature_norm", "largest_loss"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_partial_annotation_bound_of_numbers_out_of_range(name, bad):
+    constants = {"mu": 1.0, "feature_norm": 1.0, "largest_loss": 1.0, "annotations": 2, "outputs": 3}
+    with pytest.raises(ValueError, match=f"{name} is {bad}"):
+        partial_annotation_bound(10, **constants | {name: bad})

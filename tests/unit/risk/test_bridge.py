@@ -149,3 +149,27 @@ def test_bad_input_is_named():
         BridgeRisk(features, np.zeros((2, 2)), np.ones((2, 3), bool))
     with pytest.raises(ValueError, match="labels is 0"):
         partial_annotations(0)
+
+
+@pytest.mark.parametrize("name", ["features", "losses", "weights"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite(name, bad):
+    arguments = {"features": np.ones((1, 2, 1)), "losses": np.ones((1, 2)), "weights": np.ones(1)}
+    arguments[name] = np.full_like(arguments[name], bad)
+    with pytest.raises(ValueError, match=f"{name} hold NaN or infinity"):
+        BridgeRisk(compatible=np.array([[True, False]]), **arguments)
+
+
+def test_no_samples_or_weights_for_others():
+    with pytest.raises(ValueError, match="there are no samples"):
+        BridgeRisk(np.ones((0, 2, 1)), np.ones((0, 2)), np.ones((0, 2), dtype=bool))
+    with pytest.raises(ValueError, match=r"weights have shape \(2,\): expected \(1,\)"):
+        BridgeRisk(np.ones((1, 2, 1)), np.ones((1, 2)), np.array([[True, False]]), np.ones(2))
+
+
+@pytest.mark.parametrize("method", ["sample_losses", "__call__", "convex_part", "reward"])
+@pytest.mark.parametrize("w", [np.nan, np.inf, 1e200])
+def test_weights_that_overflow(method, w):
+    risk = BridgeRisk(np.array([[[1e200], [-1e200]]]), np.ones((1, 2)), np.array([[True, False]]))
+    with pytest.raises(ValueError, match="expected finite weights that do not overflow"):
+        getattr(risk, method)([w])

@@ -1,5 +1,6 @@
 """Every variant of the cascade minimises its objective, written out, and learns what can be learned."""
 
+import dataclasses
 from itertools import combinations, permutations
 
 import numpy as np
@@ -172,3 +173,9 @@ def test_the_weight_of_pairs_of_misses_is_that_of_the_pairs_written_out(samples)
             misses += weight * (min(samples.losses[i], samples.losses[j]) > 0.5)
     assert samples.share_of_misses() == pytest.approx(misses / total)
     assert 0 < misses < total
+
+
+def test_no_pair_of_windows_that_differ(samples):
+    same = dataclasses.replace(samples, losses=np.ones_like(samples.losses))
+    with pytest.raises(ValueError, match="expected a pair that differs"):
+        same.share_of_misses()

@@ -223,3 +223,14 @@ def test_bad_input():
     weighted = EquivariantTask(task, [Identity()], weight=lambda t: 0.0)
     with pytest.raises(ValueError, match=r"weight is 0.0 for transformation Identity\(\)"):
         weighted.most_violated(np.zeros(6), np.zeros(6), 0, "slack")
+
+
+@pytest.mark.parametrize("turns", [FiniteSet([Identity(), Rotation(1.0)]), AngleRange(Rotation, 1.0)])
+def test_violation_that_is_not_a_number(turns):
+    with pytest.raises(ValueError, match="is NaN: expected finite weights and features"):
+        turns.worst(lambda t: (np.nan if getattr(t, "angle", 0.0) else 1.0, None))
+
+
+def test_grid_of_angles_has_a_limit():
+    with pytest.raises(ValueError, match="step is 1e-300: expected at least 1e-05"):
+        AngleRange(Rotation, 1.0, step=1e-300)

@@ -186,3 +186,53 @@ def test_bad_options(bags, options, message):
 def test_bad_input(X, y, options, message):
     with pytest.raises(ValueError, match=message):
         InvariantSVM().fit(X, y, **options)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([0, 1, 10**15], "groups has 1000000000000000: expected less than 3, the number of rows"),
+        (np.array([0, 1, 3], dtype=np.uint64), "groups has 3: expected less than 3"),
+    ],
+)
+def test_groups_beyond_the_rows(groups, message):
+    with pytest.raises(ValueError, match=message):
+        InvariantSVM().fit(np.eye(3), [1, -1], groups)
+
+
+def test_groups_of_any_type_of_integer(bags):
+    X, y = bags
+    X, groups = X.reshape(-1, X.shape[2]), np.repeat(np.arange(X.shape[0]), X.shape[1])
+    expected = InvariantSVM().fit(X, y, groups).coef_
+    np.testing.assert_array_equal(InvariantSVM().fit(X, y, groups.astype(np.uint64)).coef_, expected)
+
+
+@pytest.mark.parametrize(
+    ("scale", "options", "message"),
+    [
+        (1e200, {}, "virtual sample 0 has the squared norm inf"),
+        (1.0, {"fit_intercept": True, "intercept_scaling": 1e200}, r"its constant feature 1e\+200"),
+        (1.0, {"C": 1e308}, "lam is 0.0"),
+        (1.0, {"C": 1e307, "weights": [100.0, 1.0]}, "bag 0 has the price 50.0 for lam = "),
+    ],
+)
+def test_numbers_that_overflow(scale, options, message):
+    options = options.copy()
+    weights = options.pop("weights", None)
+    with pytest.raises(ValueError, match=message):
+        InvariantSVM(**options).fit(scale * np.eye(2), [1, -1], sample_weight=weights)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e308])
+def test_scores_that_are_not_finite(bad):
+    model = InvariantSVM(C=100.0).fit(np.array([[0.1], [-0.1]]), [1, -1])
+    with pytest.raises(ValueError, match=r"features of shape \(2, 1\) have scores with NaN or infinity"):
+        model.decision_function([[1.0], [bad]])
+
+
+def test_weights_too_large_for_single_precision():
+    X = np.array([[1.0], [-1.0]]) * 1e-40
+    model = InvariantSVM(C=1e300).fit(X, [1, -1])
+    assert model.coef_[0] > np.finfo(np.float32).max
+    scores = model.decision_function(X.astype(np.float32))
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-3)

@@ -4,7 +4,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_limits
 
-from ermlab.risk.invariant_ranking import InvariantRankingSVM
+from ermlab.risk.invariant_ranking import InvariantRankingRisk, InvariantRankingSVM
 
 
 def noisy_bags(n=120, T=7, d=5, seed=0):
@@ -112,3 +112,23 @@ def test_scores_need_a_fit_and_as_many_features():
 
 def test_clone_keeps_the_parameters():
     assert clone(InvariantRankingSVM(3.0, tol=0.1)).get_params() == {"C": 3.0, "tol": 0.1, "max_calls": 1000}
+
+
+@pytest.mark.parametrize(
+    ("groups", "y", "message"),
+    [
+        ([0, 1, 2], [1, -1], r"labels of shape \(2,\): expected 3"),
+        ([0, 1, 1], [1, 0], "each -1 or 1"),
+        ([0, 1, -1], [1, -1], "groups has -1"),
+        ([0, 1], [1, -1], "expected 3 integers"),
+    ],
+)
+def test_risk_of_groups_that_do_not_fit(groups, y, message):
+    with pytest.raises(ValueError, match=message):
+        InvariantRankingRisk(np.eye(3), groups, y)
+
+
+def test_sums_of_features_that_overflow():
+    X = np.finfo(np.float64).max * np.array([[1.0], [1.0], [-1.0], [-1.0]])
+    with pytest.raises(ValueError, match="overflows: expected smaller features"):
+        InvariantRankingSVM().fit(X, [1, 1, -1, -1])

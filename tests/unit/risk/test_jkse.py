@@ -282,3 +282,51 @@ def test_kernel_that_changes_its_shape():
 def test_bad_features(features, C, message):
     with pytest.raises(ValueError, match=message):
         mirrored_svm(features, C)
+
+
+def test_level_of_less_than_one_sample_is_the_smallest_score():
+    K = np.diag([4.0, 1.0, 2.0])
+    alpha, rho = one_class_weights(K, 1e-12)
+    assert rho == pytest.approx(np.min(K @ alpha))
+
+
+def test_tolerance_below_rounding_ends_with_a_warning(monkeypatch):
+    monkeypatch.setattr("ermlab.risk.jkse._MAX_STEPS", 10)
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.warns(ConvergenceWarning):
+        alpha, _ = one_class_weights(np.exp(X @ X.T / 10), 0.5, tol=1e-300)
+    assert alpha.sum() == pytest.approx(1)
+
+
+def test_kernel_whose_sums_overflow():
+    with pytest.raises(
+        ValueError, match=r"the kernel has entries up to 1e\+308: expected at most 2.25e\+307"
+    ):
+        one_class_weights(np.diag([1e308, 1.0]), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": np.inf}, "C is inf"),
+        ({"features": [[1.0], [-1.0]], "C": 1e308}, r"the objective is inf for C = 1e\+308"),
+        ({"tol": np.nan}, "tol is nan"),
+        ({"max_iter": 0}, "max_iter is 0"),
+        ({"features": 1e200 * np.eye(2)}, "the squared norm of row 0 of the features is inf"),
+    ],
+)
+def test_options_of_the_mirrored_svm(options, message):
+    with pytest.raises(ValueError, match=message):
+        mirrored_svm(**{"features": np.eye(2), "C": 1.0} | options)
+
+
+def test_sparse_features_with_columns_out_of_range():
+    features = csr_array(np.eye(3))
+    features.indices[1] = 1 << 20
+    with pytest.raises(ValueError, match="indices must be < 3"):
+        mirrored_svm(features, 1.0)
+
+
+def test_weights_too_small_to_be_inverted():
+    with pytest.raises(ValueError, match="C is 1e-320"):
+        LinearJKSE(MultiClassTask(2, 2), C=1e-320).fit(np.eye(2), [0, 1])

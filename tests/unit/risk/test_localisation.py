@@ -152,6 +152,15 @@ def test_the_risk_needs_explicit_weights():
         WindowRisk(grids, Pairs.of(boxes), PairKernel(N_WORDS, (1,), "chi2"))
 
 
+@pytest.mark.parametrize("image", [-1, 2])
+def test_pairs_of_images_that_there_are_not(image):
+    grids, boxes = scenes(2)
+    pairs, kernel = Pairs(np.array([image]), np.array(boxes[0][:1])), PairKernel(N_WORDS, (1,))
+    for use in (lambda: WindowRisk(grids, pairs, kernel), lambda: pair_features(grids, pairs, kernel)):
+        with pytest.raises(ValueError, match=rf"images \[{image}\]: expected 0 to 1"):
+            use()
+
+
 # -------------------------------------------------------------------------------------- scorers and choices
 
 

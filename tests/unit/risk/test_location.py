@@ -177,3 +177,15 @@ def test_rotations():
 def test_bad_tolerance(grids):
     with pytest.raises(ValueError, match="tolerance is -1: expected"):
         task_of(grids, 1, tolerance=-1)
+
+
+def test_bad_batches(grids):
+    task = task_of(grids, 1)
+    X, _ = samples()
+    with pytest.raises(ValueError, match="0 samples and 0 labels"):
+        task.batch([], [])
+    with pytest.raises(ValueError, match="1 samples and 2 labels"):
+        task.batch([X[:1]], [[[]], [[]]])
+    for wrong in ([[np.nan, 0.0]], [1.0, 2.0, 3.0]):
+        with pytest.raises(ValueError, match=r"expected rows \(x, y\) of finite numbers"):
+            task.batch([X[:1]], [[wrong]])

@@ -73,3 +73,24 @@ def test_convexity_violation_finds_a_concave_place():
     assert convexity_violation([4, 1, 0, 1, 4]) == 0
     with pytest.raises(ValueError, match="at least 3"):
         convexity_violation([1, 2])
+
+
+@pytest.mark.parametrize("hinge", [margin_rescaled_hinge, slack_rescaled_hinge])
+@pytest.mark.parametrize(
+    ("difference", "delta", "message"),
+    [
+        (np.nan, 1.0, "difference of scores holds NaN"),
+        (-np.inf, 0.0, "difference of scores holds NaN or infinity"),
+        (0.0, np.inf, "delta is inf"),
+        (-1.7e308, 1.7e308, "a loss overflows"),
+    ],
+)
+def test_numbers_that_are_not_finite(hinge, difference, delta, message):
+    with pytest.raises(ValueError, match=message):
+        hinge(difference, delta)
+
+
+@pytest.mark.parametrize("values", [[0.0, np.nan, 1.0], [1.7e308, -1.7e308, 1.7e308]])
+def test_convexity_of_numbers_that_overflow(values):
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        convexity_violation(values)

@@ -132,3 +132,17 @@ def test_the_script_writes_what_the_claims_need_and_the_same_twice(tmp_path):
         assert path.read_bytes() == (folders[1] / path.name).read_bytes()
     regions = [np.load(folder / "regions.npz") for folder in folders]
     np.testing.assert_array_equal(regions[0]["classes"], regions[1]["classes"])
+
+
+@pytest.mark.parametrize("samples", [np.ones((2, 1)), np.ones(2), [[1.0, np.nan], [0.0, 1.0]]])
+def test_samples_that_are_no_points(samples):
+    with pytest.raises(ValueError, match=r"expected \(K, 2\)"):
+        learn_rings(samples, equal_rotations(2), degree=1, C=1.0)
+
+
+def test_no_degree_and_no_circles():
+    with pytest.raises(ValueError, match="degree is 0"):
+        rotations(1.0, 0)
+    machine = learn_rings(np.array([[1.0, 0.0], [2.0, 0.0]]), equal_rotations(3), degree=2, C=1.0)
+    with pytest.raises(ValueError, match="0 radii and 5 angles"):
+        symmetry_error(machine, radii=0, angles=5)

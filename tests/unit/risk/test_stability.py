@@ -76,3 +76,12 @@ def test_bad_samples_are_named():
         RankingProblem(np.zeros((3, 2)), np.zeros(2))
     with pytest.raises(ValueError, match="1 examples"):
         RankingProblem(np.zeros((1, 2)), np.zeros(1))
+
+
+def test_what_is_not_finite_is_refused():
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        RankingProblem(np.array([[0.0], [np.nan]]), np.array([0.0, 1.0]))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        RankingProblem(np.zeros((2, 1)), np.array([0.0, np.inf]))
+    with pytest.raises(ValueError, match="regularization is 0"):
+        train_ranker(RankingProblem(np.eye(2), np.array([0.0, 1.0])), 0.0, "slack")

@@ -198,3 +198,9 @@ def test_bad_training_sets(X, y, message):
 def test_bad_tasks(arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiClassTask(*arguments)
+
+
+def test_scores_that_overflow_are_refused():
+    task = MultiClassTask(2, 2)
+    with pytest.raises(ValueError, match=r"scores that overflow.*StandardScaler"):
+        task.scores(np.full(4, 1e200), np.full((3, 2), 1e200))

@@ -232,3 +232,38 @@ SCORES_A_CLASS = "two classes have a column of scores each, as more have"
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+def test_more_classes_than_are_numbered():
+    n = 2**15 + 1
+    with pytest.raises(ValueError, match="y has 32769 classes: expected at most 32768"):
+        TaxonomicSVM(kernel="linear").fit(np.ones((n, 1)), np.arange(n))
+
+
+@pytest.mark.parametrize("solver", ["blocks", "planes"])
+def test_one_feature_whose_scores_cancel(solver):
+    """Where the squared length of w is 0 but for rounding, rounding may leave less than 0."""
+    X = np.random.default_rng(0).normal(size=(24, 1))
+    y = np.random.default_rng(0).permutation(24) % 3
+    model = TaxonomicSVM(solver=solver).fit(X @ X.T, y)
+    expected = TaxonomicSVM(kernel="linear").fit(X, y)
+    assert model.objective_ == pytest.approx(expected.objective_, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("K", "options", "message"),
+    [
+        (
+            1e300 * np.eye(4),
+            {},
+            r"entries up to 1e\+300, B up to 1, and C is 1.0: expected .* cannot overflow",
+        ),
+        (np.eye(4), {"C": 1e-320}, "C is 1e-320 for 4 samples: expected a finite C n"),
+        (np.eye(4), {"C": 1e308}, r"C is 1e\+308 for 4 samples: expected a finite C n"),
+        (np.eye(4), {"B": 1e308 * np.eye(2)}, r"B has entries up to 1e\+308: expected at most 4.49e\+307"),
+        (1e308 * np.eye(4), {}, r"the kernel has entries up to 1e\+308: expected at most 4.49e\+307"),
+    ],
+)
+def test_numbers_that_overflow(K, options, message):
+    with pytest.raises(ValueError, match=message):
+        TaxonomicSVM(**options).fit(K, [0, 1, 0, 1])

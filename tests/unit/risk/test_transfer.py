@@ -369,3 +369,13 @@ def test_the_estimator_tells_wrong_input():
         svm = TransferSVM(TASK, max_calls=1).fit(X, y, ["a"] * 9)
     with pytest.raises(ValueError, match="domain is 'b': expected one of"):
         svm.predict(X, "b")
+
+
+@pytest.mark.parametrize(("value", "slope"), [(np.nan, 0.0), (0.0, np.inf)])
+def test_risk_that_is_not_finite(value, slope):
+    def risk(w):
+        return value, np.full_like(w, slope)
+
+    risk.dimension = 2
+    with pytest.raises(ValueError, match=r"risk 0 returned .* found NaN or infinity"):
+        minimize_transfer([risk], lam=1.0, rho=np.inf)

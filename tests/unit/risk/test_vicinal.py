@@ -116,3 +116,22 @@ def test_bad_input_is_named():
         scaled_family([1.0, 0.0], [0.0, 0.5])
     with pytest.raises(ValueError, match="deviation is 0"):
         gaussian_probabilities(LINE, 0)
+
+
+@pytest.mark.parametrize("members", [[0, 2], [-1, 0], [0.0, 1.0]])
+def test_members_that_are_no_rows(members):
+    with pytest.raises(ValueError, match="expected numbers of rows, 0 to 1"):
+        equivariant_losses(np.ones((2, 2)), members, [0.5, 0.5])
+
+
+def test_losses_that_are_not_finite():
+    with pytest.raises(ValueError, match=r"losses has shape \(2,\): expected \(T,\), finite"):
+        vicinal_risk([0.0, np.nan], [0.5, 0.5])
+    with pytest.raises(ValueError, match=r"family has shape \(1, 2\): expected \(m, T\), finite"):
+        equivariant_losses([[0.0, np.inf]], [0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize(("profile", "losses"), [([1.0, 2.0], [1e308, 0.0]), ([1.0, np.inf], [1.0, 1.0])])
+def test_multiples_of_a_profile_that_overflow(profile, losses):
+    with pytest.raises(ValueError, match="expected finite numbers that do not overflow"):
+        scaled_family(profile, losses)

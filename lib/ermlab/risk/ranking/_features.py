@@ -28,6 +28,8 @@ class Features:
             X = np.asarray(X)
         elif X.format not in ("csr", "csc"):
             X = X.tocsr()
+        if sparse.issparse(X):
+            X.check_format(full_check=True)  # products with indices out of range would read other memory
         if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "fiub":
             raise ValueError(
                 f"features of shape {X.shape} and type {X.dtype}: expected a matrix of real numbers, "
@@ -46,17 +48,14 @@ class Features:
 
     def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``X w``."""
-        if sparse.issparse(self._X):
-            return self._X @ w
-        scores = np.empty(len(self))
-        if self._X.dtype == np.float32 and self._X.flags.c_contiguous:
-            over_ranges(
-                lambda start, stop: row_scores(self._X, w, scores, start, stop), len(self), grain=_GRAIN
+        if np.shape(w) != (self.dimension,):
+            raise ValueError(f"w has shape {np.shape(w)}: expected ({self.dimension},), one a column")
+        scores = self._products(w)
+        if not np.isfinite(scores).all():
+            i = int(np.argmin(np.isfinite(scores)))
+            raise ValueError(
+                f"the score of row {i} is {scores[i]}: expected finite weights that do not overflow"
             )
-            return scores
-        with one_blas_thread():
-            for rows, chunk in self._chunks():
-                scores[rows] = chunk @ w
         return scores
 
     def combine(
@@ -66,14 +65,33 @@ class Features:
         if sparse.issparse(self._X):
             return (self._X if rows is None else self._X[rows]).T @ alpha
         total = np.zeros(self.dimension)
-        with one_blas_thread():
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
             for some, chunk in self._chunks(rows):
                 total += alpha[some] @ chunk
+        if not np.isfinite(total).all():
+            raise ValueError(
+                f"a weighted sum of {len(alpha)} rows of the features overflows: expected smaller features"
+            )
         return total
 
     def take(self, rows: NDArray[np.int64]) -> "Features":
         """Return some rows, copied."""
         return Features(self._X[rows])
+
+    def _products(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``X w``, whether or not it is finite."""
+        if sparse.issparse(self._X):
+            return self._X @ w
+        scores = np.empty(len(self))
+        if self._X.dtype == np.float32 and self._X.flags.c_contiguous:
+            over_ranges(
+                lambda start, stop: row_scores(self._X, w, scores, start, stop), len(self), grain=_GRAIN
+            )
+            return scores
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            for rows, chunk in self._chunks():
+                scores[rows] = chunk @ w
+        return scores
 
     def _chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield chunks of all rows, or of the given ones, and where they are among them."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.risk.ranking import _algorithms_numba
+from ermlab.risk.ranking.oracle import check_losses, check_scores
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,14 @@ def bipartite_constraint(
     t
         The first ``t`` samples are to be ranked above all others.
     """
-    losses, scores = np.asarray(losses, dtype=np.float64), np.asarray(scores, dtype=np.float64)
-    order = np.array(order, dtype=np.int64)
+    losses = check_losses(losses)
+    scores = check_scores(scores, losses.shape)
+    order = _check_order(order, losses.size)
+    if not 0 <= t <= losses.size:
+        raise ValueError(f"t is {t}: expected 0 to {losses.size}, the number of samples")
     alpha = np.zeros(losses.size)
-    _algorithms_numba.split_order(order, t, np.empty_like(order))
+    if _algorithms_numba.split_order(order, t, np.empty_like(order)) != t:
+        raise ValueError(f"order has some index below t = {t} twice or not at all: expected a permutation")
     return alpha, _algorithms_numba.bipartite_constraint(losses, scores, order[:t], order[t:], alpha)
 
 
@@ -51,7 +56,8 @@ def complete_constraint(
     Samples are sorted here; the levels' costs are without that. Nodes are halved at the change of loss that
     is nearest to the middle, and are finished when all their losses are equal.
     """
-    losses, scores = np.asarray(losses, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    losses = check_losses(losses)
+    scores = check_scores(scores, losses.shape)
     by_loss = np.argsort(losses, kind="stable")
     losses, scores = losses[by_loss], scores[by_loss]
     order = np.argsort(scores, kind="stable")
@@ -67,3 +73,13 @@ def complete_constraint(
     result = np.empty_like(alpha)
     result[by_loss] = alpha
     return result, delta, tuple(levels)
+
+
+def _check_order(order: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return a copy of indices of ``n`` samples, or raise a ValueError."""
+    order = np.asarray(order)
+    if order.shape != (n,) or not np.issubdtype(order.dtype, np.integer):
+        raise ValueError(f"order of type {order.dtype}, shape {order.shape}: expected {n} integers")
+    if order.min() < 0 or order.max() >= n:
+        raise ValueError(f"order has indices from {order.min()} to {order.max()}: expected 0 to {n - 1}")
+    return order.astype(np.int64)

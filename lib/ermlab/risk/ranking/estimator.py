@@ -50,6 +50,8 @@ class RankingSVM(BaseEstimator):
         Relative gap between the objective and its lower bound.
     max_calls
         Limit on the passes over the training set.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
     subsample
         About how many samples tell where a pass over all is worthwhile. ``"auto"``: 1 %, at least 10,000, if
         there are five times as many. ``None``: none. The optimum does not depend on it.
@@ -84,6 +86,7 @@ class RankingSVM(BaseEstimator):
         max_calls: int = 1000,
         subsample: int | str | None = "auto",
         random_state: int | np.random.RandomState | None = 0,
+        max_time: float | None = None,
     ):
         self.C = C
         self.rescaling = rescaling
@@ -93,6 +96,7 @@ class RankingSVM(BaseEstimator):
         self.max_calls = max_calls
         self.subsample = subsample
         self.random_state = random_state
+        self.max_time = max_time
 
     def fit(self, X: Matrix, losses: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn ``w``.
@@ -121,8 +125,9 @@ class RankingSVM(BaseEstimator):
             max_calls=self.max_calls,
             w0=None if surrogate is None else surrogate.minimiser,
             propose=surrogate,
+            max_time=self.max_time,
         )
-        warn_unless_converged(result, self.max_calls)
+        warn_unless_converged(result, self.max_calls, self.max_time)
         self.result_ = result
         self.coef_ = result.w
         self.objective_ = self.C * result.value

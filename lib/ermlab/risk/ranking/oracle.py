@@ -69,7 +69,7 @@ class Oracle:
         if rescaling not in RESCALINGS:
             raise ValueError(f"rescaling is {rescaling!r}: expected one of {RESCALINGS}")
         self.rescaling = rescaling
-        self._losses = _check_losses(losses)
+        self._losses = check_losses(losses)
         labels, self._group, sizes = _check_groups(groups, self._losses.size)
         thresholds = _check_threshold(graph, threshold, labels)
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -90,29 +90,23 @@ class Oracle:
 
     def __call__(self, scores: ArrayLike) -> tuple[NDArray[np.float64], float]:
         """Return ``alpha``, in the order of the input, and ``delta``."""
-        scores = self._check_scores(scores)
+        scores = check_scores(scores, self._losses.shape)
         if self.rescaling == "slack":
             return self._sum_pairs(scores, margin=1.0, weighted=True)
         # s_i - s_j < loss_j - loss_i: the same as an order of the sums of score and loss.
-        alpha, _ = self._sum_pairs(scores + self._losses, margin=0.0, weighted=False)
+        with np.errstate(over="ignore"):  # checked next
+            sums = scores + self._losses
+        _check_finite("scores + losses", sums)
+        alpha, _ = self._sum_pairs(sums, margin=0.0, weighted=False)
         return alpha, -float(np.sum(alpha * self._losses))
 
     def discordance(self, scores: ArrayLike) -> float:
         """Return the sum of differences of loss over pairs in the wrong order, equal scores counting half."""
-        scores = self._check_scores(scores)
+        scores = check_scores(scores, self._losses.shape)
         strict, loose = (
             self._sum_pairs(scores, margin=0.0, weighted=True, closed=closed)[1] for closed in (False, True)
         )
         return (strict + loose) / 2
-
-    def _check_scores(self, scores: ArrayLike) -> NDArray[np.float64]:
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if scores.shape != self._losses.shape:
-            raise ValueError(
-                f"scores have shape {scores.shape}: expected {self._losses.shape}, as the losses"
-            )
-        _check_finite("scores", scores)
-        return scores
 
     def _sum_pairs(
         self, keys: NDArray[np.float64], *, margin: float, weighted: bool, closed: bool = False
@@ -141,7 +135,8 @@ def pairwise_risk(losses: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | N
     return oracle.discordance(scores) / oracle.pairs
 
 
-def _check_losses(losses: ArrayLike) -> NDArray[np.float64]:
+def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
+    """Return the losses as a contiguous vector, or raise a ValueError."""
     losses = np.ascontiguousarray(losses, dtype=np.float64)
     if losses.ndim != 1 or not 0 < losses.size <= MAX_SAMPLES:
         raise ValueError(
@@ -151,7 +146,23 @@ def _check_losses(losses: ArrayLike) -> NDArray[np.float64]:
     if losses.min() < 0:
         i = int(losses.argmin())
         raise ValueError(f"losses[{i}] is {losses[i]}: expected a number of at least 0")
+    # No sum of losses over pairs may overflow.
+    largest = np.finfo(np.float64).max / float(losses.size) ** 2
+    if losses.max() > largest:
+        i = int(losses.argmax())
+        raise ValueError(
+            f"losses[{i}] is {losses[i]}: expected at most {largest:.3g} for sums over {losses.size} samples"
+        )
     return losses
+
+
+def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the scores as a contiguous vector of the shape of the losses, or raise a ValueError."""
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if scores.shape != shape:
+        raise ValueError(f"scores have shape {scores.shape}: expected {shape}, as the losses")
+    _check_finite("scores", scores)
+    return scores
 
 
 def _check_finite(name: str, values: NDArray[np.float64]) -> None:

@@ -58,6 +58,10 @@ def sum_pairs(
         if nodes.shape[1] > 0:
             sample, spare = _move(sample, rows.place, spare)
             rows, spare = _next_rows(rows, spare)
+        if (nodes[2] > _passes_numba.PASS_BITS).any():
+            # The rows will move once more. Those without a node stay where they are, but their old places
+            # are a permutation of what was their node's rows, some of which may have a node again.
+            rows = rows._replace(place=np.arange(n, dtype=np.int32))
     return _move(rows.alpha, sample, rows.debit)[0], total
 
 

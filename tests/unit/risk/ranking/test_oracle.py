@@ -33,6 +33,20 @@ def test_many_samples_against_the_recursion_of_the_thesis(losses, scale):
     assert delta == pytest.approx(expected_delta, rel=1e-11)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_rank_left_alone_after_the_first_of_three_passes(groups):
+    """The last node of a group of 2^20 + 1 ranks has one rank after the first pass, and moves no more."""
+    n = 2**20 + 1
+    losses = np.random.default_rng(2).permutation(n) / n
+    group = np.minimum(np.arange(n + groups - 1) // n, 1)
+    losses = np.append(losses, np.zeros(groups - 1))
+    alpha, delta = most_violated(losses, np.random.default_rng(3).random(len(losses)) / 2, groups=group)
+    # Scores differ by less than 1, so all pairs are violated, and their sums have a closed form.
+    expected = np.where(group == 0, losses[:n].sum() - n * losses, 0.0)
+    np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-10 * n)
+    assert delta == pytest.approx(np.sum(np.sort(losses[:n]) * (2.0 * np.arange(n) - n + 1)), rel=1e-11)
+
+
 def test_many_samples_margin_rescaling_against_counts():
     """Of two losses, each better sample counts the worse ones above its bound, as in a sorted list."""
     losses, scores = RNG.integers(0, 2, N) * 0.5, RNG.normal(size=N)
@@ -134,6 +148,11 @@ def test_pairwise_risk_of_known_orders():
         ({"losses": [0, np.nan, 1]}, r"losses\[1\] is nan"),
         ({"losses": [], "scores": []}, r"losses have shape \(0,\)"),
         ({"losses": [[0, 1, 2]]}, r"losses have shape \(1, 3\)"),
+        ({"losses": [0, 1e308, 1]}, r"losses\[1\] is 1e\+308: expected at most 2e\+307"),
+        (
+            {"losses": [0, 1e307, 1], "scores": [0, 1.79e308, 0], "rescaling": "margin"},
+            r"scores \+ losses\[1\]",
+        ),
         ({"rescaling": "both"}, "rescaling is 'both'"),
         ({"graph": "star"}, "graph is 'star'"),
         ({"graph": "bipartite"}, "threshold is None"),
@@ -148,6 +167,47 @@ def test_bad_input(change, words):
     arguments = {"losses": [0, 1, 2], "scores": [1.0, 2.0, 3.0]} | change
     with pytest.raises(ValueError, match=words):
         most_violated(arguments.pop("losses"), arguments.pop("scores"), **arguments)
+
+
+def test_largest_losses_do_not_overflow():
+    losses = np.array([0.0, 1.0, 1.0, 1.0]) * (np.finfo(np.float64).max / 16)
+    alpha, delta = most_violated(losses, np.zeros(4))
+    np.testing.assert_allclose(alpha, [3 * losses[1], *-losses[1:]], rtol=1e-12)
+    assert delta == pytest.approx(3 * losses[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"order": [0, 1, 3]}, "order has indices from 0 to 3: expected 0 to 2"),
+        ({"order": [-1, 0, 1]}, "order has indices from -1 to 1"),
+        ({"order": [0, 1]}, r"shape \(2,\): expected 3 integers"),
+        ({"order": [0.0, 1.0, 2.0]}, "order of type float64"),
+        ({"order": [0, 0, 2]}, "below t = 1 twice or not at all: expected a permutation"),
+        ({"t": -1}, "t is -1: expected 0 to 3"),
+        ({"t": 4}, "t is 4: expected 0 to 3"),
+        ({"losses": [0, np.nan, 1]}, r"losses\[1\] is nan"),
+        ({"scores": [0, 1]}, r"scores have shape \(2,\)"),
+    ],
+)
+def test_bad_input_of_algorithm_1(change, words):
+    arguments = {"losses": [0, 1, 2], "scores": [1.0, 2.0, 3.0], "order": [0, 1, 2], "t": 1} | change
+    with pytest.raises(ValueError, match=words):
+        bipartite_constraint(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("losses", "scores", "words"),
+    [
+        ([0, np.nan], [0, 1], r"losses\[1\] is nan"),
+        ([0, 1], [0, np.inf], r"scores\[1\] is inf"),
+        ([0, 1], [0, 1, 2], r"scores have shape \(3,\): expected \(2,\)"),
+        ([], [], r"losses have shape \(0,\)"),
+    ],
+)
+def test_bad_input_of_algorithm_2(losses, scores, words):
+    with pytest.raises(ValueError, match=words):
+        complete_constraint(losses, scores)
 
 
 def test_risk_needs_a_pair():

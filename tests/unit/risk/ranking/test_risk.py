@@ -171,3 +171,26 @@ def test_options_that_cannot_be(data, options):
 def test_losses_that_cannot_be_ranked(data, losses):
     with pytest.raises(ValueError, match=r"loss|pair"):
         RankingRisk(data[0], losses)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_of_another_length(dtype):
+    risk = RankingRisk(np.eye(3, dtype=dtype), [0.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match=r"w has shape \(2,\): expected \(3,\)"):
+        risk(np.zeros(2))
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
+def test_sparse_features_with_indices_out_of_range(kind):
+    X = kind(np.eye(3))
+    X.indices[1] = 1 << 20
+    with pytest.raises(ValueError, match="indices must be < 3"):
+        RankingRisk(X, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.float32, sparse.csr_array])
+@pytest.mark.parametrize("weight", [np.nan, 1e308])
+def test_scores_that_overflow(kind, weight):
+    features = _features.Features(kind(10.0 * np.eye(3)))
+    with pytest.raises(ValueError, match=r"the score of row [01] is (nan|inf): expected finite weights"):
+        features.scores(np.array([0.0, weight, 0.0]))
