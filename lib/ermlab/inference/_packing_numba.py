@@ -123,6 +123,9 @@ def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
     excess) and by the prices of cells it leaves. A better choice differs from the given one in connected
     parts; each holds a place where the given one loses something, as nothing is to be won elsewhere, and on
     the way from there to any set of the part the excess is at most ``gap``, all that is lost.
+
+    The least excess on the way to each cell is found by label correction. Cells wait first in, first out, so
+    that there are at most ``n_cells`` passes over all sets; last in, first out may take exponential time.
     """
     n_cells = len(price)
     excess = np.empty(len(cells))
@@ -134,7 +137,8 @@ def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
             for c in cells[s]:
                 if c >= 0:
                     left[c] = excess[s] > 0
-    queue, n = np.empty(n_cells, dtype=np.int64), 0
+    # A ring: no cell waits twice at a time, so there is room for all that wait.
+    queue, first, n = np.empty(n_cells, dtype=np.int64), 0, 0
     waiting = np.zeros(n_cells, dtype=np.bool_)
     for c in range(n_cells):
         if left[c]:
@@ -143,8 +147,9 @@ def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
             waiting[c] = True
             n += 1
     while n:
+        c = queue[first]
+        first = first + 1 if first + 1 < n_cells else 0
         n -= 1
-        c = queue[n]
         waiting[c] = False
         for k in range(first_set[c], first_set[c + 1]):
             s = sets_of[k]
@@ -156,7 +161,8 @@ def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
                     reach[d] = there
                     if not waiting[d]:
                         waiting[d] = True
-                        queue[n] = d
+                        last = first + n
+                        queue[last if last < n_cells else last - n_cells] = d
                         n += 1
     open_sets = np.zeros(len(cells), dtype=np.bool_)
     for s in range(len(cells)):

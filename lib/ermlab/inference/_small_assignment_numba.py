@@ -32,16 +32,20 @@ def search_all(numbers, starts, n_cells, taken, scores, limit, values):
 def choose_all(numbers, starts, n_cells, taken, scores, including, limit, chosen, solved):
     """Mark in ``chosen`` the events of the best assignment of each problem ``numbers[k]``.
 
-    Those marked in ``including`` are events of it. ``solved[k]`` tells whether ``limit`` steps sufficed; if
-    not, no event is marked.
+    Those marked in ``including`` are events of it. ``solved[k]`` tells whether ``limit`` steps sufficed, and
+    no two of the events to be included take the same cell; if not, no event is marked.
     """
     value = np.empty(1)
     for k in range(len(numbers)):
         first, last = starts[numbers[k]], starts[numbers[k] + 1]
-        covered = _NOTHING
+        covered, disjoint = _NOTHING, True
         for e in range(first, last):
             if including[e]:
+                disjoint &= covered & taken[e] == _NOTHING
                 covered |= taken[e]
+        solved[k] = False
+        if not disjoint:
+            continue
         found = np.empty((1, n_cells[numbers[k]]), dtype=np.int64)
         solved[k] = search(
             taken[first:last], scores[first:last], n_cells[numbers[k]], covered, limit, value, found

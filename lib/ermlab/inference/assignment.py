@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
 from ermlab.inference._programme import Programme
-from ermlab.inference.packing import NONE, Packing
+from ermlab.inference.packing import NONE, Packing, checked_scores
 
 #: Kinds of events, with how many cells of the first and of the second frame each takes: a cell moves or
 #: divides; two pieces of a cell that was cut in two by mistake merge; two cells that were taken for one
@@ -28,6 +28,7 @@ EVENTS = {
 }
 
 Vector = NDArray[np.float64]
+_NO_EVENTS = np.zeros(0, dtype=np.int64)
 #: Which of the candidate events happened.
 Assignment = NDArray[np.bool_]
 
@@ -52,6 +53,16 @@ class Candidates:
     targets: NDArray[np.int64]
     features: Vector
 
+    def __post_init__(self) -> None:
+        for name in ("sources", "targets"):
+            cells = np.asarray(getattr(self, name))
+            if cells.size and cells.dtype.kind not in "iu":
+                raise ValueError(f"{name} are of {cells.dtype}: expected whole numbers of cells")
+            object.__setattr__(self, name, cells.astype(np.int64, copy=False))
+        object.__setattr__(self, "features", np.asarray(self.features, dtype=np.float64))
+        if self.features.ndim != 2:
+            raise ValueError(f"features have shape {self.features.shape}: expected a row for each event")
+
     def __len__(self) -> int:
         return len(self.features)
 
@@ -75,6 +86,10 @@ class Hypotheses:
     candidates: dict[str, Candidates]
 
     def __post_init__(self) -> None:
+        for name in ("n_sources", "n_targets"):
+            n = getattr(self, name)
+            if not isinstance(n, (int, np.integer)) or n < 0:
+                raise ValueError(f"{name} is {n!r}: expected a whole number of cells")
         if list(self.candidates) != list(EVENTS):
             raise ValueError(f"candidates of {list(self.candidates)}: expected {list(EVENTS)}")
         for name, some in self.candidates.items():
@@ -103,7 +118,7 @@ class Hypotheses:
                 )
             if taken == 2 and (used[:, 0] == used[:, 1]).any():
                 raise ValueError(f"{side} of {name}: the same cell twice in one event")
-        if some.features.ndim != 2 or not np.isfinite(some.features).all():
+        if not np.isfinite(some.features).all():
             raise ValueError(f"features of {name}: expected rows of finite numbers")
 
     def __len__(self) -> int:
@@ -147,7 +162,10 @@ class Hypotheses:
             raise ValueError(f"w has shape {w.shape}: expected ({self.dimension},)")
         ends = np.cumsum([some.features.shape[1] for some in self.candidates.values()])
         parts = np.split(w, ends[:-1])
-        return np.concatenate([some.features @ part for some, part in zip(self._kinds, parts, strict=True)])
+        # What overflows here is refused where an assignment is looked for.
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = [some.features @ part for some, part in zip(self._kinds, parts, strict=True)]
+        return np.concatenate(scores)
 
     def joint_feature(self, y: ArrayLike) -> Vector:
         """Return the features of the events of an assignment, summed kind by kind."""
@@ -192,11 +210,10 @@ class Assigner:
         excluding
             Numbers of events of which the assignment lacks at least one.
         """
-        scores = np.asarray(scores, dtype=np.float64)
-        if scores.shape != (len(self._cells),) or not np.isfinite(scores).all():
-            raise ValueError(f"scores of shape {scores.shape}: expected {len(self._cells)} finite numbers")
-        including = self._events("including", including)
-        excluding = None if excluding is None else self._events("excluding", excluding)
+        scores = checked_scores(scores, len(self._cells))
+        including = checked_events("including", including, len(self._cells)).astype(np.int32)
+        if excluding is not None:
+            excluding = checked_events("excluding", excluding, len(self._cells)).astype(np.int32)
         if excluding is not None and not len(excluding):
             raise NoAssignmentError("excluding is empty: no assignment lacks one of no events")
         y = self._best(scores, including)
@@ -236,15 +253,22 @@ class Assigner:
         y[alone[:-1][left]] = True
         return y
 
-    def _events(self, name: str, numbers: ArrayLike) -> NDArray[np.int32]:
-        numbers = np.unique(np.asarray(numbers, dtype=np.int32))
-        if len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(self._cells):
-            raise ValueError(f"{name} is {numbers.tolist()}: expected events 0 to {len(self._cells) - 1}")
-        return numbers
-
     @cached_property
     def _programme(self) -> Programme:
         return Programme(self.hypotheses.incidence, every_row=True)
+
+
+def checked_events(name: str, numbers: ArrayLike, n_events: int) -> NDArray[np.int64]:
+    """Return different numbers of some of so many events, rising; a ValueError says what is wrong."""
+    if isinstance(numbers, tuple) and not numbers:
+        return _NO_EVENTS
+    numbers = np.asarray(numbers)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise ValueError(f"{name} has shape {numbers.shape} of {numbers.dtype}: expected numbers of events")
+    chosen = sorted(set(numbers.tolist()))  # of so few numbers faster than np.unique
+    if chosen and not 0 <= chosen[0] <= chosen[-1] < n_events:
+        raise ValueError(f"{name} is {chosen}: expected events 0 to {n_events - 1}")
+    return np.array(chosen, dtype=np.int64)
 
 
 def _cells(hypotheses: Hypotheses) -> NDArray[np.int64]:

@@ -10,6 +10,9 @@ from ermlab.inference._boxes_numba import keep_greedily, largest_overlaps, overl
 
 # What the authors' program for Rahtu, Kannala and Blaschko (ICCV 2011) uses.
 MAX_OVERLAP = 0.75
+#: Largest size of a coordinate, which every kind of number holds exactly, and longest side: the areas of two
+#: boxes sum up to less than 2**63.
+_LARGEST_COORDINATE, _LONGEST_SIDE = 1 << 53, (1 << 31) - 1
 
 
 def as_boxes(boxes: ArrayLike, name: str = "boxes") -> NDArray[np.int64]:
@@ -26,11 +29,23 @@ def as_boxes(boxes: ArrayLike, name: str = "boxes") -> NDArray[np.int64]:
         if not whole.all():
             row = int(np.flatnonzero(~whole.all(axis=1))[0])
             raise ValueError(f"{name}[{row}] is {given[row].tolist()}: expected whole numbers")
+    far = ((given < -_LARGEST_COORDINATE) | (given > _LARGEST_COORDINATE)).any(axis=1)
+    if far.any():
+        row = int(np.flatnonzero(far)[0])
+        raise ValueError(
+            f"{name}[{row}] is {given[row].tolist()}: expected at most {_LARGEST_COORDINATE} in size"
+        )
     result = np.ascontiguousarray(given, dtype=np.int64)
     empty = (result[:, 2] < result[:, 0]) | (result[:, 3] < result[:, 1])
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
         raise ValueError(f"{name}[{row}] is {result[row].tolist()}: expected left <= right and top <= bottom")
+    long = (result[:, 2:] - result[:, :2] >= _LONGEST_SIDE).any(axis=1)
+    if long.any():
+        row = int(np.flatnonzero(long)[0])
+        raise ValueError(
+            f"{name}[{row}] is {result[row].tolist()}: expected sides of at most {_LONGEST_SIDE}"
+        )
     return result
 
 
@@ -81,9 +96,9 @@ def suppress(
         raise ValueError(f"scores has shape {scores.shape}: expected ({len(boxes)},), one for each box")
     if np.isnan(scores).any():
         raise ValueError(f"scores[{int(np.flatnonzero(np.isnan(scores))[0])}] is NaN")
-    if max_boxes != int(max_boxes) or max_boxes < 0:
+    if not 0 <= max_boxes < np.inf or max_boxes != int(max_boxes):
         raise ValueError(f"max_boxes is {max_boxes}: expected a whole number of at least 0")
     if not 0 <= max_overlap <= 1:
         raise ValueError(f"max_overlap is {max_overlap}: expected a number from 0 to 1")
     order = np.argsort(-scores, kind="stable")
-    return order[keep_greedily(boxes[order], int(max_boxes), float(max_overlap))]
+    return order[keep_greedily(boxes[order], min(int(max_boxes), len(boxes)), float(max_overlap))]

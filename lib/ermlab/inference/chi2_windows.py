@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
 from ermlab.inference import _chi2_windows_numba as kernels
-from ermlab.inference.windows import PairKernel, Windows
+from ermlab.inference.windows import LARGEST_WEIGHT, PairKernel, Windows
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
+#: Values of references whose squares are finite and positive in floating point; smaller ones count as 0.
+_LEAST_VALUE, _LARGEST_VALUE = 1e-150, 1e150
 
 
 class Chi2Expansion:
@@ -33,9 +35,11 @@ class Chi2Expansion:
     """
 
     def __init__(self, kernel: PairKernel, references: csr_array, weights: ArrayLike):
-        weights = np.asarray(weights, dtype=np.float64)
+        weights, references = np.asarray(weights, dtype=np.float64), _checked(references, kernel.dimension)
         if weights.ndim != 2 or weights.shape[1] != references.shape[0]:
             raise ValueError(f"weights of shape {weights.shape}: expected (n, {references.shape[0]})")
+        if weights.size and not np.abs(weights).max() <= LARGEST_WEIGHT:
+            raise ValueError(f"weights: expected finite numbers, at most {LARGEST_WEIGHT:.3g} in size")
         used = np.flatnonzero(weights.any(axis=0))
         by_bin = csc_array(references[used])
         self._kernel = kernel
@@ -46,6 +50,10 @@ class Chi2Expansion:
         """Return the values (functions, windows) of all functions for each of some sets of windows."""
         if len(windows) == 0:
             return []
+        for some in windows:
+            same = some.kernel.n_words == self._kernel.n_words
+            if not same or tuple(some.kernel.levels) != tuple(self._kernel.levels):
+                raise ValueError(f"windows of {some.kernel}: expected the words and levels of {self._kernel}")
         begins = _list_of_counts(windows, self._kernel.n_words)
         words = np.concatenate([some.grid.words.ravel() for some in windows])
         grids = np.array([(*some.grid.words.shape, some.shape[1]) for some in windows])
@@ -57,6 +65,20 @@ class Chi2Expansion:
                 words, grids, bounds, runs, self._references, self._weights, divisor, begins, out
             )
         return np.split(out.T, ends[:-1], axis=1)
+
+
+def _checked(references: csr_array, dimension: int) -> csr_array:
+    """Return references without bins whose squares are 0 in floating point, or raise a ValueError."""
+    if references.ndim != 2 or references.shape[1] != dimension:
+        raise ValueError(f"references of shape {references.shape}: expected (n, {dimension})")
+    references = csr_array(references, dtype=np.float64, copy=True)
+    references.check_format(full_check=True)  # a bin that there is not would be read all the same
+    if not ((references.data >= 0) & (references.data <= _LARGEST_VALUE)).all():
+        raise ValueError(f"references: expected histograms of finite numbers from 0 to {_LARGEST_VALUE:.3g}")
+    # The chi2 kernel divides squares by sums: a bin of 0 adds nothing, but 0 / 0 has no value.
+    references.data[references.data < _LEAST_VALUE] = 0.0
+    references.eliminate_zeros()
+    return references
 
 
 def _list_of_counts(windows: Sequence[Windows], n_words: int) -> Integers:

@@ -6,7 +6,7 @@ and an integer programme decides among these few.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
@@ -17,6 +17,10 @@ from ermlab.inference._programme import Programme
 NONE = -1
 #: Differences of gains that count as none, as a share of the largest gain.
 _PRECISION = 1e-10
+#: Largest size of a score, and of a gain, the difference of up to four scores: sums over all cells, and
+#: differences of such sums, stay finite.
+LARGEST_SCORE = 2.0**900
+_LARGEST_GAIN = 4 * LARGEST_SCORE
 
 Vector = NDArray[np.float64]
 Choice = NDArray[np.bool_]
@@ -42,20 +46,29 @@ class Packing:
 
     def __init__(self, n_sources: int, n_cells: int, cells: NDArray[np.int64]):
         self.searches = self.proved = self.integral = 0
+        cells = _checked_cells(n_sources, n_cells, cells)
         triple = cells[:, 2] != NONE
         self._order = np.lexsort([np.where(triple, 0, cells[:, 0]), triple])
         self._cells = _middle_first(cells[self._order], n_sources)
         self._n_sources, self._n_cells, self._n_pairs = n_sources, n_cells, int((~triple).sum())
         self._pairs_of = self._pairs_in_triples()
 
-    def best(self, gains: Vector, free: NDArray[np.bool_]) -> Choice:
+    def best(self, gains: ArrayLike, free: NDArray[np.bool_]) -> Choice:
         """Return which sets to choose; a set of gain 0 or less never pays.
 
         Parameters
         ----------
+        gains
+            Finite, of each set.
         free
             Which cells may be taken.
         """
+        gains = checked_scores(gains, len(self._order), "gains", _LARGEST_GAIN)
+        free = np.asarray(free)
+        if free.shape != (self._n_cells,) or free.dtype != np.bool_:
+            raise ValueError(
+                f"free has shape {free.shape} of {free.dtype}: expected {self._n_cells} marks of cells"
+            )
         self.searches += 1
         gains = gains[self._order]
         kept = worthwhile(self._cells, self._n_pairs, self._pairs_of, gains, free)
@@ -108,6 +121,44 @@ class Packing:
             for a, b, c in triples
         ]
         return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def checked_scores(scores: ArrayLike, n: int, name: str = "scores", largest: float = LARGEST_SCORE) -> Vector:
+    """Return n finite scores whose sums stay finite; a ValueError says what is wrong with them."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (n,):
+        raise ValueError(f"{name} of shape {scores.shape}: expected {n} finite numbers")
+    # NaN is not less than anything, so this refuses it, too.
+    if n and not np.abs(scores).max() <= largest:
+        wrong = int(np.argmin(np.abs(scores) <= largest))
+        raise ValueError(
+            f"{name}[{wrong}] is {scores[wrong]}: expected {n} finite numbers, at most {largest:.3g} in size"
+        )
+    return np.ascontiguousarray(scores)
+
+
+def _checked_cells(n_sources: int, n_cells: int, cells: ArrayLike) -> NDArray[np.int64]:
+    """Return the cells of each set as whole numbers; a ValueError says what is wrong with them."""
+    if not 0 <= n_sources <= n_cells:
+        raise ValueError(f"{n_sources} sources of {n_cells} cells: expected from 0 to all of them")
+    cells = np.asarray(cells)
+    if cells.ndim != 2 or cells.shape[1] != 3 or (cells.size and cells.dtype.kind not in "iu"):
+        raise ValueError(f"cells of shape {cells.shape}, {cells.dtype}: expected whole numbers (n, 3)")
+    cells = np.ascontiguousarray(cells, dtype=np.int64)
+    first, second, third = cells.T
+    pair = third == NONE
+    proper = (cells[:, :2] >= 0).all(axis=1) & (pair | (third >= 0)) & (cells < n_cells).all(axis=1)
+    proper &= (first != second) & (second != third) & (first != third)
+    sources = ((cells < n_sources) & (cells >= 0)).sum(axis=1)
+    # A pair has its source first; of a triple, two cells lie on one side.
+    proper &= np.where(pair, (first < n_sources) & (second >= n_sources), (sources == 1) | (sources == 2))
+    if not proper.all():
+        wrong = int(np.argmin(proper))
+        raise ValueError(
+            f"cells[{wrong}] is {cells[wrong].tolist()}: expected a source, a target and {NONE}, or three "
+            f"different cells of both sides, sources below {n_sources} and all below {n_cells}"
+        )
+    return cells
 
 
 def _middle_first(cells: NDArray[np.int64], n_sources: int) -> NDArray[np.int64]:

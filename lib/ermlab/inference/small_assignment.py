@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.inference._small_assignment_numba import choose_all, search, search_all
-from ermlab.inference.assignment import NONE, Assigner, Assignment, Hypotheses, NoAssignmentError
+from ermlab.inference.assignment import (
+    NONE,
+    Assigner,
+    Assignment,
+    Hypotheses,
+    NoAssignmentError,
+    checked_events,
+)
+from ermlab.inference.packing import checked_scores
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
@@ -54,7 +62,8 @@ class SmallHypotheses(Hypotheses):
         w = np.asarray(w, dtype=np.float64)
         if w.shape != (self.dimension,):
             raise ValueError(f"w has shape {w.shape}: expected ({self.dimension},)")
-        return self.matrix @ w
+        # Without warnings, unlike the operator: what overflows is refused where an assignment is looked for.
+        return np.dot(self.matrix, w)
 
     def joint_feature(self, y: ArrayLike) -> Vector:
         """Return the summed features of the events of an assignment."""
@@ -82,7 +91,7 @@ class SmallAssigner:
 
     def best(self, scores: ArrayLike, *, including: ArrayLike = ()) -> Assignment:
         """Return the assignment with the largest sum of scores, among those that have some events."""
-        including = np.asarray(including, dtype=np.int64)
+        including = checked_events("including", including, len(self._taken))
         found, _ = self._search(scores, 1, including)
         if found is None:
             return self._programme.best(scores, including=including)
@@ -110,22 +119,20 @@ class SmallAssigner:
         self, scores: ArrayLike, wanted: int, including: Numbers
     ) -> tuple[NDArray[np.bool_] | None, Vector]:
         """Return the best assignments and their scores; None if the search has come to its limit."""
-        scores = _checked(scores, len(self._taken))
+        scores = checked_scores(scores, len(self._taken))
         n_cells = self.hypotheses.n_sources + self.hypotheses.n_targets
         values, events = np.empty(wanted), np.empty((wanted, n_cells), dtype=np.int64)
         covered = self._cells_of(including)
         if not search(self._taken, scores, n_cells, covered, self._limit, values, events):
             return None, values
         found = np.zeros((wanted, len(scores)), dtype=bool)
-        ranks, places = np.nonzero(events >= 0)
-        found[ranks, events[ranks, places]] = True
+        for rank in range(wanted):
+            found[rank, events[rank, events[rank] >= 0]] = True
         return found, values
 
     def _cells_of(self, events: Numbers) -> np.uint64:
         covered = np.uint64(0)
         for event in events.tolist():
-            if not 0 <= event < len(self._taken):
-                raise ValueError(f"including has {event}: expected events 0 to {len(self._taken) - 1}")
             if covered & self._taken[event]:
                 raise NoAssignmentError(f"event {event} takes a cell that another event takes")
             covered |= self._taken[event]
@@ -185,8 +192,12 @@ class SmallProblems:
         n_threads
             As in `best_values`.
         """
-        scores, numbers = _checked(scores, len(self._taken)), np.asarray(numbers, dtype=np.int64)
-        including = np.zeros(len(scores), dtype=bool) if including is None else including
+        scores, numbers = checked_scores(scores, len(self._taken)), self._checked_numbers(numbers)
+        including = np.zeros(len(scores), dtype=bool) if including is None else np.asarray(including)
+        if including.shape != scores.shape or including.dtype != np.bool_:
+            raise ValueError(
+                f"including has shape {including.shape} of {including.dtype}: expected {len(scores)} marks"
+            )
         chosen, solved = np.zeros(len(scores), dtype=bool), np.empty(len(numbers), dtype=bool)
 
         def work(start: int, stop: int) -> None:
@@ -221,9 +232,13 @@ class SmallProblems:
         n_threads
             Problems that are worked on at the same time; the result does not depend on it.
         """
-        numbers = np.asarray(numbers, dtype=np.int64)
-        with one_blas_thread():
-            scores = _checked(self._matrix @ np.asarray(w, dtype=np.float64), len(self._taken))
+        if wanted not in (1, 2):
+            raise ValueError(f"wanted is {wanted}: expected 1 or 2")
+        numbers, w = self._checked_numbers(numbers), np.asarray(w, dtype=np.float64)
+        if w.shape != (self._matrix.shape[1],):
+            raise ValueError(f"w has shape {w.shape}: expected ({self._matrix.shape[1]},)")
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            scores = checked_scores(self._matrix @ w, len(self._taken))
         values = np.empty((len(numbers), wanted))
 
         def work(start: int, stop: int) -> None:
@@ -242,6 +257,19 @@ class SmallProblems:
             values[k] = self._by_programme(scores, int(numbers[k]), wanted)
         return values
 
+    def _checked_numbers(self, numbers: ArrayLike) -> Numbers:
+        """Return numbers of problems; a ValueError says what is wrong with them."""
+        numbers = np.asarray(numbers)
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+            raise ValueError(
+                f"numbers have shape {numbers.shape} of {numbers.dtype}: expected numbers of problems"
+            )
+        numbers = numbers.astype(np.int64)
+        wrong = numbers[(numbers < 0) | (numbers >= len(self))]
+        if len(wrong):
+            raise ValueError(f"numbers hold {wrong[:5].tolist()}: expected problems 0 to {len(self) - 1}")
+        return numbers
+
     def _by_programme(self, scores: Vector, number: int, wanted: int) -> Vector:
         here = scores[self._starts[number] : self._starts[number + 1]]
         assigner = Assigner(self._problems[number])
@@ -252,10 +280,3 @@ class SmallProblems:
             found = [assigner.best(here)]
         values[: len(found)] = [here[y].sum() for y in found]
         return values
-
-
-def _checked(scores: ArrayLike, n: int) -> Vector:
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.shape != (n,) or not np.isfinite(scores).all():
-        raise ValueError(f"scores of shape {scores.shape}: expected {n} finite numbers")
-    return scores

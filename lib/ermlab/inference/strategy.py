@@ -96,8 +96,8 @@ def count_splits(
     n, (height, width) = lengths.pop(), quality.shape
     boxes = as_boxes_inside([d.box for found in detections for d in found], quality.shape, "detections")
     scores = np.array([[d.score for d in found] for found in detections], dtype=np.float64)
-    if not (scores[:, 1:] <= scores[:, :-1]).all():
-        raise ValueError(f"detections of scores {scores.tolist()}: expected the best first")
+    if not np.isfinite(scores).all() or not (scores[:, 1:] <= scores[:, :-1]).all():
+        raise ValueError(f"detections of scores {scores.tolist()}: expected the best first, all finite")
     counts = walk(quality.tables, gammas, boxes.reshape(-1, n, 4), scores, width, height)
     return np.stack([_costs_of_queues(tree) for tree in counts])
 
@@ -155,4 +155,10 @@ def _check_costs(costs: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"costs of shape {costs.shape}: expected (n, n) with n at least 1")
     if not np.isfinite(costs[np.triu_indices(len(costs))]).all():
         raise ValueError("costs on or above the diagonal are not finite: expected a number for each i <= j")
+    with np.errstate(over="ignore"):
+        total = np.abs(costs[np.triu_indices(len(costs))]).sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"costs up to {np.nanmax(np.abs(costs))}: expected smaller ones, their sum overflows"
+        )
     return costs

@@ -25,6 +25,8 @@ from ermlab.inference.boxes import as_boxes
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
 NORMALISATIONS = ("counts", "area", "unit")
+#: Largest size of a weight: the scores of all windows stay finite.
+LARGEST_WEIGHT = 2.0**900
 
 
 class PairKernel(NamedTuple):
@@ -67,6 +69,9 @@ class PairKernel(NamedTuple):
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}: expected one of {known}")
+        for name, numbers in (("n_words", (self.n_words,)), ("levels", tuple(self.levels))):
+            if not numbers or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in numbers):
+                raise ValueError(f"{name} is {getattr(self, name)}: expected whole numbers of at least 1")
         return self
 
     def features(self, grids: Sequence[WordGrid], windows: Sequence[ArrayLike]) -> csr_array:
@@ -83,8 +88,14 @@ class PairKernel(NamedTuple):
 
     def by_cell(self, w: Vector) -> Vector:
         """Return weights of all bins as a matrix (cells, words + 1): a place without a word weighs 0."""
-        weights = np.zeros((self.n_cells, self.n_words + 1))
-        weights[:, :-1] = np.reshape(w, (self.n_cells, self.n_words))
+        w, n_cells = np.asarray(w, dtype=np.float64), self.n_cells
+        if w.size != n_cells * self.n_words or not np.abs(w).max() <= LARGEST_WEIGHT:
+            raise ValueError(
+                f"weights of shape {w.shape}: expected {self.dimension} finite numbers, at most "
+                f"{LARGEST_WEIGHT:.3g} in size"
+            )
+        weights = np.zeros((n_cells, self.n_words + 1))
+        weights[:, :-1] = np.reshape(w, (n_cells, self.n_words))
         return weights
 
 
@@ -102,16 +113,17 @@ class Windows:
     """
 
     def __init__(self, grid: WordGrid, size: Sequence[int], kernel: PairKernel):
+        _check_words(grid.words, kernel.checked())
         if not grid.fits(size) or min(size) < 1:
             raise ValueError(
                 f"windows of {size[0]} x {size[1]} places: expected at least 1 x 1 and at most "
                 f"{grid.words.shape[2]} x {grid.words.shape[1]}, the grid"
             )
-        self.grid, self.kernel = grid, kernel.checked()
+        self.grid, self.kernel = grid, kernel
         self.columns, self.rows = (int(side) for side in size)
         #: Rows and columns of the places where a window can begin.
         self.shape = (grid.words.shape[1] - self.rows + 1, grid.words.shape[2] - self.columns + 1)
-        self._cut = _cut(self.rows, self.columns, kernel.levels)
+        self._cut = _cut(self.rows, self.columns, tuple(kernel.levels))
 
     @property
     def cell_bounds(self) -> NDArray[np.int64]:
@@ -136,9 +148,14 @@ class Windows:
 
     def filled_bins(self, top: int, left: int) -> tuple[NDArray[np.int32], Vector]:
         """Return the bins that the window at a place fills, in order, and what the normalised ones hold."""
+        if not (0 <= top < self.shape[0] and 0 <= left < self.shape[1]):
+            raise ValueError(
+                f"a window at row {top}, column {left}: expected rows 0 to {self.shape[0] - 1} and columns 0 "
+                f"to {self.shape[1] - 1}"
+            )
         words = self.grid.words[:, top : top + self.rows, left : left + self.columns]
         bins, counts, points = kernels.filled_bins(
-            words, self._cut.cells, self.kernel.n_words, self.kernel.n_cells
+            words, self._cut.cells, self.kernel.n_words, len(self._cut.bounds)
         )
         return bins, counts / self._divisors(points, np.sum(counts**2))
 
@@ -153,6 +170,11 @@ class Windows:
 
     def linear_scores(self, weights: Vector) -> Vector:
         """Return ``<w, histogram>`` of each window, with the weights of `PairKernel.by_cell`."""
+        expected = (len(self._cut.bounds), self.kernel.n_words + 1)
+        if weights.shape != expected:
+            raise ValueError(
+                f"weights of shape {weights.shape}: expected {expected}, those of PairKernel.by_cell"
+            )
         out = np.empty(self.shape)
         kernels.linear_scores(self._numbers, weights, self._cut.bounds, self._cut.kinds, self._cut.sizes, out)
         return out / self.divisors
@@ -173,6 +195,17 @@ class Windows:
         sizes = np.sqrt(squares) if self.kernel.name == "linear" else np.asarray(points) * n_levels
         # A window without words has nothing to divide.
         return np.maximum(sizes, 1.0)
+
+
+def _check_words(words: NDArray, kernel: PairKernel) -> None:
+    """Raise a ValueError unless all words of a grid are in the vocabulary: kernels look up their weights."""
+    if np.ndim(words) != 3 or words.dtype.kind not in "iu" or not words.dtype.isnative:
+        raise ValueError(
+            f"words of shape {np.shape(words)}, {np.asarray(words).dtype}: expected whole numbers (scales, "
+            "rows, columns) in native byte order"
+        )
+    if words.size and words.max() >= kernel.n_words:
+        raise ValueError(f"words up to {words.max()}: expected at most {kernel.n_words - 1}, the last word")
 
 
 class _Cut(NamedTuple):

@@ -141,7 +141,7 @@ def test_clear_errors():
         assigner.best([0.0])
     with pytest.raises(ValueError, match="w has shape"):
         some.scores([1.0])
-    with pytest.raises(ValueError, match=f"including has {len(some)}: expected events 0 to"):
+    with pytest.raises(ValueError, match=rf"including is \[{len(some)}\]: expected events 0 to"):
         assigner.best(scores, including=[len(some)])
     sharing = np.flatnonzero((some.sources == 0).any(axis=1))[:2]
     with pytest.raises(NoAssignmentError, match="takes a cell that another"):

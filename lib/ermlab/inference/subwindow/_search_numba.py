@@ -20,7 +20,10 @@ FIRST_ROOM = 1024
 
 
 def penalty(g, overlap):
-    """Return ``g(overlap)``; a number stands for the threshold of eq. 5.14."""
+    """Return ``g(overlap)``; a number stands for the threshold of eq. 5.14.
+
+    A function must not return NaN or a negative number: no search would end.
+    """
     raise NotImplementedError("for use in compiled code")
 
 
@@ -28,7 +31,14 @@ def penalty(g, overlap):
 def _penalty(g, overlap):
     if isinstance(g, types.Float):
         return lambda g, overlap: np.inf if overlap >= g else 0.0
-    return lambda g, overlap: g(overlap)
+
+    def checked(g, overlap):
+        value = g(overlap)
+        if not value >= 0:
+            raise ValueError("penalty of an overlap is negative or NaN: expected it to be non-negative")
+        return value
+
+    return checked
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import cfunc
+from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.inference.boxes import as_boxes_inside
@@ -101,7 +102,7 @@ def best_boxes(
         queue that the last one left. Changes the splits alone. By default the queue is always kept.
     """
     n_boxes = math.prod(side * (side + 1) // 2 for side in quality.shape)
-    if not 1 <= n_detections <= n_boxes:
+    if not isinstance(n_detections, (int, np.integer)) or not 1 <= n_detections <= n_boxes:
         raise ValueError(f"{n_detections} detections: expected from 1 to {n_boxes}, the number of boxes")
     reset = "0" * (n_detections - 1) if reset is None else reset
     if len(reset) != n_detections - 1 or set(reset) - set("01"):
@@ -163,7 +164,10 @@ def check_penalty(overlap: float | Callable[[float], float]) -> float | Callable
                 f"overlap is {overlap}: expected a threshold above 0 and at most 1, or a function"
             )
         return float(overlap)
-    penalty = cfunc("float64(float64)")(getattr(overlap, "py_func", overlap))
+    try:
+        penalty = cfunc("float64(float64)")(getattr(overlap, "py_func", overlap))
+    except (NumbaError, TypeError) as error:
+        raise ValueError(f"overlap is {overlap!r}: expected a function that numba can compile") from error
     values = np.array([penalty.ctypes(x) for x in CHECKED_OVERLAPS])
     if not (values >= 0).all() or (values[1:] < values[:-1]).any():
         raise ValueError(

@@ -21,6 +21,8 @@ from ermlab.inference.subwindow._bounds_numba import (
 from ermlab.inference.subwindow._queue_numba import LARGEST_COORDINATE
 
 BOUNDS = ("tight", "classical")
+#: Largest sum of the sizes of all weights: bounds, and differences of scores, stay finite.
+LARGEST_SUM = 2.0**1000
 RESCALINGS = {"margin": MarginRescaled, "slack": SlackRescaled}
 # Functions of a reference count q and a count h, summed over the bins; 0 for q = h = 0.
 KERNELS = {
@@ -164,6 +166,13 @@ def histogram(
     counts = np.bincount(words, minlength=n_words)
     begins = np.concatenate([[0], np.cumsum(counts)])
     values, offsets = _values_at_counts(references, coefficients, KERNELS[kernel], np.tile(counts, n_cells))
+    with np.errstate(over="ignore"):
+        largest = references.shape[1] * np.abs(values).max()
+    if not largest <= LARGEST_SUM:
+        raise ValueError(
+            f"references up to {references.max()}, coefficients up to {np.abs(coefficients).max()}: expected "
+            f"smaller ones, with scores of at most {LARGEST_SUM:.3g}"
+        )
     return Quality(
         shape, Histogram(grids, x, y, begins, _range_maxima(values, counts.max(initial=0) + 1), offsets)
     )
@@ -189,8 +198,10 @@ def on_a_grid(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     with np.errstate(over="ignore"):
         total = np.abs(weights).sum()
-    if not np.isfinite(total):
-        raise ValueError("weights whose sum overflows: expected smaller ones")
+    if not total <= LARGEST_SUM:
+        raise ValueError(
+            f"weights whose sum overflows: their sizes sum up to {total}, expected at most {LARGEST_SUM:.3g}"
+        )
     shift = 52 - np.frexp(total)[1]
     return np.ldexp(np.rint(np.ldexp(weights, shift)), -shift)
 
@@ -210,8 +221,9 @@ def _values_at_counts(references, coefficients, kernel, counts):
     bins = np.repeat(np.arange(len(counts)), counts + 1)
     h = np.arange(offsets[-1]) - offsets[bins]
     values = np.zeros(offsets[-1])
-    for coefficient, reference in zip(coefficients, references, strict=True):
-        values += coefficient * kernel(reference[bins], h)
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses what overflows
+        for coefficient, reference in zip(coefficients, references, strict=True):
+            values += coefficient * kernel(reference[bins], h)
     return values, offsets
 
 
@@ -231,12 +243,12 @@ def _range_maxima(values: NDArray[np.float64], longest: int) -> NDArray[np.float
 
 def check_shape(shape: Sequence[int]) -> tuple[int, int]:
     """Return height and width as integers, or raise a ValueError."""
-    height, width = (int(side) for side in shape) if len(shape) == 2 else (0, 0)
-    if not (1 <= height <= LARGEST_COORDINATE + 1 and 1 <= width <= LARGEST_COORDINATE + 1):
+    height, width = shape if np.shape(shape) == (2,) else (0, 0)
+    if not all(1 <= side <= LARGEST_COORDINATE + 1 and side == int(side) for side in (height, width)):
         raise ValueError(
             f"image of shape {tuple(shape)}: expected height and width from 1 to {LARGEST_COORDINATE + 1}"
         )
-    return height, width
+    return int(height), int(width)
 
 
 def check_points(points: ArrayLike, shape: Sequence[int]) -> NDArray[np.int64]:
@@ -268,8 +280,16 @@ def check_words(words: ArrayLike, n_points: int, n_words: int) -> NDArray[np.int
 def check_grids(grids: Sequence[int]) -> NDArray[np.int64]:
     """Return the grids of a pyramid as an array, or raise a ValueError."""
     grids = np.asarray(grids)
-    if grids.ndim != 1 or grids.size == 0 or not np.issubdtype(grids.dtype, np.integer) or grids.min() < 1:
-        raise ValueError(f"grids are {grids.tolist()}: expected at least one integer, all positive")
+    if (
+        grids.ndim != 1
+        or grids.size == 0
+        or not np.issubdtype(grids.dtype, np.integer)
+        or not 1 <= grids.min() <= grids.max() <= LARGEST_COORDINATE + 1
+    ):
+        raise ValueError(
+            f"grids are {grids.tolist()}: expected at least one integer, all positive and at most "
+            f"{LARGEST_COORDINATE + 1}"
+        )
     return grids.astype(np.int64)
 
 
