@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
+from ermlab.kernels._sparse import all_sound, sound_csr
 from ermlab.kernels._weisfeiler_lehman_numba import first_one_way_edge
 
 #: Node numbers and pattern numbers are kept in 32 bits.
@@ -28,9 +29,10 @@ class GraphCollection:
     @classmethod
     def of(cls, graphs: Sequence[Any], sizes: Sequence[int]) -> Self:
         """Lay out graphs (adjacency matrices or edge lists) of so many nodes each, or raise a ValueError."""
-        matrices = [
-            _adjacency(graph, size, g) for g, (graph, size) in enumerate(zip(graphs, sizes, strict=True))
-        ]
+        given = [_given(graph, size, g) for g, (graph, size) in enumerate(zip(graphs, sizes, strict=True))]
+        if not all_sound(given):
+            given = [sound_csr(matrix, f"adjacency of graph {g}") for g, matrix in enumerate(given)]
+        matrices = [_adjacency(matrix, g) for g, matrix in enumerate(given)]
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         n_edges = np.concatenate([[0], np.cumsum([matrix.nnz for matrix in matrices], dtype=np.int64)])
         if starts[-1] > _LARGEST:
@@ -79,7 +81,13 @@ def label_sizes(graphs: Sequence[Any], labels: Sequence[ArrayLike]) -> list[int]
     """Return the number of nodes of each graph, which is that of its labels."""
     if len(graphs) != len(labels):
         raise ValueError(f"{len(graphs)} graphs and labels of {len(labels)}: expected as many")
-    return [len(values) for values in labels]
+    sizes = []
+    for g, values in enumerate(labels):
+        try:
+            sizes.append(len(values))
+        except TypeError as error:
+            raise ValueError(f"node labels of graph {g} are {values!r}: expected one a node") from error
+    return sizes
 
 
 def discrete_labels(labels: Sequence[ArrayLike]) -> NDArray[np.int64]:
@@ -100,6 +108,8 @@ def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) ->
             values = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"node labels of graph {g}: {error}; expected numbers") from error
+        if values.ndim == 0:
+            raise ValueError(f"node labels of graph {g} are the number {values}: expected one a node")
         if len(values) == 0:
             continue
         values = values[:, None] if values.ndim == 1 else values
@@ -123,18 +133,18 @@ def _whole_numbers(values: NDArray, g: int) -> NDArray[np.int64]:
         return values.astype(np.int64)
     if not np.issubdtype(values.dtype, np.floating):
         raise ValueError(f"node labels of graph {g} have type {values.dtype}: expected whole numbers")
-    bad = ~np.isfinite(values) | (values != np.round(values))
+    bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
     if bad.any():
         v = int(bad.argmax())
         raise ValueError(
-            f"label of node {v} of graph {g} is {values[v]}: expected a whole number "
+            f"label of node {v} of graph {g} is {values[v]}: expected a whole number of 64 bits "
             "(PyramidWL takes real numbers and vectors)"
         )
     return values.astype(np.int64)
 
 
-def _adjacency(graph: Any, size: int, g: int) -> csr_array:
-    """Return the adjacency matrix of one graph with sorted columns, each edge once."""
+def _given(graph: Any, size: int, g: int) -> csr_array:
+    """Return one graph in compressed rows; those of a matrix in this form have not been looked at yet."""
     if not issparse(graph):
         return _of_edges(graph, size, g)
     if graph.shape != (size, size):
@@ -142,13 +152,22 @@ def _adjacency(graph: Any, size: int, g: int) -> csr_array:
             f"adjacency of graph {g} has shape {graph.shape}: "
             f"expected ({size}, {size}), as it has {size} labels"
         )
-    matrix = graph.tocsr()
-    if not np.isfinite(matrix.data).all():
+    if graph.dtype.kind in "biuf" and graph.format == "csr":
+        return graph
+    return sound_csr(graph, f"adjacency of graph {g}")
+
+
+def _adjacency(matrix: csr_array, g: int) -> csr_array:
+    """Return the adjacency matrix of one graph with sorted columns, each edge once."""
+    weights = matrix.data
+    # Numbers above 0 alone, as most graphs have them, need no closer look.
+    ordinary = not weights.size or (weights.min() > 0 and weights.max() < np.inf)
+    if not (ordinary or np.isfinite(weights).all()):
         raise ValueError(f"adjacency of graph {g} holds NaN or infinity: expected finite numbers")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    if not matrix.data.all():
+    if not (ordinary or matrix.data.all()):
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     return matrix

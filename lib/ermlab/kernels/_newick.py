@@ -14,6 +14,8 @@ def parse_newick(text: str) -> tuple[list[int], list[float], list[str]]:
 
     Edges without a length have length 1, the one above the root 0; nodes without a name have an empty one.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"newick is a {type(text).__name__}: expected text")
     parents, lengths, names = [-1], [0.0], [""]
     node, named, closed, open_brackets = 0, False, False, 0
     tokens = iter(_tokens(text))

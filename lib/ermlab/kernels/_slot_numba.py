@@ -38,7 +38,7 @@ def nearest_windows(products, grid, centres, squares, unit, slots):
             limit = scores[slot] + 4.0 * unit * length * (np.sqrt(norm) + length)
             n_close = 0
             for k in range(n_centres):
-                n_close += scores[k] <= limit
+                n_close += not scores[k] > limit  # a score that overflowed to NaN tells nothing
             if n_close > 1:
                 slot = _nearest_of_close(rows[r : r + height, j * n_channels :], centres, scores, limit)
             slots[r, j] = slot

@@ -6,6 +6,8 @@ from numpy.typing import ArrayLike, NDArray
 Matrix = NDArray[np.float64]
 #: Asymmetry of a matrix, as a share of its largest entry, that is put down to rounding.
 _ROUNDING = 1e-8
+#: Largest entry of a matrix: sums over all classes stay finite.
+LARGEST = 1e300
 
 
 def tree_metric(B: ArrayLike) -> Matrix:
@@ -34,8 +36,10 @@ def tree_covariance(M: ArrayLike, root: int | ArrayLike = 0) -> Matrix:
         distances = M[int(root)]
     else:
         distances = np.asarray(root, dtype=np.float64)
-        if distances.shape != (len(M),) or not np.isfinite(distances).all():
-            raise ValueError(f"root of shape {distances.shape}: expected {len(M)} finite distances")
+        if distances.shape != (len(M),) or not (np.abs(distances) <= LARGEST).all():
+            raise ValueError(
+                f"root of shape {distances.shape}: expected {len(M)} finite distances of at most {LARGEST:g}"
+            )
     return (distances[:, None] + distances[None, :] - M) / 2
 
 
@@ -61,8 +65,10 @@ def unit_trace(B: ArrayLike) -> Matrix:
     """Return B scaled to a mean variance of 1, so that the same C means the same for all covariances."""
     B = checked_symmetric(B, "B")
     trace = np.trace(B)
-    if not trace > 0:
-        raise ValueError(f"the trace of B is {trace}: expected a positive number")
+    if not (trace > 0 and np.isfinite(len(B) / trace * np.abs(B).max())):
+        raise ValueError(
+            f"the trace of B is {trace}, its largest entry {np.abs(B).max()}: expected a positive trace"
+        )
     return B * (len(B) / trace)
 
 
@@ -74,8 +80,13 @@ def checked_symmetric(values: ArrayLike, name: str) -> Matrix:
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"{name} is {values[row, column]} at ({row}, {column}): expected finite numbers")
+    largest = np.abs(values).max()
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}: expected at most {LARGEST:g}, scale it down"
+        )
     gap = np.abs(values - values.T)
-    if gap.max() > _ROUNDING * max(np.abs(values).max(), np.finfo(float).tiny):
+    if gap.max() > _ROUNDING * max(largest, np.finfo(float).tiny):
         row, column = np.unravel_index(gap.argmax(), gap.shape)
         raise ValueError(f"{name} differs from its transpose by {gap.max():.3g} at ({row}, {column})")
     return values

@@ -107,11 +107,13 @@ def ward_chain(points, weights):
     n_alive = n
     place = np.arange(n)  # where each cluster stands in ``alive``
     chain = np.empty(n, dtype=np.int64)
+    link = np.full(n, -1)  # where each cluster stands in ``chain``, -1 if it does not
     length = 0
     pairs, costs = np.empty((max(n - 1, 0), 2), dtype=np.int64), np.empty(max(n - 1, 0))
     for done in range(n - 1):
         if length == 0:
             chain[0] = alive[0]
+            link[alive[0]] = 0
             length = 1
         while True:
             i = chain[length - 1]
@@ -126,9 +128,18 @@ def ward_chain(points, weights):
                         j, best = k, cost
             if length > 1 and j == chain[length - 2]:
                 break
+            if link[j] >= 0:
+                # Costs fall along the chain, so that none of it can be nearest again, but for rounding in the
+                # means of merged clusters. Go back to that one: the next pair is cheaper than the last was.
+                while length > link[j] + 1:
+                    length -= 1
+                    link[chain[length]] = -1
+                continue
             chain[length] = j
+            link[j] = length
             length += 1
         length -= 2
+        link[i] = link[j] = -1
         i, j = min(i, j), max(i, j)
         pairs[done, 0], pairs[done, 1], costs[done] = i, j, best
         total = sizes[i] + sizes[j]

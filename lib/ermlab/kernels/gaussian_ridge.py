@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
+from ermlab.kernels._units import safe_unit
 from ermlab.optimize._blas import one_blas_thread
 
 
@@ -34,14 +35,20 @@ def gaussian_ridge_predictions(
     """
     X, X_new = np.asarray(X, dtype=np.float64), np.asarray(X_new, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
+    for name, values in (("a sample", X), ("the target", y), ("a new sample", X_new)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} is NaN or infinite: expected finite numbers")
     if X.ndim != 2 or X_new.ndim != 2 or X.shape[1] != X_new.shape[1] or y.shape != (len(X),) or len(X) < 2:
         raise ValueError(
             f"samples {X.shape} with target {y.shape}, new ones {X_new.shape}: "
             "expected (n, d), (n,) and (m, d), n at least 2"
         )
     for name, values in (("bandwidths", bandwidths), ("ridges", ridges)):
-        if not len(values) or not all(value > 0 for value in values):
-            raise ValueError(f"{name} is {list(values)}: expected numbers above 0")
+        if not len(values) or not all(1e-100 <= value <= 1e100 for value in values):
+            raise ValueError(f"{name} is {list(values)}: expected numbers above 0, from 1e-100 to 1e100")
+    # Squares of distances and of widths, which only count in proportion to each other.
+    unit = safe_unit(X, X_new)
+    X, X_new = X / unit, X_new / unit
     squares = cdist(X, X, "sqeuclidean")
     new_squares = cdist(X_new, X, "sqeuclidean")
     median = float(np.median(squares[np.triu_indices(len(X), 1)]))
@@ -51,8 +58,10 @@ def gaussian_ridge_predictions(
     with one_blas_thread():
         for bandwidth in bandwidths:
             width = 2 * bandwidth**2 * median
-            values, vectors = np.linalg.eigh(np.exp(-squares / width))
+            with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
+                K, K_new = np.exp(-squares / width), np.exp(-new_squares / width)
+            values, vectors = np.linalg.eigh(K)
             inside = vectors.T @ (y - y.mean())
-            outside = np.exp(-new_squares / width) @ vectors
+            outside = K_new @ vectors
             found += [outside @ (inside / (np.maximum(values, 0.0) + len(y) * ridge)) for ridge in ridges]
     return np.array(found)

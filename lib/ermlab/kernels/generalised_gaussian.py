@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ermlab.kernels._generalised_gaussian_numba import add_common
+from ermlab.kernels._sparse import sound_csr
+from ermlab.kernels._units import require_sums
 from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
@@ -52,8 +54,11 @@ def median_distance(distances: ArrayLike) -> float:
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) < 2:
         raise ValueError(f"distances of shape {distances.shape}: expected (n, n) with n of at least 2")
     median = float(np.median(distances[np.triu_indices(len(distances), k=1)], overwrite_input=True))
-    if not median > 0:
-        raise ValueError(f"the median distance is {median}: expected more than half of the pairs to differ")
+    if not 0 < median < np.inf:
+        raise ValueError(
+            f"the median distance is {median}: expected finite distances, and more than half of the pairs to "
+            "differ"
+        )
     return median
 
 
@@ -61,7 +66,11 @@ def generalised_gaussian(distances: ArrayLike, bandwidth: float) -> Matrix:
     """Return ``exp(-D / bandwidth)``, positive definite for chi-squared distances D."""
     if not (np.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth is {bandwidth}: expected a positive number")
-    K = np.asarray(distances, dtype=np.float64) / -bandwidth
+    distances = np.asarray(distances, dtype=np.float64)
+    if distances.size and not distances.min() >= 0:  # NaN fails, too
+        raise ValueError(f"the least of the distances is {distances.min()}: expected numbers of at least 0")
+    with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
+        K = distances / -bandwidth
     return np.exp(K, out=K)
 
 
@@ -95,11 +104,13 @@ def _mirror_upper(distances: Matrix) -> None:
 
 def _histograms(X: ArrayLike | sparse.sparray, name: str) -> sparse.csr_array:
     """Return the histograms as a sparse matrix of sorted rows without stored zeros, or raise a ValueError."""
-    if not sparse.issparse(X):
+    if sparse.issparse(X):
+        X = sparse.csr_array(sound_csr(X, name), dtype=np.float64, copy=True)
+    else:
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2:
             raise ValueError(f"{name} has shape {X.shape}: expected (n, words)")
-    X = sparse.csr_array(X, dtype=np.float64, copy=sparse.issparse(X))
+        X = sparse.csr_array(X)
     X.sum_duplicates()
     bad = np.flatnonzero(~(np.isfinite(X.data) & (X.data >= 0)))
     if bad.size:
@@ -109,4 +120,6 @@ def _histograms(X: ArrayLike | sparse.sparray, name: str) -> sparse.csr_array:
             "expected finite numbers of at least 0"
         )
     X.eliminate_zeros()
+    with np.errstate(over="ignore"):
+        require_sums(X.sum(axis=1), name)
     return X

@@ -17,6 +17,8 @@ from ermlab.kernels._histogram_numba import (
     fill_chi2_distances,
     fill_intersection,
 )
+from ermlab.kernels._sparse import sound_csr
+from ermlab.kernels._units import LARGEST_SUM, require_sums
 from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
@@ -32,12 +34,9 @@ def chi2_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | No
 
 def sparse_chi2_kernel(X: csr_array, Y: csr_array) -> Matrix:
     """Return `chi2_kernel` of sparse rows: the time goes with the bins that two of them have in common."""
+    X, Y = _sparse_rows(X, "X"), _sparse_rows(Y, "Y")
     if X.shape[1] != Y.shape[1]:
         raise ValueError(f"X has {X.shape[1]} bins and Y {Y.shape[1]}: expected as many")
-    for name, rows in (("X", X), ("Y", Y)):
-        bad = rows.data[~(np.isfinite(rows.data) & (rows.data > 0))]
-        if bad.size > 0:
-            raise ValueError(f"{name} has an entry {bad[0]}: expected finite numbers above 0")
     columns, out = csc_array(Y), np.zeros((X.shape[0], Y.shape[0]))
     add_chi2_by_bin((X.indptr, X.indices, X.data), (columns.indptr, columns.indices, columns.data), out)
     return out
@@ -62,7 +61,9 @@ def exponential_chi2_kernel(
     """
     if not (np.isfinite(gamma) and gamma > 0):
         raise ValueError(f"gamma is {gamma}: expected a positive number")
-    return np.exp(-gamma * chi2_distances(X, Y, n_threads=n_threads))
+    distances = chi2_distances(X, Y, n_threads=n_threads)
+    with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
+        return np.exp(-gamma * distances)
 
 
 def median_gamma(X: ArrayLike, *, n_threads: int | None = None) -> float:
@@ -73,6 +74,10 @@ def median_gamma(X: ArrayLike, *, n_threads: int | None = None) -> float:
     median = float(np.median(distances[np.triu_indices(len(distances), k=1)]))
     if median == 0:
         raise ValueError("the median distance is 0: more than half of the pairs of histograms are equal")
+    if not np.isfinite(1.0 / median):
+        raise ValueError(
+            f"the median distance is {median}, whose inverse is infinite: scale the histograms up"
+        )
     return 1.0 / median
 
 
@@ -105,10 +110,34 @@ def _histograms(X: ArrayLike, name: str) -> Matrix:
     X = np.ascontiguousarray(X, dtype=np.float64)
     if X.ndim != 2:
         raise ValueError(f"{name} has shape {X.shape}: expected (n, bins)")
+    with np.errstate(over="ignore"):
+        if X.size == 0 or (X.min() >= 0 and X.sum() <= LARGEST_SUM):
+            return X
     bad = ~(np.isfinite(X) & (X >= 0))
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"{name} is {X[row, column]} in row {row}, bin {column}: expected finite numbers of at least 0"
         )
+    with np.errstate(over="ignore"):
+        require_sums(X.sum(axis=1), name)
+    return X
+
+
+def _sparse_rows(X: csr_array, name: str) -> csr_array:
+    """Return sparse histograms with entries above 0, each bin of a row once, or raise a ValueError."""
+    X = sound_csr(X, name)
+    if X.dtype != np.float64:
+        X = X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    with np.errstate(over="ignore"):
+        if X.nnz == 0 or (X.data.min() > 0 and X.data.sum() <= LARGEST_SUM):
+            return X
+    bad = X.data[~(np.isfinite(X.data) & (X.data > 0))]
+    if bad.size > 0:
+        raise ValueError(f"{name} has an entry {bad[0]}: expected finite numbers above 0")
+    with np.errstate(over="ignore"):
+        require_sums(X.sum(axis=1), name)
     return X

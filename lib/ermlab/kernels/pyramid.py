@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.kernels._graph_collections import GraphCollection, label_sizes, split_samples, vector_labels
+from ermlab.kernels._units import safe_unit, whole_number
 from ermlab.kernels._ward_numba import cut, nearest_rows, ward_chain, ward_line
 from ermlab.kernels.weisfeiler_lehman import SubtreeCounts, SubtreeVocabulary, check_height, join_blocks
 
@@ -55,21 +56,23 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
 
     def fit(self, values: ArrayLike, y: Any = None) -> Self:
         """Cluster the values, (n, d) or (n,)."""
-        if self.max_values < 1:
-            raise ValueError(f"max_values is {self.max_values}: expected at least 1")
+        max_values = whole_number("max_values", self.max_values, 1)
         values = vector_labels([values])
         if len(values) == 0:
             raise ValueError("no value to learn from: expected at least one")
         self.values_, counts = _unique_rows(values)
         self.scale_ = _spread(values) if self.standardize else np.ones(values.shape[1])
         scaled = self.values_ / self.scale_
-        members, points, weights = _thin_out(scaled, counts, self.max_values)
+        scaled /= safe_unit(scaled)  # costs are squares: only their proportions count
+        members, points, weights = _thin_out(scaled, counts, max_values)
         merges = ward_line(points[:, 0], weights) if points.shape[1] == 1 else ward_chain(points, weights)
         n_levels = (len(points) - 1).bit_length() + 1
         self.bins_ = np.array(
             [cut(merges, len(points), min(2**level, len(points)))[members] for level in range(n_levels)]
         )
-        self.centroids_ = [_means(self.values_, bins, counts) for bins in self.bins_]
+        unit = safe_unit(self.values_)
+        values = self.values_ / unit
+        self.centroids_ = [_means(values, bins, counts) * unit for bins in self.bins_]
         return self
 
     @property
@@ -85,8 +88,9 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         found = _find(self.values_, values)
         known = found >= 0
         bins[known] = self.bins_[:, found[known]].T
-        for level, centroids in enumerate(self.centroids_):
-            bins[~known, level] = _nearest(centroids, values[~known], self.scale_)
+        others = values[~known]
+        for level, centroids in enumerate(self.centroids_ if len(others) else []):
+            bins[~known, level] = _nearest(centroids, others, self.scale_)
         return bins
 
 
@@ -239,8 +243,10 @@ def _means(points: NDArray[np.float64], bins: NDArray[np.int64], weights: NDArra
 
 
 def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    spread = values.std(axis=0)
-    return np.where(spread > 0, spread, 1.0)
+    """Return the standard deviation of each coordinate, 1 for one that does not vary."""
+    units = np.array([safe_unit(column) for column in values.T])
+    spread = (values / units).std(axis=0) * units
+    return np.where((spread > 0) & (values != values[0]).any(axis=0), spread, 1.0)
 
 
 def _unique_rows(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -265,6 +271,14 @@ def _find(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray
 def _nearest(centroids: NDArray, values: NDArray, scale: NDArray) -> NDArray[np.int64]:
     """Return the centroid nearest to each value, the first of several; numbers half-way go to the lower."""
     if centroids.shape[1] > 1:
-        return nearest_rows(centroids / scale, values / scale)
+        with np.errstate(over="ignore"):
+            centroids, values = centroids / scale, values / scale
+        if not np.isfinite(values).all():
+            raise ValueError("a value over the deviation of the training values is infinite: scale it down")
+    unit = safe_unit(centroids, values)
+    if unit != 1:
+        centroids, values = centroids / unit, values / unit
+    if centroids.shape[1] > 1:
+        return nearest_rows(centroids, values)
     line = centroids[:, 0]
     return np.searchsorted(line[:-1] + np.diff(line) / 2, values[:, 0])

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from ermlab.kernels._slot_numba import add_windows, nearest_windows, score_slots
+from ermlab.kernels._units import largest_magnitude, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
@@ -24,6 +25,8 @@ from ermlab.parallel import over_ranges
 WINDOW = (7, 7)
 #: Rows of windows whose products with the centres are held at a time.
 _BAND = 64
+#: Largest number of a descriptor that k-means, in single precision, can take the square of.
+_LARGEST = 1e15
 
 
 class SlotMap(BaseEstimator):
@@ -54,14 +57,20 @@ class SlotMap(BaseEstimator):
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
         """Find the centres by k-means."""
         descriptors = _finite_matrix(descriptors)
-        cells = self.window[0] * self.window[1]
-        if descriptors.shape[1] % cells:
+        height, width = checked_window(self.window)
+        cells = height * width
+        if descriptors.shape[1] % cells or descriptors.shape[1] == 0:
             raise ValueError(
                 f"descriptors of {descriptors.shape[1]} numbers: expected a multiple of the window's {cells} "
                 "cells"
             )
-        if not 1 <= self.n_slots <= len(descriptors):
+        if not 1 <= whole_number("n_slots", self.n_slots, 0) <= len(descriptors):
             raise ValueError(f"{self.n_slots} slots of {len(descriptors)} descriptors: expected 1 to as many")
+        largest = largest_magnitude(descriptors)
+        if largest > _LARGEST:
+            raise ValueError(
+                f"descriptors up to {largest:.3g}: expected at most {_LARGEST:.3g}, scale them down"
+            )
         model = KMeans(self.n_slots, random_state=self.random_state, n_init=1)
         with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
             model.fit(descriptors)
@@ -89,17 +98,19 @@ class SlotMap(BaseEstimator):
         """
         check_is_fitted(self)
         grid = as_stack(grid, self.window, self.centres_.shape[1])
+        _require_finite_cells(grid)
         stack = grid.reshape(-1, *grid.shape[-3:])
         shape = windows_shape(stack.shape[1:3], self.window)
         slots = np.zeros((len(stack), *shape), dtype=np.int64)
-        if self.n_slots > 1:
+        if len(self.centres_) > 1:
             self._assign_bands(stack, slots, n_threads)
         return slots.reshape(*grid.shape[:-3], *shape)
 
     def _assign_bands(self, stack: NDArray, slots: NDArray, n_threads: int | None) -> None:
         height = self.window[0]
         rows, columns = slots.shape[1:]
-        centres = self.centres_.reshape(self.n_slots, height, -1)
+        n_slots = len(self.centres_)
+        centres = self.centres_.reshape(n_slots, height, -1)
         squares = np.einsum("kij,kij->k", centres, centres)
         # Columns (row of the window, centre): the products with all rows of a window at once.
         filters = np.ascontiguousarray(-2 * centres.transpose(2, 1, 0).reshape(centres.shape[2], -1))
@@ -112,8 +123,9 @@ class SlotMap(BaseEstimator):
                 some = min(_BAND, rows - r)
                 cells = stack[g, r : r + some + height - 1]
                 spans = sliding_window_view(cells, self.window[1], axis=1).swapaxes(2, 3)
-                products = np.reshape(spans, (-1, centres.shape[2])) @ filters
-                products = products.reshape(len(cells), columns, height, self.n_slots)
+                with np.errstate(over="ignore", invalid="ignore"):  # the loop then measures all centres
+                    products = np.reshape(spans, (-1, centres.shape[2])) @ filters
+                products = products.reshape(len(cells), columns, height, n_slots)
                 nearest_windows(products, cells, centres, squares, unit, slots[g, r : r + some])
 
         with one_blas_thread():
@@ -129,8 +141,16 @@ def window_descriptors(
     grid: ArrayLike, rows: ArrayLike, columns: ArrayLike, window: tuple[int, int] = WINDOW
 ) -> NDArray[np.float32]:
     """Return the descriptors phi of the windows whose upper left cells are given, (n, n_features)."""
-    views = sliding_window_view(np.asarray(grid, dtype=np.float32), window, axis=(0, 1))
-    picked = views[np.asarray(rows), np.asarray(columns)]
+    grid = as_stack(grid, window)
+    if grid.ndim != 3:
+        raise ValueError(f"grid has shape {grid.shape}: expected (rows, columns, channels)")
+    _require_finite_cells(grid)
+    shape = windows_shape(grid.shape[:2], window)
+    rows = _places("rows", rows, shape[0])
+    columns = _places("columns", columns, shape[1])
+    if rows.shape != columns.shape:
+        raise ValueError(f"{len(rows)} rows and {len(columns)} columns: expected as many")
+    picked = sliding_window_view(grid, window, axis=(0, 1))[rows, columns]
     return np.moveaxis(picked, -3, -1).reshape(len(picked), -1)
 
 
@@ -152,12 +172,17 @@ def score_windows(
     """
     grid = as_stack(grid, window)
     n_features = window[0] * window[1] * grid.shape[-1]
-    weights = np.asarray(weights, dtype=np.float32).reshape(-1, n_features + 1)
+    with np.errstate(over="ignore"):
+        weights = np.asarray(weights, dtype=np.float32)
+    if weights.size == 0 or weights.size % (n_features + 1):
+        raise ValueError(f"weights of shape {weights.shape}: expected (n_slots, {n_features + 1})")
+    weights = weights.reshape(-1, n_features + 1)
     shape = (*grid.shape[:-3], *windows_shape(grid.shape[-3:-1], window))
-    if slots.shape != shape or slots.max(initial=0) >= len(weights):
+    slots = _whole_numbers("slots", slots)
+    if slots.shape != shape or slots.min(initial=0) < 0 or slots.max(initial=0) >= len(weights):
         raise ValueError(
-            f"slots of shape {slots.shape} up to {slots.max(initial=0)}: "
-            f"expected {shape} below {len(weights)}"
+            f"slots of shape {slots.shape} from {slots.min(initial=0)} to {slots.max(initial=0)}: "
+            f"expected {shape}, from 0 to {len(weights) - 1}"
         )
     filters = np.ascontiguousarray(weights[:, :-1]).reshape(len(weights), window[0], -1)
     biases = np.ascontiguousarray(weights[:, -1])
@@ -169,6 +194,8 @@ def score_windows(
         len(stack),
         n_threads,
     )
+    if not np.isfinite(scores).all():
+        raise ValueError("a score is not finite: expected finite weights and cells, and products in float32")
     return scores.reshape(shape)
 
 
@@ -184,16 +211,30 @@ def sum_of_features(
 
     ``places`` are the number of the grid and the upper left cell (row, column) of each window.
     """
+    stack = as_stack(stack, window)
+    if stack.ndim != 4:
+        raise ValueError(f"stack has shape {stack.shape}: expected (grids, rows, columns, channels)")
+    shape = windows_shape(stack.shape[1:3], window)
+    grids = _places("numbers of grids", places[0], len(stack))
+    rows, columns = _places("rows", places[1], shape[0]), _places("columns", places[2], shape[1])
+    slots = _places("slots", slots, whole_number("n_slots", n_slots, 1))
+    factors = np.asarray(factors, dtype=np.float64)
+    sizes = [values.shape for values in (grids, rows, columns, slots, factors)]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"grids, rows, columns, slots and factors of shapes {sizes}: expected the same")
     out = np.zeros((n_slots, window[0] * window[1] * stack.shape[-1] + 1))
-    grids, rows, columns = (np.asarray(values, dtype=np.int64) for values in places)
-    add_windows(stack, grids, rows, columns, slots, np.asarray(factors, dtype=np.float64), *window, out)
+    add_windows(stack, grids, rows, columns, slots, factors, *window, out)
+    if not np.isfinite(out).all():
+        raise ValueError("a sum is not finite: expected finite factors and cells")
     return out
 
 
 def as_stack(grid: ArrayLike, window: tuple[int, int], n_features: int | None = None) -> NDArray[np.float32]:
     """Return a grid, or a stack of grids, in contiguous single precision, or raise a ValueError."""
-    grid = np.ascontiguousarray(grid, dtype=np.float32)
-    if grid.ndim < 3 or min(windows_shape(grid.shape[-3:-1], window)) < 1:
+    window = checked_window(window)
+    with np.errstate(over="ignore"):  # what is infinite in single precision is found by the caller
+        grid = np.ascontiguousarray(grid, dtype=np.float32)
+    if grid.ndim < 3 or min(windows_shape(grid.shape[-3:-1], window)) < 1 or grid.shape[-1] == 0:
         raise ValueError(
             f"grid has shape {grid.shape}: "
             f"expected (..., rows, columns, channels) with at least {window} cells"
@@ -206,8 +247,42 @@ def as_stack(grid: ArrayLike, window: tuple[int, int], n_features: int | None = 
     return grid
 
 
+def checked_window(window: tuple[int, int]) -> tuple[int, int]:
+    """Return the rows and columns of a window, or raise a ValueError."""
+    if len(window) != 2:
+        raise ValueError(f"window is {window}: expected rows and columns of cells")
+    return whole_number("rows of the window", window[0], 1), whole_number(
+        "columns of the window", window[1], 1
+    )
+
+
+def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    values = np.asarray(values)
+    if values.size and values.dtype.kind not in "iu":
+        raise ValueError(f"{name} are of type {values.dtype}: expected whole numbers")
+    return values.astype(np.int64, copy=False)
+
+
+def _places(name: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
+    """Return a vector of whole numbers from 0 to ``count - 1``, or raise a ValueError."""
+    values = _whole_numbers(name, values)
+    if values.ndim != 1:
+        raise ValueError(f"{name} have shape {values.shape}: expected one number a window")
+    # As unsigned numbers those below 0 are the largest: one pass finds both.
+    if values.size and values.view(np.uint64).max() >= count:
+        raise ValueError(f"{name} from {values.min()} to {values.max()}: expected 0 to {count - 1}")
+    return values
+
+
+def _require_finite_cells(grid: NDArray[np.float32]) -> None:
+    if not np.isfinite(grid).all():
+        place = tuple(np.argwhere(~np.isfinite(grid))[0].tolist())
+        raise ValueError(f"grid is {grid[place]} at {place}: expected numbers that are finite in float32")
+
+
 def _finite_matrix(descriptors: ArrayLike, n_features: int | None = None) -> NDArray[np.float32]:
-    descriptors = np.asarray(descriptors, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is infinite in single precision is found below
+        descriptors = np.asarray(descriptors, dtype=np.float32)
     wanted = "n_features" if n_features is None else n_features
     if descriptors.ndim != 2 or (n_features is not None and descriptors.shape[1] != n_features):
         raise ValueError(f"descriptors have shape {descriptors.shape}: expected (n, {wanted})")

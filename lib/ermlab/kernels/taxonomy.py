@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.kernels._newick import format_newick, parse_newick
 from ermlab.kernels._tree_matrices import (
+    LARGEST,
     Matrix,
     centred,
     four_point_violation,
@@ -136,8 +137,8 @@ class Taxonomy:
     def metric(self) -> Matrix:
         """Return the length of the path between each two leaves."""
         V = self.partition_matrix()
-        apart = np.abs(V[:, None] - V[None])  # sums of lengths alone: no digits are lost
-        return apart @ self.lengths
+        # Sums of lengths alone: no digits are lost. Row by row, for the memory.
+        return np.array([np.abs(row - V) @ self.lengths for row in V])
 
     def with_lengths(self, lengths: ArrayLike) -> Self:
         """Return the same tree with other edge lengths."""
@@ -166,6 +167,7 @@ class Taxonomy:
 
     def restricted(self, names: Sequence[str]) -> Self:
         """Return the tree of some leaves, in their order, without nodes that are left between two edges."""
+        names = list(names)
         unknown = sorted(set(names) - set(self.names))
         if unknown or not names:
             raise ValueError(f"names has {unknown or 'no leaf'}: expected some of {', '.join(self.names)}")
@@ -302,6 +304,10 @@ def _checked_lengths(lengths: ArrayLike) -> Matrix:
     if bad.any():
         node = int(bad.argmax())
         raise ValueError(f"the length above node {node} is {lengths[node]}: expected a finite number from 0")
+    with np.errstate(over="ignore"):
+        total = lengths.sum()
+    if total > LARGEST:
+        raise ValueError(f"the lengths sum to {total:.3g}: expected at most {LARGEST:g}, scale them down")
     return lengths
 
 

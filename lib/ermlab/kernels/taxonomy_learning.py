@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ermlab.kernels._tree_matrices import Matrix, checked_symmetric, tree_metric
+from ermlab.kernels._tree_matrices import LARGEST, Matrix, checked_symmetric, tree_metric
 from ermlab.kernels.taxonomy import Taxonomy
 from ermlab.kernels.tree_fitting import average_linkage, nearest_tree, neighbour_joining
 
@@ -32,14 +32,18 @@ def hsic(K: ArrayLike, L: ArrayLike) -> float:
     if len(K) != len(L):
         raise ValueError(f"K has {len(K)} samples and L {len(L)}: expected as many")
     rows = K - K.mean(axis=0)
-    return float(np.sum((rows - rows.mean(axis=1, keepdims=True)) * L))
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(np.sum((rows - rows.mean(axis=1, keepdims=True)) * L))
+    return _finite(value, "Tr[H K H L]")
 
 
 def hsic_cov(K: ArrayLike, y: ArrayLike, B: ArrayLike) -> float:
     """Return ``Tr[H K H Pi' B Pi]`` (eq. 5.32), the dependence on classes of covariance B."""
     B = checked_symmetric(B, "B")
     S = class_covariance(K, y, n_classes=len(B))
-    return float(np.sum(S * B))
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(np.sum(S * B))
+    return _finite(value, "Tr[S B]")
 
 
 def class_covariance(K: ArrayLike, y: ArrayLike, n_classes: int | None = None) -> Matrix:
@@ -54,6 +58,7 @@ def learn_edge_lengths(K: ArrayLike, y: ArrayLike, taxonomy: Taxonomy) -> Taxono
     scaled to a mean variance of 1 of the classes. Class c is the leaf c of the tree, or the one of that name.
     """
     V = taxonomy.partition_matrix()
+    K = np.asarray(K)
     S = _between(K, _indicators(y, taxonomy.names))
     # Rounding may leave the edge above the root, which has no sum, a little below 0.
     lengths = np.maximum(np.einsum("cm,cd,dm->m", V, S, V), 0)
@@ -77,17 +82,20 @@ def optimal_covariance(K: ArrayLike, y: ArrayLike, names: Sequence[str] | None =
     return (B + B.T) / 2
 
 
-def learn_taxonomy(K: ArrayLike, y: ArrayLike, names: Sequence[str], method: str = "projection") -> Taxonomy:
+def learn_taxonomy(
+    K: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, method: str = "projection"
+) -> Taxonomy:
     """Return a taxonomy of the classes learned from a kernel matrix of samples.
 
     Parameters
     ----------
     K
-        Kernel matrix (n, n).
+        Kernel matrix (n, n): an array or a DataFrame, whose rows are in the order of ``y``.
     y
-        Classes of the samples; each has at least one.
+        Classes of the samples, an array, a Series or a DataFrame of indicators; each has at least one sample.
     names
-        Of the classes, in the order of their numbers.
+        Of the classes, in the order of their numbers. By default the columns of ``y`` if it is a DataFrame,
+        or the distinct classes of ``y``, sorted, if these are names.
     method
         How a tree is fitted to the distances of `optimal_covariance` (`ermlab.kernels.tree_fitting`):
         ``projection`` onto tree metrics with a worst error of at most three times the least possible,
@@ -95,11 +103,28 @@ def learn_taxonomy(K: ArrayLike, y: ArrayLike, names: Sequence[str], method: str
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
+    K, names = np.asarray(K), _class_names(y) if names is None else list(names)
     M = tree_metric(optimal_covariance(K, y, names))
     if not M.max() > _NOTHING * np.abs(K).max():
         raise ValueError("all classes have the same mean: expected a kernel that depends on the classes")
     np.fill_diagonal(M, 0)
     return METHODS[method](np.maximum(M, 0), names)
+
+
+def _class_names(y: ArrayLike) -> list[str]:
+    """Return the names that the classes bring along, or raise a ValueError."""
+    if np.ndim(y) == 2 and hasattr(y, "columns"):
+        return [str(name) for name in y.columns]
+    classes = _text(np.asarray(y))
+    if classes.ndim != 1 or classes.dtype.kind != "U":
+        raise ValueError(f"y is of type {classes.dtype} and has no names of classes: expected names")
+    return np.unique(classes).tolist()
+
+
+def _text(y: np.ndarray) -> np.ndarray:
+    """Return objects that are all text, as pandas keeps names, as an array of text; others as they are."""
+    is_text = y.dtype.kind in "OT" and y.size and all(isinstance(name, str) for name in y.ravel().tolist())
+    return y.astype(str) if is_text else y
 
 
 def _between(K: ArrayLike, Pi: Matrix) -> Matrix:
@@ -118,14 +143,22 @@ def _between(K: ArrayLike, Pi: Matrix) -> Matrix:
 
 def _indicators(y: ArrayLike, names: Sequence[str] | None = None, n_classes: int | None = None) -> Matrix:
     """Return Pi (k, n), with a sample at least of each class."""
-    y = np.asarray(y)
+    y = _text(np.asarray(y))
     n_classes = len(names) if names is not None else n_classes
     if y.ndim == 2:
-        Pi = np.asarray(y, dtype=np.float64).T
+        try:
+            Pi = np.asarray(y, dtype=np.float64).T
+        except TypeError as error:
+            raise ValueError(f"y: {error}; expected indicators (n, k)") from error
         if not np.isin(Pi, (0, 1)).all():
             raise ValueError("y is a matrix with other entries than 0 and 1: expected indicators (n, k)")
     elif y.ndim == 1 and len(y):
         labels = _numbers(y, names)
+        # Each class has a sample: more classes than samples are a mistake, and would need a large matrix.
+        if n_classes is None and labels.max() >= len(labels):
+            raise ValueError(
+                f"y goes up to {labels.max()}: expected at most {len(labels) - 1}, a sample a class"
+            )
         Pi = np.eye(n_classes or int(labels.max()) + 1)
         if labels.min() < 0 or labels.max() >= len(Pi):
             raise ValueError(f"y goes from {labels.min()} to {labels.max()}: expected 0 to {len(Pi) - 1}")
@@ -157,11 +190,20 @@ def _numbers(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
 def _checked_kernel(K: ArrayLike, name: str = "K") -> Matrix:
     """Return a square symmetric matrix of finite numbers; in blocks, since kernel matrices are large."""
     K = np.asarray(K)
+    if K.dtype.kind not in "biufO":
+        raise ValueError(f"{name} is of type {K.dtype}: expected real numbers")
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
         raise ValueError(f"{name} has shape {K.shape}: expected a square kernel matrix")
     if K.dtype not in (np.float32, np.float64):
-        K = K.astype(np.float64)
-    largest = max(K.max(), -K.min())
+        try:
+            K = K.astype(np.float64)
+        except TypeError as error:
+            raise ValueError(f"{name}: {error}; expected real numbers") from error
+    largest = max(float(K.max()), -float(K.min()))
+    if LARGEST < largest < np.inf:
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}: expected at most {LARGEST:g}, scale it down"
+        )
     for start in range(0, len(K), _BLOCK):
         rows = slice(start, start + _BLOCK)
         if not np.isfinite(K[rows]).all():
@@ -172,3 +214,9 @@ def _checked_kernel(K: ArrayLike, name: str = "K") -> Matrix:
         if gap > _ASYMMETRY * largest:
             raise ValueError(f"{name} differs from its transpose by {gap:.3g}: expected a symmetric matrix")
     return K
+
+
+def _finite(value: float, name: str) -> float:
+    if not np.isfinite(value):
+        raise ValueError(f"{name} is {value}: expected kernels whose products are finite, scale them down")
+    return value

@@ -303,6 +303,11 @@ def _refine(
     The arrays of a step are overwritten by the next one.
     """
     n, starts = collection.n_nodes, collection.starts
+    if labels.shape != (n,):
+        raise ValueError(f"labels of shape {labels.shape}: expected one for each of {n} nodes")
+    most = n + max(len(patterns) for patterns in known)
+    if most > np.iinfo(np.int32).max:
+        raise ValueError(f"up to {most} patterns: expected at most {np.iinfo(np.int32).max}")
     grain = max(1, _GRAIN * len(collection) // max(n, 1))
     ids, order, columns, numbers = (np.empty(n, dtype=np.int32) for _ in range(4))
     n_distinct = np.zeros(len(collection), dtype=np.int64)

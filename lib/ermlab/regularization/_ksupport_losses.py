@@ -122,7 +122,7 @@ class LogisticLoss(Loss):
         b = odds - float(np.mean(z))
         for _ in range(MAX_NEWTON_STEPS):
             p = expit(z + b)
-            excess, slope = np.mean(p) - positive, np.mean(p * (1.0 - p))
+            excess, slope = float(np.mean(p) - positive), float(np.mean(p * (1.0 - p)))
             low, high = (low, b) if excess > 0 else (b, high)
             new = b - excess / slope if slope > 0 else low
             if not low < new < high:

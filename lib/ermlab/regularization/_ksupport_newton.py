@@ -18,8 +18,10 @@ Vector = NDArray[np.float64]
 
 def newton_direction(
     X: NDArray[np.float64], loss: Loss, k: int, lam: float, w: Vector, z: Vector, damping: float
-) -> Vector:
+) -> Vector | None:
     """Return the step to the minimum of the quadratic model at ``w``, with predictions ``z``.
+
+    None if rounding leaves no positive definite model.
 
     ``damping`` adds curvature in all directions, as a share of the mean curvature of the risk: the absolute
     sum has none of its own in most of them. Weights that are 0 stay so.
@@ -39,10 +41,14 @@ def newton_direction(
         Y -= np.outer(u, u @ Y)
     q = np.where(largest, lam, 0.0) + damping * max(np.einsum("ij,ij->", Y, Y) / max(v.size, 1), lam)
     Y = np.vstack([Y, np.sqrt(lam) * shared])
-    inner = (Y / q) @ Y.T
-    inner[np.diag_indices_from(inner)] += 1.0
-    step = gradient / q
-    step -= (cho_solve(cho_factor(inner, lower=True), Y @ step) @ Y) / q
+    with np.errstate(over="ignore", invalid="ignore"):
+        inner = (Y / q) @ Y.T
+        inner[np.diag_indices_from(inner)] += 1.0
+        step = gradient / q
+        try:
+            step -= (cho_solve(cho_factor(inner, lower=True), Y @ step) @ Y) / q
+        except ValueError:  # not positive definite, or not finite
+            return None
 
     direction = np.zeros_like(w)
     direction[used] = -step

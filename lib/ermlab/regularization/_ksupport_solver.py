@@ -7,7 +7,7 @@ optimum from below.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,6 @@ class Solver:
         self.tol = tol
         self.max_iter = max_iter
         self._squares = float(np.einsum("ij,ij->", X, X))
-        if not math.isfinite(self._squares):
-            raise ValueError("the squares of X sum to infinity: scale the features down")
         self._curvature = 0.0  # estimate of the largest eigenvalue of X'X; at most the sum of squares
         self._damping = FIRST_DAMPING
 
@@ -78,6 +76,7 @@ class Solver:
     def _minimise_hinge(self, loss: SmoothedHinge, lam: float, w: Vector) -> Solution:
         """Move the centres of the smoothing until the gap of the hinge itself is small enough."""
         lower, gap, rough, iterations = -math.inf, math.inf, loss.width, 0
+        start, sharp, stages = w, replace(loss, width=MIN_WIDTH), []
         while True:
             # Errors of the stages must have a finite sum, or the centres wander for ever; and as the hinge
             # has corners, its gap is of the order of the root of the gap of the smoothed one.
@@ -88,10 +87,24 @@ class Solver:
             lower = max(lower, self._dual(loss.hinge_conjugate(alpha), alpha @ self.X, lam))
             value = loss.hinge_risk(found.z) + self._penalty(w, lam)
             last, gap, goal = gap, value - lower, self._goal(value, loss.scale)
-            if gap <= goal or iterations >= self.max_iter:
-                return Solution(w, found.z, found.intercept, value, lower, gap <= goal, iterations)
+            stage = Solution(w, found.z, found.intercept, value, lower, gap <= goal, iterations)
+            if stage.converged:
+                return stage
+            stages = [min([*stages, stage], key=_value)]
+            if iterations >= self.max_iter:
+                # A stage descends for the smoothed hinge: for the hinge itself an earlier one may be better,
+                # or another intercept, or what there was to begin with.
+                (best,) = stages
+                others = ((best.w, best.z), (start, _predictions(self.X, start)))
+                stages += [self._hinge_solution(sharp, lam, *weights) for weights in others]
+                return replace(min(stages, key=_value), lower_bound=lower, iterations=iterations)
             slow = gap > SLOW * last
             loss = loss.recentred(found.z, max(WIDTH_CUT * loss.width, MIN_WIDTH) if slow else loss.width)
+
+    def _hinge_solution(self, loss: SmoothedHinge, lam: float, w: Vector, z: Vector) -> Solution:
+        """Return the weights with the value of the hinge itself, and no lower bound yet."""
+        intercept = loss.intercept(z) if loss.fit_intercept else 0.0
+        return Solution(w, z, intercept, loss.hinge_risk(z) + self._penalty(w, lam), -math.inf, False, 0)
 
     def _minimise_smooth(
         self, loss: Loss, lam: float, start: Vector, rough: float, max_iter: int
@@ -173,7 +186,7 @@ class Solver:
         Weights do not change their sign: they stop at 0. The damping follows the success.
         """
         direction = newton_direction(X, loss, self.k, lam, w, z, self._damping)
-        for length in NEWTON_LENGTHS:
+        for length in NEWTON_LENGTHS if direction is not None else ():
             new = w + length * direction
             new[new * w < 0] = 0.0
             new_z = X @ new
@@ -217,6 +230,10 @@ class Solver:
 
     def _dual(self, conjugate: float, g: Vector, lam: float) -> float:
         return -conjugate - dual_norm(g, self.k) ** 2 / (2.0 * lam)
+
+
+def _value(solution: Solution) -> float:
+    return solution.value
 
 
 def _predictions(X: NDArray[np.float64], w: Vector) -> Vector:

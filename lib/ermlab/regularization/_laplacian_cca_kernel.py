@@ -15,6 +15,8 @@ LARGEST_MEAN = (
     1e3  # squared length of the samples, relative to the centred ones, that costs few enough digits
 )
 ROUNDING = np.finfo(np.float64).eps
+# Traces of a kernel matrix between which the squares of its eigenvalues neither overflow nor vanish.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,15 @@ class CentredGram:
     def of(cls, rows: Rows) -> "CentredGram":
         """Return the centred kernel matrix of all samples."""
         n = len(rows.paired)
-        if rows.is_linear:
-            K, magnitude = _linear_gram(rows)
-        else:
-            K = rows.against(np.vstack(rows.parts))
-            magnitude = np.abs(np.diag(K)).sum()
-            _require_symmetry(K, rows.name)
-            K = _centre(K, K, n)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if rows.is_linear:
+                K, magnitude = _linear_gram(rows)
+            else:
+                K = rows.against(np.vstack(rows.parts))
+                magnitude = np.abs(np.diag(K)).sum()
+                _require_symmetry(K, rows.name)
+                K = _centre(K, K, n)
+        _require_ordinary(K, magnitude, rows.name)
         rank = min(rows.size, rows.paired.shape[1]) if rows.is_linear else rows.size
         return cls(rows.name, K, n, rows.size * ROUNDING * magnitude, rank)
 
@@ -212,6 +216,15 @@ def _centre(K_rows: NDArray[np.float64], K: NDArray[np.float64], n: int) -> NDAr
     """
     to_mean = K[:n].mean(axis=0)
     return K_rows - K_rows[:, :n].mean(axis=1, keepdims=True) - to_mean + to_mean[:n].mean()
+
+
+def _require_ordinary(K: NDArray[np.float64], magnitude: float, name: str) -> None:
+    """Raise ValueError if products of entries overflow or vanish."""
+    if not np.isfinite(K).all() or magnitude > LARGEST or 0 < magnitude < SMALLEST:
+        raise ValueError(
+            f"squared lengths of the samples of {name} sum to {magnitude:.3g}: expected {SMALLEST:g} to "
+            f"{LARGEST:g}, scale the samples (sklearn.preprocessing.StandardScaler)"
+        )
 
 
 def _require_symmetry(K: NDArray[np.float64], name: str) -> None:

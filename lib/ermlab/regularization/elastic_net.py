@@ -7,6 +7,8 @@ are ``w_j = soft(<z_j, t>, l1) / l2``: equal features have equal weights. Of cou
 most columns equal others, so that a million columns are some thousand distinct ones.
 """
 
+import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,13 +16,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import ConvergenceWarning
 
+from ermlab.kernels._sparse import sound_csr
+from ermlab.kernels._units import largest_magnitude
 from ermlab.optimize._blas import one_blas_thread
 
 _STEPS = 200
 _DECREASE = 1e-4
+#: Share of a Newton step below which the line search gives up.
+_SHORTEST = 1e-10
 #: Rounding in the gap, as a share of the objective without weights.
 _ROUNDING = 1e-12
+#: Magnitudes of features, target and sizes: squares of their products neither overflow nor vanish.
+_SMALLEST, _LARGEST = 1e-50, 1e50
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,7 @@ class PriceGrid:
             values = getattr(self, name)
             if not values or not all(0 < value < 1 for value in values):
                 raise ValueError(f"{name} is {values}: expected numbers between 0 and 1")
-        if not self.tol > 0:
+        if not 0 < self.tol < np.inf:
             raise ValueError(f"tol is {self.tol}: expected a number above 0")
 
     @classmethod
@@ -90,8 +99,15 @@ def fit_elastic_nets(
     sizes = np.ones(Z.shape[1]) if sizes is None else np.asarray(sizes, dtype=np.float64)
     if sizes.shape != (Z.shape[1],) or not (np.isfinite(sizes).all() and (sizes >= 0).all()):
         raise ValueError(f"sizes of shape {sizes.shape}: expected {Z.shape[1]} numbers of at least 0")
+    for name, values in (("features have", Z), ("the target has", y), ("sizes have", sizes)):
+        largest = largest_magnitude(values)
+        if largest > 0 and not _SMALLEST <= largest <= _LARGEST:
+            raise ValueError(
+                f"{name} magnitudes up to {largest:.3g}: expected {_SMALLEST:g} to {_LARGEST:g}, scale them "
+                "(sklearn.preprocessing.StandardScaler)"
+            )
     y = y - y.mean()
-    with one_blas_thread():
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         return _fit_grid(Z, y, grid, sizes)
 
 
@@ -117,21 +133,35 @@ def solve_dual(
         value = _dual(t, y, products, sizes, l1, l2)
         penalty = l1 * count @ np.abs(weights) + 0.5 * l2 * count @ weights**2
         gap = 0.5 * residual @ residual / n + penalty + value
+        if not math.isfinite(gap):
+            raise ValueError(
+                f"the objective with l2 = {l2:.3g} overflows for products of features and target up to "
+                f"{np.abs(products).max():.3g}: scale the features (sklearn.preprocessing.StandardScaler)"
+            )
         if gap <= tol:
             break
         curvature = (used * (count / l2)) @ used.T
         curvature[np.diag_indices(n)] += n
-        step = -np.linalg.solve(curvature, slope)
+        try:
+            step = -np.linalg.solve(curvature, slope)
+        except np.linalg.LinAlgError:
+            break  # singular but for rounding: l2 is nothing beside the squares of the features
         along = step @ Z
         length, decrease = 1.0, _DECREASE * float(slope @ step)
         while (
             _dual(t + length * step, y, products + length * along, sizes, l1, l2) > value + length * decrease
-            and length > 1e-10
+            and length > _SHORTEST
         ):
             length *= 0.5
+        if length <= _SHORTEST:
+            break  # rounding hides any progress: a step that does not descend may lead anywhere
         t = t + length * step
         products = products + length * along
     full = np.zeros(Z.shape[1])
+    whole = 0.5 * float(y @ y) / n
+    if gap > max(tol, whole):
+        # Rounding has left nothing of the weights, which are small differences over l2: none are better.
+        return full, y / n, whole
     full[active] = weights
     return full, t, float(max(gap, 0.0))
 
@@ -161,7 +191,19 @@ def _fit_grid(Z: NDArray, y: NDArray, grid: PriceGrid, sizes: NDArray) -> Fits:
         )
         coefs[i, used] = found
         gaps[i] = gap / whole
+    _warn_of_gaps(gaps, max(grid.tol, _ROUNDING))
     return Fits(coefs, sizes, gaps)
+
+
+def _warn_of_gaps(gaps: NDArray[np.float64], tol: float) -> None:
+    rough = np.flatnonzero(gaps > tol)
+    if len(rough):
+        warnings.warn(
+            f"{len(rough)} of {len(gaps)} models stopped with a relative gap of up to {gaps.max():.2g}: "
+            "raise tol, or scale the features (sklearn.preprocessing.StandardScaler)",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 @dataclass(frozen=True)
@@ -194,6 +236,8 @@ class DistinctColumns:
         renamed = np.where(varies, np.cumsum(varies) - 1, -1)
         values = values[:, varies]
         mean, deviation = values.mean(axis=0), values.std(axis=0)
+        if not (np.isfinite(deviation).all() and (deviation > 0).all()):
+            raise ValueError("the deviation of a feature is infinite or vanishes: scale the features")
         return cls((values - mean) / deviation, renamed[numbers], mean, deviation)
 
     def sizes(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
@@ -246,8 +290,9 @@ def _distinct(
 def _checked(X: csr_array) -> csr_array:
     if not issparse(X) or X.ndim != 2 or not X.shape[0]:
         raise ValueError(f"a {type(X).__name__}: expected a sparse matrix of at least one row")
-    X = csr_array(X, dtype=np.float64)
+    X = csr_array(sound_csr(X, "X"), dtype=np.float64)
     if not X.has_canonical_format:
+        X = X.copy()
         X.sum_duplicates()
     if not np.isfinite(X.data).all():
         raise ValueError("a feature is NaN or infinite: expected finite numbers")

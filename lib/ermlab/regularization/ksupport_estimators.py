@@ -11,7 +11,8 @@ solutions are the same, at ``lambda = lam norm(w, k)``.
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from sklearn.utils import Tags, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ermlab.kernels._units import LARGEST, SMALLEST, largest_magnitude, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.regularization._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from ermlab.regularization._ksupport_solver import Solution, Solver
@@ -30,6 +32,10 @@ from ermlab.regularization.ksupport_norm import checked_k
 LOSSES = ("squared", "hinge", "logistic")
 # Smoothing of the hinge to begin with, in units of the margin.
 FIRST_WIDTH = 10.0
+# Features whose mean is so many times their deviation are centred: predictions would lose as many digits.
+LARGEST_MEAN = 1e4
+# Quotient of the deviations of two features above which their scale is named as a reason for slow progress.
+WIDE = 1e3
 
 
 @dataclass(frozen=True)
@@ -102,13 +108,13 @@ def _solve(
     X: NDArray[np.float64], loss: Loss, k: int, lams: Sequence[float], tol: float, max_iter: int
 ) -> list[Solution]:
     """Return the solution for each of ``lams``, each started from the one before; warn where it is rough."""
-    for lam in lams:
-        if not 0 < lam < math.inf:
-            raise ValueError(f"lam is {lam}: expected a finite positive number")
-    if not 0 < tol < math.inf:
-        raise ValueError(f"tol is {tol}: expected a finite positive number")
-    if not max_iter >= 1:
-        raise ValueError(f"max_iter is {max_iter}: expected at least 1")
+    for name, value in (*(("lam", lam) for lam in lams), ("tol", tol)):
+        if not (isinstance(value, Real) and 0 < value < math.inf):
+            raise ValueError(f"{name} is {value}: expected a finite positive number")
+    max_iter = whole_number("max_iter", max_iter, 1)
+    _require_ordinary(X, "X", "features")
+    _require_ordinary(loss.y, "y", "targets")
+    X, mean = _centred(X) if loss.fit_intercept else (X, None)
     w, found = np.zeros(X.shape[1]), []
     with one_blas_thread():
         solver = Solver(X, checked_k(k, X.shape[1]), tol, max_iter)
@@ -117,13 +123,47 @@ def _solve(
             if not solution.converged:
                 warnings.warn(
                     f"stopped after {solution.iterations} steps at lam = {lam:.3g} with a relative gap of "
-                    f"{solution.relative_gap:.2g}: raise max_iter or tol",
+                    f"{solution.relative_gap:.2g}: raise max_iter or tol{_advice(X)}",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
             w = solution.w
+            if mean is not None:
+                solution = replace(solution, intercept=solution.intercept - float(mean @ w))
             found.append(solution)
     return found
+
+
+def _require_ordinary(values: NDArray[np.float64], name: str, what: str) -> None:
+    """Raise a ValueError if squares overflow or vanish."""
+    largest = largest_magnitude(values)
+    if largest > 0 and not SMALLEST <= largest <= LARGEST:
+        raise ValueError(
+            f"{name} has magnitudes up to {largest:.3g}: expected {SMALLEST:g} to {LARGEST:g}, "
+            f"scale the {what} (sklearn.preprocessing.StandardScaler)"
+        )
+
+
+def _centred(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return the features, those with a mean out of proportion less it, and what was taken off or None."""
+    mean = X.mean(axis=0)
+    far = (np.abs(mean) > LARGEST_MEAN * X.std(axis=0)) & (np.ptp(X, axis=0) > 0)
+    if not far.any():
+        return X, None
+    mean = np.where(far, mean, 0.0)
+    return X - mean, mean
+
+
+def _advice(X: NDArray[np.float64]) -> str:
+    """Return what else may help: to scale features whose deviations are far apart."""
+    deviations = X.std(axis=0)
+    deviations = deviations[deviations > 0]
+    if deviations.size == 0 or deviations.max() <= WIDE * deviations.min():
+        return ""
+    return (
+        f"; the deviations of the features go from {deviations.min():.2g} to {deviations.max():.2g}, which "
+        "makes the problem ill-conditioned: scale the features (sklearn.preprocessing.StandardScaler)"
+    )
 
 
 class _KSupportModel(BaseEstimator):

@@ -13,20 +13,21 @@ import numbers
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.kernels._units import LARGEST, SMALLEST, safe_unit
 from ermlab.regularization._ksupport_numba import shrink, squared_norm, threshold
 
 
 def norm(w: ArrayLike, k: int) -> float:
     """Return the k-support norm of ``w`` (thesis, eq. 4.13)."""
-    w, k = _vector(w), checked_k(k, np.size(w))
-    return math.sqrt(squared_norm(w, k, threshold(w, k, 0.0)))
+    (w, unit), k = _in_safe_units(w), checked_k(k, np.size(w))
+    return unit * math.sqrt(squared_norm(w, k, threshold(w, k, 0.0)))
 
 
 def dual_norm(w: ArrayLike, k: int) -> float:
     """Return the norm dual to the k-support norm: the Euclidean length of the ``k`` largest entries."""
-    w, k = _vector(w), checked_k(k, np.size(w))
+    (w, unit), k = _in_safe_units(w), checked_k(k, np.size(w))
     squares = np.square(w)
-    return math.sqrt(np.partition(squares, w.size - k)[w.size - k :].sum())
+    return unit * math.sqrt(np.partition(squares, w.size - k)[w.size - k :].sum())
 
 
 def prox(w: ArrayLike, k: int, lam: float) -> NDArray[np.float64]:
@@ -35,7 +36,7 @@ def prox(w: ArrayLike, k: int, lam: float) -> NDArray[np.float64]:
     The entries of ``w`` fall into three sets: the largest are divided by ``1 + lam``, the middle ones shrink
     by a common amount, the others become 0.
     """
-    w, k = _vector(w), checked_k(k, np.size(w))
+    (w, _), k = _vector(w), checked_k(k, np.size(w))
     if not 0 <= lam < math.inf:
         raise ValueError(f"lam is {lam}: expected a finite number of at least 0")
     lam = float(lam)
@@ -49,7 +50,17 @@ def checked_k(k: int, d: int) -> int:
     return int(k)
 
 
-def _vector(w: ArrayLike) -> NDArray[np.float64]:
+def _in_safe_units(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """Return the weights divided by a unit in which their squares neither overflow nor vanish, and it."""
+    w, total = _vector(w)
+    if SMALLEST <= total <= LARGEST:
+        return w, 1.0
+    unit = safe_unit(w)
+    return w / unit, unit
+
+
+def _vector(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """Return the weights and the sum of their absolute values."""
     w = np.ascontiguousarray(w, dtype=np.float64)
     if w.ndim != 1 or w.size == 0:
         raise ValueError(f"w has shape {w.shape}: expected a vector of at least one entry")
@@ -60,4 +71,4 @@ def _vector(w: ArrayLike) -> NDArray[np.float64]:
         if wrong.size:
             raise ValueError(f"w[{wrong[0]}] is {w[wrong[0]]}: expected finite numbers")
         raise ValueError(f"w has entries up to {np.abs(w).max():.3g}: their sum is infinite, scale them down")
-    return w
+    return w, total

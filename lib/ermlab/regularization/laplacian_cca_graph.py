@@ -1,7 +1,7 @@
 """Graph Laplacians of a sample from the distances between its members (thesis, section 4.1)."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 COINCIDENT = 1e-12  # squared distances below this share of the largest are rounding errors
 
@@ -11,6 +11,7 @@ def median_distance(squared_distances: NDArray[np.float64]) -> float:
 
     If most pairs coincide, such as with labels of few values, the median over the pairs that do not.
     """
+    squared_distances = _checked_squares(squared_distances)
     squares = squared_distances[np.triu_indices(len(squared_distances), k=1)]
     if not squares.size or not squares.max() > 0:
         raise ValueError("all samples coincide: expected samples that differ, for a bandwidth")
@@ -33,10 +34,12 @@ def normalized_laplacian(
     bandwidth
         The median distance by default.
     """
+    squared_distances = _checked_squares(squared_distances)
     bandwidth = median_distance(squared_distances) if bandwidth is None else bandwidth
-    if not bandwidth > 0:
-        raise ValueError(f"bandwidth is {bandwidth}: expected a positive number")
-    W = np.exp(squared_distances / (-2 * bandwidth**2))
+    if not 1e-150 <= bandwidth <= 1e150:
+        raise ValueError(f"bandwidth is {bandwidth}: expected a positive number, 1e-150 to 1e150")
+    with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
+        W = np.exp(squared_distances / (-2 * bandwidth**2))
     scale = 1 / np.sqrt(W.sum(axis=1))
     L = -W * np.outer(scale, scale)
     L[np.diag_indices_from(L)] += 1
@@ -50,3 +53,14 @@ def centring_laplacian(squared_distances: NDArray[np.float64]) -> NDArray[np.flo
     """
     m = len(squared_distances)
     return np.eye(m) - 1 / m
+
+
+def _checked_squares(squared_distances: ArrayLike) -> NDArray[np.float64]:
+    squares = np.asarray(squared_distances, dtype=np.float64)
+    if squares.ndim != 2 or squares.shape[0] != squares.shape[1] or not len(squares):
+        raise ValueError(f"squared distances of shape {squares.shape}: expected (m, m)")
+    if not (squares.min() >= 0 and squares.max() < np.inf):
+        raise ValueError(
+            f"squared distances from {squares.min()} to {squares.max()}: expected finite, at least 0"
+        )
+    return squares

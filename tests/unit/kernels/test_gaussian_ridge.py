@@ -26,7 +26,7 @@ def test_every_model_is_that_of_scikit_learn():
     ("X", "y", "bandwidths", "message"),
     [
         (np.ones((4, 2)), np.arange(4.0), [1.0], "median squared distance between samples is 0.0"),
-        (np.full((4, 2), np.nan), np.arange(4.0), [1.0], "is nan: expected it above 0"),
+        (np.full((4, 2), np.nan), np.arange(4.0), [1.0], "a sample is NaN or infinite"),
         (np.eye(4)[:, :2], np.arange(3.0), [1.0], r"samples \(4, 2\) with target \(3,\)"),
         (np.eye(4)[:, :2], np.arange(4.0), [0.0], r"bandwidths is \[0.0\]: expected numbers above 0"),
         (np.eye(4)[:, :2], np.arange(4.0), [], r"bandwidths is \[\]"),

@@ -115,3 +115,24 @@ def test_bad_input(kernel, X, Y, message):
 def test_bad_gamma(gamma):
     with pytest.raises(ValueError, match="gamma is"):
         exponential_chi2_kernel([[1]], gamma=gamma)
+
+
+def test_sparse_rows_with_a_bin_twice():
+    twice = csr_array(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 2))
+    np.testing.assert_allclose(sparse_chi2_kernel(twice, csr_array([[3.0, 0.0]])), 3.0)
+
+
+@pytest.mark.parametrize("index", [-1, 2, 10**6])
+def test_sparse_rows_with_a_bin_out_of_range(index):
+    broken, sound = (csr_array([[1.0, 2.0]]) for _ in range(2))
+    broken.indices[1] = index
+    for arguments in ((broken, sound), (sound, broken)):
+        with pytest.raises(ValueError, match=f"has the index {index}: expected 0 to 1"):
+            sparse_chi2_kernel(*arguments)
+
+
+def test_sums_that_overflow_are_refused():
+    X = np.full((2, 3), np.finfo(float).max)
+    for kernel in (chi2_kernel, intersection_kernel, chi2_distances):
+        with pytest.raises(ValueError, match="row 0 of X sums to inf"):
+            kernel(X)

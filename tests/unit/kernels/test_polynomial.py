@@ -51,3 +51,8 @@ def test_bad_constant_and_points():
         polynomial_kernel([[1.0]], [[1.0]], 2, constant=-1)
     with pytest.raises(ValueError, match=r"points of shape \(2, 0\)"):
         polynomial_features(np.zeros((2, 0)), 2)
+
+
+def test_more_monomials_than_memory_are_refused():
+    with pytest.raises(ValueError, match=r"degree 5 in 1000 dimensions has .* monomials"):
+        polynomial_features(np.ones((1, 1000)), 5)

@@ -197,3 +197,33 @@ def test_nothing_to_learn_from():
         PyramidWL(h=-1).fit([([(0, 1)], [1.0, 2.0])])
     with pytest.raises(ValueError, match="joins nodes 0 and 2"):
         PyramidWL().fit([([(0, 2)], [1.0, 2.0])])
+
+
+def test_rounding_does_not_break_the_chain_of_neighbours():
+    # All pairs of these points, and of their means, cost the same but for rounding. Of one merged cluster the
+    # nearest is then one that stands in the chain already.
+    rng = np.random.default_rng(1255)
+    points = np.vstack([np.eye(9), -np.eye(9)]) * rng.random() + rng.random(9)
+    levels = PyramidQuantizer().fit(points).bins_
+    assert [len(set(bins)) for bins in levels.tolist()] == [1, 2, 4, 8, 16, 18]
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_bins_do_not_depend_on_units(d, standardize, exponent):
+    rng = np.random.default_rng(0)
+    values, others, unit = rng.normal(size=(40, d)), rng.normal(size=(20, d)), 2.0**exponent
+    plain = PyramidQuantizer(standardize=standardize).fit(values)
+    scaled = PyramidQuantizer(standardize=standardize).fit(unit * values)
+    np.testing.assert_array_equal(scaled.bins_, plain.bins_)
+    np.testing.assert_array_equal(scaled.transform(unit * others), plain.transform(others))
+    for found, expected in zip(scaled.centroids_, plain.centroids_, strict=True):
+        np.testing.assert_array_equal(found, unit * expected)
+
+
+def test_a_constant_coordinate_has_no_say_when_standardized():
+    values = np.column_stack([np.arange(6.0), np.full(6, 0.1)])
+    model = PyramidQuantizer(standardize=True).fit(values)
+    found = model.transform([[0.2, 0.1 + 1e-15], [4.9, 0.1 - 1e-15]])
+    np.testing.assert_array_equal(found, model.transform([[0.0, 0.1], [5.0, 0.1]]))

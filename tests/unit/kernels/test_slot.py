@@ -119,7 +119,45 @@ def test_bad_grids_and_slots():
         slots.assign_windows(np.zeros((9, 9, 3)))
     with pytest.raises(ValueError, match=r"descriptors have shape \(2, 97\): expected \(n, 98\)"):
         slots.assign(np.zeros((2, 97)))
-    with pytest.raises(ValueError, match=r"slots of shape \(2, 2\) up to 0: expected \(3, 3\) below 1"):
+    with pytest.raises(ValueError, match=r"slots of shape \(2, 2\) from 0 to 0: expected \(3, 3\)"):
         score_windows(np.zeros(99), np.zeros((9, 9, 2)), np.zeros((2, 2), dtype=int))
-    with pytest.raises(ValueError, match=r"up to 1: expected \(3, 3\) below 1"):
+    with pytest.raises(ValueError, match=r"from 0 to 1: expected \(3, 3\), from 0 to 0"):
         score_windows(np.zeros(99), np.zeros((9, 9, 2)), np.ones((3, 3), dtype=int))
+
+
+def test_slots_below_0_are_refused():
+    with pytest.raises(ValueError, match=r"from -1 to 0: expected \(3, 3\), from 0 to 1"):
+        score_windows(np.zeros((2, 99)), np.zeros((9, 9, 2)), np.full((3, 3), -1))
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ((1, 0, 0, 0), "numbers of grids from 1 to 1: expected 0 to 0"),
+        ((-1, 0, 0, 0), "numbers of grids from -1 to -1"),
+        ((0, 3, 0, 0), "rows from 3 to 3: expected 0 to 2"),
+        ((0, 0, -1, 0), "columns from -1 to -1: expected 0 to 2"),
+        ((0, 0, 0, 2), "slots from 2 to 2: expected 0 to 1"),
+    ],
+)
+def test_places_out_of_range_are_refused(place, message):
+    grid, row, column, q = ([number] for number in place)
+    with pytest.raises(ValueError, match=message):
+        sum_of_features(np.ones((1, 9, 9, 2)), (grid, row, column), q, [1.0], 2)
+
+
+def test_windows_whose_products_overflow_have_the_nearest_centre():
+    rng = np.random.default_rng(0)
+    slots = SlotMap(4, 0, (2, 2)).fit(rng.normal(size=(60, 8)))
+    grid = 1e38 * rng.normal(size=(5, 5, 2)).astype(np.float32)
+    rows, columns = (axis.ravel() for axis in np.indices((4, 4)))
+    expected = slots.assign(window_descriptors(grid, rows, columns, (2, 2)))
+    np.testing.assert_array_equal(slots.assign_windows(grid).ravel(), expected)
+
+
+def test_number_of_slots_is_that_of_the_centres():
+    rng = np.random.default_rng(0)
+    slots = SlotMap(4, 0, (2, 2)).fit(rng.normal(size=(60, 8)))
+    grid = rng.normal(size=(5, 5, 2))
+    expected = slots.assign_windows(grid)
+    np.testing.assert_array_equal(slots.set_params(n_slots=2).assign_windows(grid), expected)

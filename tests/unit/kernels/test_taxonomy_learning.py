@@ -1,6 +1,7 @@
 """Learned taxonomies: closed forms, groups that are there are found, bad input is told."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ermlab.kernels.taxonomy import Taxonomy, robinson_foulds
@@ -145,3 +146,37 @@ def test_dissimilarities_that_are_none(fit):
         fit([[0.0]], ["a"])
     with pytest.raises(ValueError, match="3 names of 2 leaves"):
         fit([[0, 1], [1, 0.0]], ["a", "b", "c"])
+
+
+def test_frames_and_series_are_taken_as_arrays():
+    rng = np.random.default_rng(0)
+    names, y = ["b", "c", "a"], np.repeat([0, 1, 2], 4)
+    X = rng.normal(size=(12, 5)) + 3 * np.eye(3, 5)[y]
+    K = X @ X.T
+    expected = learn_taxonomy(K, y, names)
+    people = [f"sample {i}" for i in range(12)]
+    frame, series = pd.DataFrame(K, index=people, columns=people), pd.Series(y, index=people)
+    named = pd.Series([names[c] for c in y], index=people)
+    indicators = pd.DataFrame(np.eye(3)[y], index=people, columns=names)
+    for classes in (series, named, named.astype("category"), indicators, y.tolist()):
+        found = learn_taxonomy(frame, classes, pd.Series(names, index=[7, 8, 9]))
+        assert found.to_newick() == expected.to_newick()
+    assert learn_taxonomy(frame, indicators).to_newick() == expected.to_newick()
+    assert learn_taxonomy(K.tolist(), named).names == ("a", "b", "c")
+    assert robinson_foulds(learn_taxonomy(frame, named), expected) == 0
+    lengths = learn_edge_lengths(frame, named, expected).lengths
+    np.testing.assert_array_equal(lengths, learn_edge_lengths(K, y, expected).lengths)
+    assert hsic(frame, frame) == hsic(K, K)
+    assert hsic_cov(frame, series, pd.DataFrame(np.eye(3))) == hsic_cov(K, y, np.eye(3))
+    with pytest.raises(ValueError, match="y is of type int64 and has no names of classes"):
+        learn_taxonomy(K, y)
+
+
+def test_kernels_whose_sums_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"K has entries up to 1e\+305: expected at most 1e\+300"):
+        learn_taxonomy(1e305 * np.eye(2), [0, 1], ["a", "b"])
+
+
+def test_a_class_far_beyond_the_samples_is_refused():
+    with pytest.raises(ValueError, match="y goes up to 1000000000: expected at most 1"):
+        class_covariance(np.eye(2), [0, 10**9])

@@ -202,3 +202,39 @@ def test_broken_samples():
         model.fit([graph.to_directed()])
     with pytest.raises(ValueError, match="2 graphs and labels of 1"):
         subtree_features([PATH, PATH], [[1, 1, 1]], h=1)
+
+
+@pytest.mark.parametrize(
+    ("what", "values", "message"),
+    [
+        ("indices", [1, 2], "adjacency of graph 1 has the index 2: expected 0 to 1"),
+        ("indices", [1, -1], "adjacency of graph 1 has the index -1: expected 0 to 1"),
+        ("indptr", [0, 9, 2], "indptr of adjacency of graph 1 is not sound"),
+        ("indptr", [0, 1, 9], "indptr of adjacency of graph 1 ends with 9: expected at most 2"),
+        ("indptr", [1, 1, 2], "indptr of adjacency of graph 1 is not sound"),
+    ],
+)
+def test_adjacency_that_leaves_its_shape_is_refused(what, values, message):
+    graph = csr_array([[0.0, 1.0], [1.0, 0.0]])
+    getattr(graph, what)[:] = values
+    sound = csr_array([[0.0, 1.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match=message):
+        subtree_features([sound, graph, sound], [[0, 0]] * 3, 1)
+
+
+def test_adjacency_with_room_to_spare():
+    roomy = csr_array(([1.0, 1.0], [1, 0], [0, 1, 2]), shape=(2, 2))
+    roomy.indices, roomy.data = np.array([1, 0, 7, 7], dtype=np.int32), np.ones(4)
+    expected = subtree_features([csr_array([[0.0, 1.0], [1.0, 0.0]])], [[0, 1]], 2)
+    assert (subtree_features([roomy], [[0, 1]], 2) != expected).nnz == 0
+
+
+def test_labels_beyond_64_bits_are_refused():
+    with pytest.raises(ValueError, match=r"label of node 1 of graph 0 is 2e\+300: expected a whole number"):
+        subtree_features([[[0, 1]]], [[1.0, 2e300]], 1)
+
+
+def test_labels_of_other_graphs_are_refused():
+    collection = GraphCollection.of([[[0, 1]]], [2])
+    with pytest.raises(ValueError, match=r"labels of shape \(3,\): expected one for each of 2 nodes"):
+        SubtreeVocabulary.learn_from(collection, np.zeros(3, dtype=np.int64), 1)

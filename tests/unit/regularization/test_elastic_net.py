@@ -1,10 +1,12 @@
 """The elastic net in its dual against coordinate descent; equal columns put together against all of them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
 from ermlab.regularization.elastic_net import DistinctColumns, PriceGrid, fit_elastic_nets
@@ -108,3 +110,40 @@ def test_sparse_matrices_in_any_form():
 def test_broken_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_hardly_any_l2_penalty_leaves_no_weights_but_a_warning():
+    # The weights are differences of products over l2, of which rounding leaves nothing.
+    rng = np.random.default_rng(0)
+    Z, y = 1e6 * rng.normal(size=(20, 6)), 1e-6 * rng.normal(size=20)
+    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
+        found = fit_elastic_nets(Z - Z.mean(axis=0), y, PriceGrid((0.5,), (1 - 1e-12,)))
+    assert not found.coefs.any()
+    assert found.gaps[0] == pytest.approx(1)
+
+
+def test_models_that_are_not_reached_are_told_of():
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(24, 4)) * 10.0 ** rng.integers(-9, 10, size=(24, 4)), rng.normal(size=24)
+    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
+        fit_elastic_nets(Z, y, PriceGrid((1e-9,), (1 - 1e-9,)))
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_features_whose_products_overflow_or_vanish(scale):
+    with pytest.raises(ValueError, match=r"features have magnitudes up to .*StandardScaler"):
+        fit_elastic_nets(scale * np.eye(3), np.arange(3.0), PriceGrid((0.5,), (0.5,)))
+
+
+def test_frames_are_taken_as_arrays():
+    Z, y = np.random.default_rng(0).normal(size=(2, 9, 4))
+    grid = PriceGrid((0.5,), (0.5,))
+    found = fit_elastic_nets(pd.DataFrame(Z), pd.Series(y[:, 0], index=range(5, 14)), grid)
+    np.testing.assert_array_equal(found.coefs, fit_elastic_nets(Z, y[:, 0], grid).coefs)
+
+
+def test_sparse_columns_out_of_range_are_refused():
+    X = csr_array(np.eye(3))
+    X.indices[2] = 3
+    with pytest.raises(ValueError, match="X has the index 3: expected 0 to 2"):
+        DistinctColumns.of(X)

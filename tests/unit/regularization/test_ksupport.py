@@ -133,3 +133,15 @@ def test_bad_input(w, k, message):
 def test_bad_price(lam):
     with pytest.raises(ValueError, match=f"lam is {lam}"):
         prox([1.0, 2.0], 1, lam)
+
+
+@pytest.mark.parametrize("exponent", [-1060, -600, 600, 1000])
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_norms_of_very_large_and_very_small_weights(exponent, k):
+    w, unit = np.random.default_rng(0).normal(size=8), 2.0**exponent
+    # So small numbers have few digits: of these the norm is taken.
+    few = (unit * w) / unit
+    assert norm(unit * w, k) == pytest.approx(unit * norm(few, k), rel=1e-4 if exponent < -1000 else 1e-14)
+    assert dual_norm(unit * w, k) == pytest.approx(
+        unit * dual_norm(few, k), rel=1e-4 if exponent < -1000 else 1e-14
+    )

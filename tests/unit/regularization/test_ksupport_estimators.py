@@ -246,10 +246,50 @@ def test_bad_data():
         ksupport_path(X, y, 1, [])
     with pytest.raises(ValueError, match=r"lam is -2\.0"):
         ksupport_path(X, y, 1, [1.0, -2.0])
-    with pytest.raises(ValueError, match="scale the features down"):
+    with pytest.raises(
+        ValueError,
+        match=r"X has magnitudes up to .* scale the features .sklearn.preprocessing.StandardScaler",
+    ):
         KSupportRegressor().fit(X * 1e200, y)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         KSupportRegressor().fit(X, y)
     with pytest.raises(NotFittedError):
         KSupportRegressor().predict(X)
+
+
+def test_a_large_offset_of_the_features_costs_nothing():
+    X, y = np.random.default_rng(0).normal(size=(2, 40, 5))
+    y = y[:, 0]
+    expected = KSupportRegressor(2, 0.1).fit(X, y)
+    offset = 1e6 * np.arange(5)
+    found = KSupportRegressor(2, 0.1).fit(X + offset, y)
+    assert found.n_iter_ == expected.n_iter_
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-9)
+    np.testing.assert_allclose(found.predict(X + offset), expected.predict(X), atol=1e-6)
+    logistic = KSupportClassifier(2, 0.1).fit(X + offset, y > 0)
+    assert logistic.n_iter_ == KSupportClassifier(2, 0.1).fit(X, y > 0).n_iter_
+
+
+def test_features_far_apart_are_named_as_the_reason_for_slow_progress():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)) * [1e-9, 1e-3, 1e3, 1e9], rng.normal(size=40)
+    with pytest.warns(ConvergenceWarning, match=r"scale the features .*StandardScaler"):
+        KSupportRegressor(1, 0.1, max_iter=20).fit(X, y)
+    with pytest.warns(ConvergenceWarning) as caught:
+        KSupportRegressor(1, 1e-6, max_iter=1, tol=1e-9).fit(X / X.std(axis=0), y)
+    assert "StandardScaler" not in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"max_iter": 1.5}, {"max_iter": None}, {"lam": None}, {"tol": "small"}]
+)
+def test_parameters_of_other_types(parameters):
+    with pytest.raises(ValueError, match=f"{next(iter(parameters))} is"):
+        KSupportRegressor(**parameters).fit(np.eye(3), np.arange(3.0))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_targets_whose_squares_overflow_or_vanish(scale):
+    with pytest.raises(ValueError, match=r"y has magnitudes up to .*scale the targets"):
+        KSupportRegressor().fit(np.eye(3), scale * np.arange(3.0))

@@ -1,0 +1,77 @@
+"""Check of sparse matrices before a compiled loop follows their indices."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+#: Formats whose arrays of indices scipy itself trusts when it converts them.
+_TRUSTED = ("csc", "bsr", "coo")
+
+
+def all_sound(matrices: Sequence[csr_array]) -> bool:
+    """Return whether the indices of many square matrices are those of `sound_csr`, in a few passes over all.
+
+    False may also mean that one has room to spare, which is no fault.
+    """
+    if not matrices:
+        return True
+    sizes = np.array([matrix.shape[0] for matrix in matrices])
+    ends = np.cumsum([len(matrix.indptr) for matrix in matrices])
+    starts = np.concatenate([matrix.indptr for matrix in matrices])
+    indices = np.concatenate([matrix.indices for matrix in matrices])
+    counts = np.array([len(matrix.indices) for matrix in matrices])
+    if (np.diff(ends, prepend=0) != sizes + 1).any() or starts[0] != 0 or starts[ends[:-1]].any():
+        return False
+    if [len(matrix.data) for matrix in matrices] != counts.tolist() or (starts[ends - 1] != counts).any():
+        return False
+    falls = starts[1:] < starts[:-1]
+    falls[ends[:-1] - 1] = False  # from a matrix to the next one
+    if falls.any():
+        return False
+    return not (indices.view(f"u{indices.itemsize}") >= np.repeat(sizes, counts)).any()
+
+
+def sound_csr(matrix: Any, name: str) -> csr_array:
+    """Return a sparse matrix in compressed rows whose indices lie inside its shape, or raise a ValueError.
+
+    scipy does not check the indices of a matrix that is made from arrays, nor after an array was changed.
+    """
+    if not issparse(matrix) or matrix.ndim != 2:
+        raise ValueError(f"{name} is a {type(matrix).__name__}: expected a sparse matrix")
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has entries of type {matrix.dtype}: expected real numbers")
+    if matrix.format in _TRUSTED:
+        _require_sound(matrix, name)
+    rows = matrix if matrix.format == "csr" else matrix.tocsr()
+    _require_sound(rows, name)
+    if max(len(rows.indices), len(rows.data)) > rows.indptr[-1]:  # room to spare, behind the last row
+        rows = rows.copy()
+        rows.prune()
+    return rows
+
+
+def _require_sound(matrix: Any, name: str) -> None:
+    if matrix.format == "coo":
+        for axis, (indices, size) in enumerate(zip(matrix.coords, matrix.shape, strict=True)):
+            _require_range(indices, size, f"index of axis {axis}", name)
+        return
+    count, size = matrix.shape if matrix.format != "csc" else matrix.shape[::-1]
+    if matrix.format == "bsr":
+        count, size = count // matrix.blocksize[0], size // matrix.blocksize[1]
+    starts, indices = matrix.indptr, matrix.indices
+    if len(starts) != count + 1 or starts[0] != 0 or (starts[1:] < starts[:-1]).any():
+        raise ValueError(f"indptr of {name} is not sound: expected {count + 1} numbers from 0 on, ascending")
+    if starts[-1] > min(len(indices), len(matrix.data)):
+        raise ValueError(
+            f"indptr of {name} ends with {starts[-1]}: expected at most {min(len(indices), len(matrix.data))}"
+        )
+    _require_range(indices[: starts[-1]], size, "index", name)
+
+
+def _require_range(indices: np.ndarray, size: int, what: str, name: str) -> None:
+    # As unsigned numbers those below 0 are the largest: one pass finds both.
+    if len(indices) and indices.view(f"u{indices.itemsize}").max() >= size:
+        wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
+        raise ValueError(f"{name} has the {what} {wrong}: expected 0 to {size - 1}")
