@@ -59,4 +59,7 @@ def heaviest_slices(volume: ArrayLike) -> tuple[int, int, int]:
     volume = np.abs(np.asarray(volume, dtype=np.float64))
     if volume.ndim != 3:
         raise ValueError(f"volume has shape {volume.shape}: expected three dimensions")
+    if not np.isfinite(volume).all():
+        raise ValueError("the volume holds NaN or infinity: expected finite weights")
+    volume = np.ldexp(volume, -np.frexp(volume.max(initial=0.0))[1])  # sums of the largest weights are finite
     return tuple(int(volume.sum(axis=tuple({0, 1, 2} - {axis})).argmax()) for axis in range(3))

@@ -80,7 +80,12 @@ def match_detections(
     verdict = np.full(len(boxes), FALSE, dtype=np.int8)
     if not len(truth):
         return verdict
-    overlaps = measure(boxes, truth)
+    overlaps = np.asarray(measure(boxes, truth))
+    if overlaps.shape != (len(boxes), len(truth)) or np.isnan(overlaps).any():
+        raise ValueError(
+            f"measure returned shape {overlaps.shape} for {len(boxes)} and {len(truth)} boxes: expected a "
+            "number for each pair of them, not NaN"
+        )
     claimed = np.zeros(len(truth), dtype=bool)
     for i in np.argsort(-scores, kind="stable"):
         best = int(np.argmax(overlaps[i]))
@@ -186,6 +191,10 @@ def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
     On straight lines between the points of the ROC curve; equal scores enter together.
     """
     labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.dtype.kind not in "biuf" or np.isnan(labels).any():
+        raise ValueError(
+            f"labels of type {labels.dtype}, shape {labels.shape}: expected (n,) numbers, not NaN"
+        )
     scores = _checked_scores(scores, len(labels))
     positive = labels > 0
     if positive.all() or not positive.any():
@@ -219,7 +228,8 @@ def _counts(scores: NDArray, positive: NDArray) -> tuple[NDArray, NDArray, NDArr
     """Distinct scores, falling, and the numbers of positives and negatives at or above each."""
     order = np.argsort(-scores, kind="stable")
     ordered, positive = scores[order], positive[order]
-    ends = np.append(np.flatnonzero(np.diff(ordered)), ordered.size - 1)[: ordered.size]
+    # Not by differences: that of two infinite scores is NaN.
+    ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), ordered.size - 1)[: ordered.size]
     found = np.cumsum(positive)[ends]
     return ordered[ends], found, ends + 1 - found
 

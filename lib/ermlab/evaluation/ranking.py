@@ -22,8 +22,10 @@ def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = Non
         Group of each sample, such as its query; by default all are one group.
     """
     relevance, scores, group = _checked(relevance, scores, groups)
-    if k < 1:
+    if not k >= 1:
         raise ValueError(f"k is {k}: expected at least 1")
+    if relevance.max() + np.log2(relevance.size) >= np.finfo(np.float64).maxexp:
+        raise ValueError(f"a relevance is {relevance.max()}: expected a finite sum of the gains 2^r - 1")
     gains = np.exp2(relevance) - 1.0
     best = _discounted_gains(gains, relevance, group, k)
     relevant = best > 0
@@ -39,7 +41,8 @@ def _discounted_gains(
     order = np.lexsort((-scores, group))
     scores, group, gains = scores[order], group[order], gains[order]
     new_group = np.diff(group, prepend=-1) != 0
-    tie = np.cumsum(new_group | (np.diff(scores, prepend=np.nan) != 0)) - 1
+    # Not by differences, which may overflow.
+    tie = np.cumsum(new_group | np.append(True, scores[1:] != scores[:-1])) - 1
     shared = (np.bincount(tie, gains) / np.bincount(tie))[tie]
     rank = np.arange(1, len(order) + 1) - np.flatnonzero(new_group)[group]
     return np.bincount(group, np.where(rank <= k, shared / np.log2(1.0 + rank), 0.0))

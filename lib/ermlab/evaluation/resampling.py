@@ -111,7 +111,11 @@ def _differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(f"scores of split {i} are {a[i]} and {b[i]}: expected finite numbers")
+    # Neither statistic depends on the scale. A power of 2 changes no digit, and squares stay in range.
+    exponent = np.frexp(max(np.abs(a).max(), np.abs(b).max()))[1]
+    a, b = np.ldexp(a, -exponent), np.ldexp(b, -exponent)
     # Equal but for the rounding of means is equal.
     differences = a - b
     scale = np.maximum(np.abs(a), np.abs(b))
-    return np.where(np.abs(differences) <= 1e-12 * scale, 0.0, differences)
+    differences = np.where(np.abs(differences) <= 1e-12 * scale, 0.0, differences)
+    return np.ldexp(differences, -np.frexp(np.abs(differences).max())[1])

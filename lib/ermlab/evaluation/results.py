@@ -78,7 +78,7 @@ def read_json(path: str | Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path} is not there: run `make` or `snakemake {path}` first") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # also of numbers with thousands of digits
         raise DataError(f"{path} is damaged ({error}): delete it and run `make` again") from error
 
 

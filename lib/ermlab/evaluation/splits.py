@@ -48,6 +48,8 @@ class Sampling:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind is {self.kind!r}: expected one of {', '.join(KINDS)}")
+        if self.n < 1:
+            raise ValueError(f"n is {self.n}: expected at least 1 sample")
         if self.gap < 0:
             raise ValueError(f"gap is {self.gap}: expected at least 0")
         if (self.kind == "runs") != (self.runs is not None):

@@ -14,7 +14,7 @@ def nearest_of_close(scores, limits, descriptors, centres, words):
     for i in range(n):
         nearest, smallest = -1, np.inf
         for k in range(n_words):
-            if scores[i, k] <= limits[i]:
+            if not scores[i, k] > limits[i]:  # a rough distance that overflowed to NaN tells nothing
                 distance = 0.0
                 for j in range(centres.shape[1]):
                     distance += (descriptors[i, j] - centres[k, j]) ** 2

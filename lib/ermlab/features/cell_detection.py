@@ -42,6 +42,16 @@ _LEAST_DIAMETER, _USUAL_DIAMETER = 6.0, 20.0
 _STRETCH = 1.2
 #: How many frames the typical diameter is taken from.
 _LOOKS = 5
+#: Images are scaled so that their largest value is between these powers of 2: their squares stay in the range
+#: of single precision.
+_EXPONENTS = (-40, 40)
+#: Settings in this range keep thresholds in the range of single precision, too.
+_LEAST_SETTING, _LARGEST_SETTING = 1e-6, 1e6
+#: Widest Gaussians that smooth an image and find its blobs, in diameters.
+_WIDEST = 10.0
+#: In pixels: nuclei may be that large in any image, or twice as large as the image; blocks as large as half a
+#: nucleus are taken of it.
+_LARGE_DIAMETER = 1000
 
 
 @dataclass(frozen=True)
@@ -79,11 +89,17 @@ class DetectionSettings:
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if value is not None}
         for name, value in numbers.items():
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} is {value}: expected a positive number")
+            if not _LEAST_SETTING <= value <= _LARGEST_SETTING:
+                raise ValueError(
+                    f"{name} is {value}: expected a positive number, from {_LEAST_SETTING:g} to "
+                    f"{_LARGEST_SETTING:g}"
+                )
         for name in ("neck", "level", "smallest"):
             if numbers[name] >= 1:
                 raise ValueError(f"{name} is {numbers[name]}: expected a share below 1")
+        for name in ("smoothing", "blob"):
+            if numbers[name] > _WIDEST:
+                raise ValueError(f"{name} is {numbers[name]}: expected at most {_WIDEST} diameters")
 
 
 def detect(image: ArrayLike, settings: DetectionSettings | None = None) -> Labels:
@@ -124,15 +140,25 @@ def detect_frames(
     if settings.diameter is None:
         settings = replace(settings, diameter=typical_diameter(images, settings.contrast))
     for image in images:
-        image = as_image(image).astype(np.float32)
+        image, exponent = _in_range(image)
+        widest = max(2 * max(image.shape), _LARGE_DIAMETER)
+        if settings.diameter > widest:
+            raise ValueError(
+                f"diameter is {settings.diameter}: expected at most {widest} pixels in an image of shape "
+                f"{image.shape}"
+            )
         signal = image - _background(image, settings.diameter)
         smooth = ndimage.gaussian_filter(
             signal, max(settings.smoothing * settings.diameter, _LEAST_SMOOTHING), mode="nearest", truncate=3
         )
         noise = _noise(smooth, settings.diameter)
         labels = _segment(smooth, noise, settings)
-        cells = measure(labels, signal)[1]
-        yield labels, replace(cells, intensity=np.maximum(cells.intensity, noise))
+        cells = measure(labels)[1]
+        # Not by `measure`, which refuses a mean below 0: next to a far brighter spot there may be one.
+        light = np.bincount(labels.ravel(), weights=signal.ravel())[1:] / cells.area
+        with np.errstate(over="ignore"):  # `Cells` refuses what is not finite
+            light = np.ldexp(np.maximum(light, noise), exponent)
+        yield labels, replace(cells, intensity=light)
 
 
 def typical_diameter(images: Sequence[ArrayLike], contrast: float = 6.0) -> float:
@@ -143,9 +169,18 @@ def typical_diameter(images: Sequence[ArrayLike], contrast: float = 6.0) -> floa
     takes half the height or width.
     """
     shown = np.unique(np.linspace(0, len(images) - 1, _LOOKS).astype(int)) if len(images) else []
-    found = [_typical_circle(as_image(images[t]).astype(np.float32), contrast) for t in shown]
+    found = [_typical_circle(_in_range(images[t])[0], contrast) for t in shown]
     known = [diameter for diameter in found if diameter is not None]
     return max(_STRETCH * float(np.median(known)), _LEAST_DIAMETER) if known else _USUAL_DIAMETER
+
+
+def _in_range(image: ArrayLike) -> tuple[Image, int]:
+    """Return an image in single precision, and the power of 2 that it was divided by: as a rule 2**0."""
+    image = as_image(image)
+    exponent = int(np.frexp(np.abs(image).max())[1])
+    if _EXPONENTS[0] <= exponent <= _EXPONENTS[1]:
+        return image.astype(np.float32), 0
+    return np.ldexp(image, -exponent).astype(np.float32), exponent
 
 
 def _typical_circle(image: Image, contrast: float) -> float | None:

@@ -50,6 +50,9 @@ _GUESS = {
 }
 #: Distances to the border and to the nearest cell count up to so many sizes of a cell.
 _FAR = 3.0
+#: Measures of cells are at most so large, areas and intensities at least so small: their ratios, products and
+#: squares of distances stay finite.
+_LARGEST, _LEAST = 1e100, 1e-100
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Cells:
     shape: tuple[int, int]  #: height and width of the frame
 
     def __post_init__(self) -> None:
+        for name in ("position", "area", "intensity", "eccentricity"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         n = len(self.position)
         if np.shape(self.position) != (n, 2):
             raise ValueError(f"position has shape {np.shape(self.position)}: expected ({n}, 2)")
@@ -75,6 +80,12 @@ class Cells:
             raise ValueError(f"cell {int(np.argwhere(~np.isfinite(numbers))[0, 0])} is not finite")
         if n and min(self.area.min(), self.intensity.min()) <= 0:
             raise ValueError("a cell has no area or no intensity: expected positive numbers")
+        far = (np.abs(numbers) > _LARGEST).any(axis=1) | (numbers[:, 2:4] < _LEAST).any(axis=1)
+        if far.any():
+            raise ValueError(
+                f"cell {int(far.argmax())} measures {numbers[far][0].tolist()}: expected sizes of at most "
+                f"{_LARGEST:g}, areas and intensities of at least {_LEAST:g}"
+            )
 
     def __len__(self) -> int:
         return len(self.position)
@@ -105,9 +116,9 @@ class Gates:
     pieces: float = 1.5
 
     def __post_init__(self) -> None:
-        if self.neighbours < 1:
-            raise ValueError(f"neighbours is {self.neighbours}: expected at least 1")
-        if not min(self.move, self.division, self.pieces) > 0:
+        if not isinstance(self.neighbours, (int, np.integer)) or self.neighbours < 1:
+            raise ValueError(f"neighbours is {self.neighbours}: expected a whole number of at least 1")
+        if not all(0 < reach < np.inf for reach in (self.move, self.division, self.pieces)):
             raise ValueError(f"{self}: expected positive distances")
 
 
@@ -174,7 +185,7 @@ def _pairs_about(centres: Cells, around: Cells, neighbours: int, reach: float) -
     starts = np.searchsorted(pairs[:, 0], np.arange(len(centres) + 1))
     counts = np.diff(starts)
     parts = [np.zeros((0, 3), dtype=np.int64)]
-    for first, second in combinations(range(neighbours), 2):
+    for first, second in combinations(range(counts.max(initial=0)), 2):
         here = np.flatnonzero(counts > second)
         both = np.column_stack([pairs[starts[here] + first, 1], pairs[starts[here] + second, 1]])
         parts.append(np.column_stack([here, np.sort(both, axis=1)]))

@@ -12,6 +12,8 @@ from ermlab.features.cell_events import Cells
 from ermlab.features.cell_films import CellFilm
 
 Numbers = NDArray[np.int64]
+#: Label images have 32 bits or less; a pair of labels is then one number of 64 bits.
+_LARGEST_LABEL = (1 << 31) - 1
 
 
 def measure(labels: ArrayLike, image: ArrayLike | None = None) -> tuple[Numbers, Cells]:
@@ -171,6 +173,8 @@ def as_label_image(labels: ArrayLike) -> Numbers:
         )
     if labels.size and labels.min() < 0:
         raise ValueError(f"a label image has the label {labels.min()}: expected 0 for background or more")
+    if labels.size and labels.max() > _LARGEST_LABEL:
+        raise ValueError(f"a label image has the label {labels.max()}: expected at most {_LARGEST_LABEL}")
     return labels.astype(np.int64)
 
 

@@ -218,7 +218,11 @@ def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int 
     sizes = {channel: np.shape(bag) for channel, bag in bags.items()}
     if any(len(size) != 2 for size in sizes.values()) or len({size[0] for size in sizes.values()}) > 1:
         raise ValueError(f"bags of shapes {sizes}: expected (n, words) with the same n")
-    train = np.asarray(train)
+    train, n = np.asarray(train), next(iter(sizes.values()))[0]
+    if train.ndim != 1 or not np.issubdtype(train.dtype, np.integer):
+        raise ValueError(f"train of shape {train.shape} and type {train.dtype}: expected numbers of images")
+    if train.size and (train.min() < 0 or train.max() >= n):
+        raise ValueError(f"train goes from {train.min()} to {train.max()}: expected 0 to {n - 1}")
     K = 0.0
     for bag in bags.values():
         distances = chi2_distances(bag, n_threads=n_threads)

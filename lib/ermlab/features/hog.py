@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._hog_numba import cell_histograms, normalised_cells
+from ermlab.kernels._units import largest_magnitude, whole_number
 
 N_ORIENTATIONS = 9
 CLIP = 0.2
@@ -17,6 +18,8 @@ CLIP = 0.2
 EPSILON = 1e-4
 #: Weight of the four sums over orientations: 1 / sqrt(18), as the reference program has it.
 TEXTURE = 0.2357
+#: Largest pixel times the pixels of a cell: squared sums of gradients stay finite in single precision.
+_LARGEST = 1e17
 
 
 def hog(
@@ -44,18 +47,24 @@ def hog(
         dy), y downwards, around the angle ``pi o / n_orientations``.
     """
     pixels = _checked_image(image)
-    cell = _whole("cell", cell, 1)
-    pad, n = _whole("pad", pad, 0), _whole("n_orientations", n_orientations, 1)
+    cell = whole_number("cell", cell, 1)
+    pad, n = whole_number("pad", pad, 0), whole_number("n_orientations", n_orientations, 1)
+    if largest_magnitude(pixels) * cell**2 > _LARGEST:
+        raise ValueError(
+            f"image has values up to {largest_magnitude(pixels):.3g}: "
+            f"expected at most {_LARGEST / cell**2:.3g} for cells of {cell} pixels"
+        )
+    height, width = (side + 2 * pad * cell for side in pixels.shape[:2])
+    # Half a cell at the end counts as a whole one.
+    rows, columns = ((2 * side + cell) // (2 * cell) for side in (height, width))
+    if rows < 3 or columns < 3:
+        raise ValueError(
+            f"{height} x {width} pixels make {rows} x {columns} cells of {cell} "
+            "pixels: expected at least 3 x 3, for those at the border are left out"
+        )
     if pad:
         border = (pad * cell, pad * cell)
         pixels = np.pad(pixels, (border, border, (0, 0)), mode="edge")
-    # Half a cell at the end counts as a whole one.
-    rows, columns = ((2 * side + cell) // (2 * cell) for side in pixels.shape[:2])
-    if rows < 3 or columns < 3:
-        raise ValueError(
-            f"{pixels.shape[0]} x {pixels.shape[1]} pixels make {rows} x {columns} cells of {cell} "
-            "pixels: expected at least 3 x 3, for those at the border are left out"
-        )
     # Rounded, so that an upright gradient on the border of two bins is just there, and falls to the first.
     borders = np.pi * (np.arange(n) + 0.5) / n
     cosines, sines = (np.round(f(borders), 12).astype(np.float32) for f in (np.cos, np.sin))
@@ -76,13 +85,8 @@ def _checked_image(image: ArrayLike) -> NDArray:
         return np.ascontiguousarray(pixels if pixels.ndim == 3 else pixels[..., None])
     if not (np.issubdtype(pixels.dtype, np.number) or pixels.dtype == bool) or np.iscomplexobj(pixels):
         raise ValueError(f"image has type {pixels.dtype}: expected real numbers")
-    pixels = np.ascontiguousarray(pixels if pixels.ndim == 3 else pixels[..., None], dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is infinite in single precision is found below
+        pixels = np.ascontiguousarray(pixels if pixels.ndim == 3 else pixels[..., None], dtype=np.float32)
     if not np.isfinite(pixels).all():
         raise ValueError("image holds values that are not finite")
     return pixels
-
-
-def _whole(name: str, value: int, least: int) -> int:
-    if value != int(value) or value < least:
-        raise ValueError(f"{name} is {value}: expected a whole number of at least {least}")
-    return int(value)

@@ -1,5 +1,6 @@
 """Square patches of images, turned by any angle, and their cells, computed once."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._patches_numba import sample_turned
 from ermlab.features.hog import hog
+from ermlab.kernels._units import whole_number
 from ermlab.parallel import map_in_threads
 
 #: Digits of a cosine: with fewer than all, quarter turns are exact.
@@ -16,12 +18,12 @@ _DIGITS = 12
 
 def turned(points: ArrayLike, angle: float) -> NDArray[np.float64]:
     """Turn points (..., 2) around the origin by ``angle`` radians, from the x to the y axis."""
-    c, s = np.round(np.cos(angle), _DIGITS), np.round(np.sin(angle), _DIGITS)
+    c, s = _direction(angle)
     return np.asarray(points, dtype=np.float64) @ np.array([[c, s], [-s, c]])
 
 
 def turned_patch(
-    image: NDArray, centre: tuple[float, float], side: int, angle: float = 0.0
+    image: ArrayLike, centre: tuple[float, float], side: int, angle: float = 0.0
 ) -> NDArray[np.float32]:
     """Return the square patch around ``centre`` (x, y) after the image was turned around it by ``angle``.
 
@@ -29,17 +31,32 @@ def turned_patch(
     bilinear; outside the image the nearest pixel of its border is taken. An odd side and a whole centre make
     quarter turns exact.
     """
-    if side != int(side) or side < 1:
-        raise ValueError(f"side is {side}: expected a whole number of at least 1")
+    side = whole_number("side", side, 1)
+    image = np.asarray(image)
     if image.ndim not in (2, 3) or not image.size:
         raise ValueError(
             f"image has shape {image.shape}: expected (height, width) or (height, width, channels)"
         )
+    if image.dtype.kind not in "biuf":
+        raise ValueError(f"image has type {image.dtype}: expected real numbers")
+    if image.dtype == np.float16 or not image.dtype.isnative:  # which numba does not know
+        image = image.astype(np.float32 if image.dtype == np.float16 else image.dtype.newbyteorder("="))
+    x, y = (float(value) for value in centre)
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise ValueError(f"centre is {(x, y)}: expected finite numbers")
     channels = image if image.ndim == 3 else image[..., None]
-    patch = np.empty((int(side), int(side), channels.shape[2]), dtype=np.float32)
-    c, s = (float(np.round(f(angle), _DIGITS)) for f in (np.cos, np.sin))
-    sample_turned(channels, float(centre[0]), float(centre[1]), c, s, patch)
+    patch = np.empty((side, side, channels.shape[2]), dtype=np.float32)
+    sample_turned(channels, x, y, *_direction(angle), patch)
+    if image.dtype.kind == "f" and not np.isfinite(patch).all():
+        raise ValueError(f"image is not finite around {(x, y)}: expected numbers that are finite in float32")
     return patch if image.ndim == 3 else patch[..., 0]
+
+
+def _direction(angle: float) -> tuple[float, float]:
+    """Return the rounded cosine and sine of an angle."""
+    if not math.isfinite(angle):
+        raise ValueError(f"angle is {angle}: expected a finite number")
+    return tuple(float(np.round(f(angle), _DIGITS)) for f in (np.cos, np.sin))
 
 
 @dataclass(frozen=True)
@@ -71,6 +88,7 @@ class RegionGrids:
     """
 
     def __init__(self, images: Sequence[NDArray], cells: int, cell: int = 5):
+        cells, cell = whole_number("cells", cells, 0), whole_number("cell", cell, 0)
         if cells % 2 == 0 or cell % 2 == 0:
             raise ValueError(
                 f"{cells} cells of {cell} pixels: expected odd numbers, for the sake of a middle"
@@ -97,5 +115,7 @@ class RegionGrids:
         return np.stack([self._grids[region] for region in regions])
 
     def _compute(self, region: Region) -> NDArray[np.float32]:
+        if not 0 <= region.image < len(self.images):
+            raise ValueError(f"{region}: expected an image from 0 to {len(self.images) - 1}")
         patch = turned_patch(self.images[region.image], (region.x, region.y), self.side, region.angle)
         return hog(patch, self.cell)

@@ -19,11 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._small_hog_numba import describe_crops
+from ermlab.kernels._units import largest_magnitude, whole_number
 from ermlab.parallel import over_ranges
 
 Grid = tuple[int, int]
 #: Crops worth a thread.
 _GRAIN = 64
+#: Largest grey level times the pixels of a crop: sums of votes, in 1/1024 of a level, fit into 64 bits.
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,17 @@ class HogLayout:
     floor: float = 1.0  #: grey levels of gradient a pixel that a block is taken to have anyway
 
     def __post_init__(self):
-        if not self.levels or self.orientations < 1 or not self.floor > 0:
+        if not self.levels or self.orientations < 1 or not 0 < self.floor < np.inf:
             raise ValueError(
                 f"levels, orientations, floor are {self.levels}, {self.orientations}, {self.floor}: expected "
                 "at least one level, at least one orientation, and a positive floor"
             )
+        whole_number("orientations", self.orientations, 1)
+        for grid in (*self.levels, self.blocks):
+            if len(grid) != 2:
+                raise ValueError(f"a grid is {grid}: expected rows and columns")
+            for count in grid:
+                whole_number("a number of rows or columns", count, 0)
         for level in self.levels:
             if min(self.blocks) < 1 or level[0] % self.blocks[0] or level[1] % self.blocks[1] or 0 in level:
                 raise ValueError(
@@ -119,6 +128,8 @@ def _cell_of_pixel(length: int, counts: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _crops(crops: ArrayLike, layout: HogLayout) -> NDArray[np.float64]:
+    if np.iscomplexobj(crops):
+        raise ValueError("crops hold complex values: expected grey levels")
     crops = np.ascontiguousarray(crops, dtype=np.float64)
     if crops.ndim != 3:
         raise ValueError(f"crops of shape {crops.shape}: expected (n, height, width)")
@@ -130,4 +141,10 @@ def _crops(crops: ArrayLike, layout: HogLayout) -> NDArray[np.float64]:
         )
     if not np.isfinite(crops).all():
         raise ValueError("crops hold NaN or infinity: expected grey levels")
+    area = crops.shape[1] * crops.shape[2]
+    if largest_magnitude(crops) > _LARGEST / area:
+        raise ValueError(
+            f"crops of {crops.shape[1]} x {crops.shape[2]} pixels hold grey levels up to "
+            f"{largest_magnitude(crops):.3g}: expected at most {_LARGEST / area:.3g}"
+        )
     return crops

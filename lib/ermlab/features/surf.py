@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._surf_numba import SAMPLES, describe_points
+from ermlab.kernels._units import safe_unit, whole_number
 from ermlab.parallel import over_ranges
 
 DIMENSION = 64
 #: Standard deviation of the weight, in samples.
 WEIGHT_WIDTH = 3.3
 _GRAIN = 256
+#: Pixels that a window may leave the image by, or so many times its longer side.
+_FURTHEST, _TIMES = 4096, 8
 
 
 def dense_surf(
@@ -47,11 +50,9 @@ def dense_surf(
         (n, 64), of length 1, or 0 where the window is flat.
     """
     image = _image(image)
-    if step != int(step) or step < 1:
-        raise ValueError(f"step is {step}: expected a whole number of pixels, at least 1")
     if len(scales) == 0:
         raise ValueError("scales is empty: expected at least one")
-    points = grid_points(image.shape, int(step))
+    points = grid_points(image.shape, step)
     described = [describe(image, points, scale, n_threads=n_threads) for scale in scales]
     return np.tile(points, (len(scales), 1)), np.concatenate(described)
 
@@ -68,6 +69,12 @@ def describe(
     points = _points(points, image.shape)
     if not (np.isfinite(scale) and scale > 0):
         raise ValueError(f"scale is {scale}: expected a positive number of pixels")
+    furthest = max(_FURTHEST, _TIMES * max(image.shape))
+    if (SAMPLES + 1) / 2 * scale > furthest:
+        raise ValueError(
+            f"scale is {scale}: expected at most {2 * furthest / (SAMPLES + 1):.5g} pixels for an image of "
+            f"{image.shape[1]} x {image.shape[0]}"
+        )
     # Lines between cells: the middle of the window is the middle of the pixel, half a pixel from its corner.
     lines = (np.arange(SAMPLES + 2) - (SAMPLES + 1) / 2) * scale + 0.5
     margin = int(np.ceil(lines[-1])) + 1
@@ -89,6 +96,7 @@ def describe(
 
 def grid_points(shape: tuple[int, int], step: int) -> NDArray[np.int64]:
     """Return the (n, 2) points (x, y) of the centred grid for an image of ``shape`` (height, width)."""
+    step = whole_number("step", step, 1)
     y, x = (np.arange((length - 1) % step // 2, length, step) for length in shape)
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
@@ -98,6 +106,9 @@ def _integral_image(image: NDArray[np.float64], margin: int) -> NDArray[np.float
 
     No response sees a constant; without it sums stay small, and of whole grey values they are exact.
     """
+    unit = safe_unit(image)
+    if unit != 1:  # descriptors have length 1, whatever the unit of grey values
+        image = image / unit
     padded = np.pad(image - np.round(image.mean()), margin, mode="symmetric")
     integral = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1))
     integral[1:, 1:] = padded.cumsum(axis=0).cumsum(axis=1)
@@ -105,6 +116,8 @@ def _integral_image(image: NDArray[np.float64], margin: int) -> NDArray[np.float
 
 
 def _image(image: ArrayLike) -> NDArray[np.float64]:
+    if np.iscomplexobj(image):
+        raise ValueError("image has complex values: expected grey values")
     image = np.asarray(image, dtype=np.float64)
     if image.ndim != 2 or image.size == 0:
         raise ValueError(f"image has shape {image.shape}: expected (height, width) of grey values")

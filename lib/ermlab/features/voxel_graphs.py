@@ -6,6 +6,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
+from ermlab.kernels._units import safe_unit, whole_number
+
 #: Neighbours of a voxel in all experiments of the thesis.
 N_NEIGHBOURS = 5
 
@@ -28,11 +30,10 @@ def neighbour_graph(coordinates: ArrayLike, n_neighbours: int = N_NEIGHBOURS) ->
     """
     coordinates = _places(coordinates)
     n = len(coordinates)
-    if n_neighbours < 1:
-        raise ValueError(f"n_neighbours is {n_neighbours}: expected at least 1")
-    n_neighbours = min(n_neighbours, n - 1)
+    n_neighbours = min(whole_number("n_neighbours", n_neighbours, 1), n - 1)
     if n_neighbours < 1:
         return csr_array((n, n))
+    coordinates = coordinates / safe_unit(coordinates)  # only proportions of distances count
     tree = cKDTree(coordinates)
     furthest = tree.query(coordinates, k=n_neighbours + 1)[0][:, -1]
     if not furthest.all() or not (tree.query(coordinates, k=2)[0][:, 1]).all():
@@ -87,7 +88,7 @@ def voxel_graphs(
 
 def _places(coordinates: ArrayLike) -> NDArray[np.float64]:
     coordinates = np.asarray(coordinates, dtype=np.float64)
-    if coordinates.ndim != 2:
+    if coordinates.ndim != 2 or coordinates.shape[1] == 0:
         raise ValueError(f"coordinates have shape {coordinates.shape}: expected (voxels, 3)")
     if not np.isfinite(coordinates).all():
         voxel = int(np.argmax(~np.isfinite(coordinates).all(axis=1)))

@@ -1,5 +1,6 @@
 """Images as visual words on a regular grid, from border to border and a little beyond."""
 
+import math
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,14 +98,22 @@ def load_word_grids(path: str | Path) -> dict[str, list[WordGrid]]:
         with np.load(path, allow_pickle=False) as content:
             names = [name.removesuffix("_layout") for name in content.files if name.endswith("_layout")]
             return {name: _unpack(content[f"{name}_words"], content[f"{name}_layout"]) for name in names}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError, OverflowError) as error:
         raise DataError(f"{path}: {error}; expected an .npz file that `save_word_grids` wrote") from error
 
 
 def _unpack(words: NDArray[np.int32], layout: NDArray[np.int64]) -> list[WordGrid]:
-    sizes = layout[:, :3].prod(axis=1)
-    if sizes.sum() != words.size:
-        raise ValueError(f"{words.size} words for grids of {sizes.sum()} places")
+    if layout.ndim != 2 or layout.shape[1] != 6 or layout.dtype.kind != "i" or words.dtype.kind != "i":
+        raise ValueError(
+            f"layout of shape {layout.shape} and type {layout.dtype}, words of type {words.dtype}: "
+            "expected (grids, 6) and whole numbers"
+        )
+    # Python's numbers, which do not overflow.
+    sizes = [math.prod(row) for row in layout[:, :3].tolist()]
+    if layout[:, :3].min(initial=1) < 1 or layout[:, 5].min(initial=1) < 1 or words.min(initial=0) < -1:
+        raise ValueError("expected grids of at least one place, steps of at least 1, and words from -1 on")
+    if sum(sizes) != words.size:
+        raise ValueError(f"{words.size} words for grids of {sum(sizes)} places")
     parts = np.split(words, np.cumsum(sizes)[:-1])
     return [
         WordGrid(part.reshape(row[:3]), (int(row[3]), int(row[4])), int(row[5]))

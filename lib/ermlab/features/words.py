@@ -1,5 +1,6 @@
 """Visual words: descriptors named by the nearest centre of a vocabulary, and counted inside boxes."""
 
+import math
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +15,17 @@ from threadpoolctl import threadpool_limits
 
 from ermlab.errors import DataError
 from ermlab.features._words_numba import count_words, nearest_of_close
+from ermlab.kernels._units import largest_magnitude, safe_unit, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
 _CHUNK = 1024
+#: Magnitudes of centres between which their products are safe in single precision.
+_SMALLEST_ROUGH, _LARGEST_ROUGH = 1e-10, 1e10
+#: Largest entry of a descriptor: squared distances stay finite.
+_LARGEST = 1e150
+#: Largest coordinate of a box: the kernel multiplies it by the number of cells.
+_FURTHEST = 1 << 31
 
 
 class Vocabulary(BaseEstimator):
@@ -55,7 +63,7 @@ class Vocabulary(BaseEstimator):
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
         """Find the centres."""
         descriptors = _matrix(descriptors, "descriptors")
-        if not 1 <= self.n_words <= len(descriptors):
+        if not 1 <= whole_number("n_words", self.n_words, 0) <= len(descriptors):
             raise ValueError(f"{self.n_words} words of {len(descriptors)} descriptors: expected 1 to as many")
         model = MiniBatchKMeans(
             self.n_words,
@@ -64,9 +72,10 @@ class Vocabulary(BaseEstimator):
             max_iter=self.max_iter,
             n_init=1,
         )
+        unit = safe_unit(descriptors)
         with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
-            model.fit(descriptors)
-        self.centres_ = model.cluster_centers_.astype(np.float64)
+            model.fit(descriptors / unit)
+        self.centres_ = model.cluster_centers_.astype(np.float64) * unit
         return self
 
     def assign(self, descriptors: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
@@ -78,28 +87,41 @@ class Vocabulary(BaseEstimator):
         """
         check_is_fitted(self)
         centres = np.ascontiguousarray(self.centres_)
-        descriptors = np.asarray(descriptors, dtype=np.float64)
-        words = np.zeros(len(descriptors), dtype=np.int64)
-        if descriptors.size == 0:
-            return words
+        if np.shape(descriptors)[:1] == (0,):
+            return np.zeros(0, dtype=np.int64)
         descriptors = _matrix(descriptors, "descriptors", centres.shape[1])
+        unit = safe_unit(centres)
+        if unit != 1:
+            centres, descriptors = centres / unit, descriptors / unit
+        if largest_magnitude(descriptors) > _LARGEST:
+            raise ValueError(
+                f"descriptors up to {largest_magnitude(descriptors) * unit:.3g}: expected at most "
+                f"{_LARGEST * unit:.3g} with centres up to {largest_magnitude(centres) * unit:.3g}"
+            )
+        words = np.zeros(len(descriptors), dtype=np.int64)
         # What all have in common would only cost digits.
         middle = centres.mean(axis=0)
-        rough = (centres - middle).astype(np.float32)
+        rough = centres - middle
+        rough_unit = _rough_unit(rough)
+        rough = (rough / rough_unit).astype(np.float32)
         squares = np.einsum("ij,ij->i", rough, rough)
         longest = float(np.sqrt(squares.max()))
-        unit = float(np.finfo(np.float32).eps) * (centres.shape[1] + 8)
+        digits = float(np.finfo(np.float32).eps) * (centres.shape[1] + 8)
 
         def work(first: int, last: int) -> None:
             for start in range(first * _CHUNK, min(last * _CHUNK, len(words)), _CHUNK):
                 part = slice(start, start + _CHUNK)
                 moved = descriptors[part] - middle
-                scores = moved.astype(np.float32) @ rough.T
-                scores *= -2
-                scores += squares
-                # Rounding of both sides, of a sum of products and of the difference, for two centres.
-                tolerances = 2 * unit * longest * (np.linalg.norm(moved, axis=1) + longest)
-                limits = scores.min(axis=1) + tolerances
+                if rough_unit != 1:
+                    moved /= rough_unit
+                # A product that is infinite or NaN has all centres measured.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    scores = moved.astype(np.float32) @ rough.T
+                    scores *= -2
+                    scores += squares
+                    # Rounding of both sides, of a sum of products and of the difference, for two centres.
+                    tolerances = 2 * digits * longest * (np.linalg.norm(moved, axis=1) + longest)
+                    limits = scores.min(axis=1) + tolerances
                 nearest_of_close(scores, limits, descriptors[part], centres, words[part])
 
         with one_blas_thread():
@@ -118,6 +140,8 @@ class Vocabulary(BaseEstimator):
         try:
             with np.load(path, allow_pickle=False) as content:
                 centres = _matrix(content["centres"], "centres")
+                if centres.size == 0:
+                    raise ValueError(f"centres of shape {centres.shape}: expected at least one")
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError) as error:
             raise DataError(f"{path}: {error}; expected an .npz file with a matrix `centres`") from error
         vocabulary = cls(n_words=len(centres))
@@ -155,12 +179,14 @@ def histogram(
     """
     points, words, box = np.asarray(points), np.asarray(words), np.asarray(box)
     cells = np.array(_levels(levels), dtype=np.int64)
-    counts = np.zeros((n_cells(levels), n_words), dtype=np.int64)
+    counts = np.zeros((int(cells @ cells), whole_number("n_words", n_words, 0)), dtype=np.int64)
     if box.shape != (4,) or not np.issubdtype(box.dtype, np.integer):
         raise ValueError(f"box is {box.tolist()}: expected whole left, top, right, bottom")
     left, top, right, bottom = (int(side) for side in box)
     if right < left or bottom < top:
         raise ValueError(f"box is {box.tolist()}: expected left <= right and top <= bottom")
+    if min(left, top) < -_FURTHEST or max(right, bottom) > _FURTHEST:
+        raise ValueError(f"box is {box.tolist()}: expected pixels between {-_FURTHEST} and {_FURTHEST}")
     if words.size == 0 and points.size == 0:
         return counts
     if points.shape != (len(words), 2) or words.ndim != 1:
@@ -169,14 +195,32 @@ def histogram(
         raise ValueError(f"points of type {points.dtype}, words of {words.dtype}: expected integers")
     if words.min() < 0 or words.max() >= n_words:
         raise ValueError(f"words from {words.min()} to {words.max()}: expected 0 to {n_words - 1}")
+    points, words = _signed(points), _signed(words)
     count_words(points, words, left, top, right - left + 1, bottom - top + 1, cells, counts)
     return counts
 
 
 def _levels(levels: Sequence[int]) -> tuple[int, ...]:
-    if len(levels) == 0 or any(cells != int(cells) or cells < 1 for cells in levels):
+    if len(levels) == 0:
         raise ValueError(f"levels is {levels}: expected numbers of cells along a side, each at least 1")
-    return tuple(int(cells) for cells in levels)
+    return tuple(whole_number(f"a level of {levels}", cells, 1) for cells in levels)
+
+
+def _signed(values: NDArray[np.integer]) -> NDArray[np.signedinteger]:
+    """Return whole numbers in a native signed type: numba makes unsigned and signed numbers a float."""
+    if values.dtype.kind == "u" or not values.dtype.isnative:
+        if values.max() > np.iinfo(np.int64).max:
+            raise ValueError(f"points go up to {values.max()}: expected numbers of 63 bits")
+        return values.astype(np.int64)
+    return values
+
+
+def _rough_unit(rough: NDArray[np.float64]) -> float:
+    """Return a power of two to divide by before single precision, 1 if the magnitudes are ordinary."""
+    largest = largest_magnitude(rough)
+    if largest == 0 or _SMALLEST_ROUGH <= largest <= _LARGEST_ROUGH:
+        return 1.0
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
 def _matrix(values: ArrayLike, name: str, n_features: int | None = None) -> NDArray[np.float64]:

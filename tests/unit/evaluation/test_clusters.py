@@ -81,3 +81,13 @@ def test_heaviest_slices():
 def test_broken_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_slices_of_weights_that_are_not_finite_or_very_large():
+    volume = np.zeros((2, 3, 4))
+    volume[1, 2, :] = 1.7e308
+    volume[0, 1, 3] = 1.0
+    assert heaviest_slices(volume)[:2] == (1, 2)
+    volume[0, 0, 0] = np.nan
+    with pytest.raises(ValueError, match="the volume holds NaN or infinity"):
+        heaviest_slices(volume)

@@ -253,3 +253,22 @@ def test_ellipse_of_the_uiuc_cars():
     assert verdict.tolist() == [CORRECT, FALSE, FALSE]
     curve = detection_curve([boxes[1:3]], [[1, 2]], [truth], measure=ellipse_agreement)
     assert curve.precision.tolist() == [0, 0.5]
+
+
+@pytest.mark.parametrize(("tied", "infinite"), [(3.0, np.inf), (1.0, -np.inf)])
+def test_equal_scores_enter_together_even_if_infinite(tied, infinite):
+    labels, scores = np.array([1, 0, 1, 0, 1, 0, 0]), np.array([3.0, 3.0, 3.0, 2.0, 1.0, 1.0, 1.0])
+    found = roc_equal_error_rate(labels, np.where(scores == tied, infinite, scores))
+    assert found == roc_equal_error_rate(labels, scores)
+
+
+@pytest.mark.parametrize("labels", [[1.0, np.nan], [[1, 0]], ["a", "b"]])
+def test_labels_that_are_no_numbers(labels):
+    with pytest.raises(ValueError, match="labels of type"):
+        roc_equal_error_rate(labels, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("agreement", [np.full((1, 1), np.nan), np.ones((2, 1))])
+def test_measure_that_does_not_fit(agreement):
+    with pytest.raises(ValueError, match="expected a number for each pair"):
+        match_detections([[0, 0, 1, 1]], [1.0], [[0, 0, 1, 1]], measure=lambda boxes, truth: agreement)

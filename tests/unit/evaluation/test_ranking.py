@@ -58,3 +58,18 @@ def test_groups_without_anything_relevant_are_left_out():
 def test_bad_input(arguments, expected):
     with pytest.raises(ValueError, match=expected):
         ndcg(*arguments)
+
+
+def test_gains_that_overflow():
+    with pytest.raises(ValueError, match=r"a relevance is 2000.0: expected a finite sum of the gains"):
+        ndcg([2000.0, 1.0], [0.0, 1.0])
+    assert ndcg([1022.0, 1.0], [1.0, 0.0]) == 1
+
+
+def test_scores_whose_difference_overflows():
+    assert ndcg([1.0, 0.0, 1.0], [1.7e308, -1.7e308, 1.7e308]) == 1
+
+
+def test_number_of_first_samples_that_is_not_a_number():
+    with pytest.raises(ValueError, match="k is nan: expected at least 1"):
+        ndcg([1.0, 0.0], [0.0, 1.0], k=np.nan)

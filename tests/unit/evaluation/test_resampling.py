@@ -149,3 +149,10 @@ def test_broken_permutations():
         permutation_test(np.sum, [0, 1], 0)
     with pytest.raises(ValueError, match="not finite"):
         permutation_test(lambda labels: np.nan, [0, 1], 5)
+
+
+@pytest.mark.parametrize("scale", [2.0**-1060, 2.0**-600, 2.0**-40, 2.0**700, 2.0**1022])
+def test_the_scale_of_the_scores_does_not_matter(scale):
+    a, b = np.array([0.5, 0.75, 0.25, 1.0, -1.0]), np.array([0.25, 0.5, 0.5, -0.5, 1.0])
+    for test in (lambda a, b: corrected_t_test(a, b, 0.2), wilcoxon_test):
+        assert test(scale * a, scale * b) == test(a, b)

@@ -109,7 +109,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("content", [b"", b'{"x": 1', b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b'{"x": 1', b"\xff\xfe", b"9" * 5000, b"[" * 100_000])
 def test_damaged_files_say_what_to_do(tmp_path, content):
     (tmp_path / "values.json").write_bytes(content)
     with pytest.raises(DataError, match=r"values\.json is damaged .*: delete it and run `make` again"):

@@ -94,3 +94,11 @@ def test_all_stretches_come_before_one_comes_again():
 def test_broken_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "options", [{"kind": "stretches"}, {"kind": "permuted"}, {"kind": "runs", "runs": []}]
+)
+def test_no_samples(options):
+    with pytest.raises(ValueError, match="n is 0: expected at least 1 sample"):
+        Sampling(n=0, **options)

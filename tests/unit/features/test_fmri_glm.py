@@ -144,6 +144,8 @@ def test_a_vector_of_weights_is_a_contrast_and_outside_the_mask_there_is_nothing
         ({"events": EVENTS.assign(reward=1)}, "with unknown reward: expected onset, duration, trial_type"),
         ({"events": EVENTS.assign(onset="soon")}, "events, row 0: onset is 'soon': expected a finite"),
         ({"events": EVENTS.assign(duration=-1.0)}, "events, row 0: duration is -1.0"),
+        ({"events": EVENTS.assign(trial_type=[None] * 15)}, "events, row 0: no trial_type: expected a name"),
+        ({"events": EVENTS.assign(onset="10000")}, "no event begins in the series of 320 s"),
         ({"events": EVENTS.assign(onset=10_000.0)}, "no event begins in the series of 320 s"),
         ({"events": [1, 2]}, "events is a list: expected a table"),
         ({"contrasts": {"a": "cocaine - neutral"}}, "contrast 'a' names cocaine: expected of drug, neutral"),

@@ -211,7 +211,7 @@ def test_runs_that_are_too_short_to_cut_are_told_before_the_work_begins(folder):
         ({"labels": None}, "both or neither of labels and events: expected one of them"),
         ({"events": ["a.tsv", "b.tsv"]}, "both or neither of labels and events"),
         ({"labels": "run0.tsv"}, "2 bold series and 1 files of labels: expected one for each"),
-        ({"labels": ["{}/none.tsv"] * 2}, "none.tsv: no such file; expected a table separated by tabs"),
+        ({"labels": ["{}/none.tsv"] * 2}, "none.tsv: No such file or directory; expected a table"),
         ({"target": "houses"}, "run0.tsv: no column 'houses'; expected one of faces, noise, flat"),
         ({"target": "flat"}, "run0.tsv: flat is the same at all volumes; expected a target that varies"),
         ({"repetition_time": 2.0}, "repetition_time is 2.0 s, but the header of the image says 2.5 s"),

@@ -171,3 +171,15 @@ def test_contrast_does_not_matter_where_there_is_enough():
 def test_bad_input(image, options, message):
     with pytest.raises(ValueError, match=message):
         hog(image, **{"cell": 5, **options})
+
+
+def test_values_whose_squares_overflow_are_refused():
+    image = np.random.default_rng(0).random((24, 24))
+    assert np.isfinite(hog(1e14 * image)).all()
+    with pytest.raises(ValueError, match=r"image has values up to .*e\+18: expected at most 1.56e\+15"):
+        hog(1e18 * image)
+
+
+def test_too_few_cells_are_refused_before_the_image_is_padded():
+    with pytest.raises(ValueError, match="make 2 x 2 cells of 1000000000 pixels"):
+        hog(np.zeros((24, 24)), 10**9, pad=1)

@@ -78,3 +78,29 @@ def test_grids_are_those_of_the_patches_and_computed_once():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("centre", [(np.nan, 1.0), (1.0, np.nan), (np.inf, 1.0)])
+def test_a_centre_that_is_no_place_is_refused(centre):
+    with pytest.raises(ValueError, match=r"centre is .*: expected finite numbers"):
+        turned_patch(np.zeros((5, 5)), centre, 3)
+
+
+def test_an_angle_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="angle is nan: expected a finite number"):
+        turned_patch(np.zeros((5, 5)), (2, 2), 3, np.nan)
+
+
+def test_images_of_any_type():
+    image = np.arange(25).reshape(5, 5)
+    expected = turned_patch(image, (2, 2), 3, 0.4)
+    for same in (image.tolist(), image.astype(">i4"), image.astype(np.float16), np.asfortranarray(image)):
+        np.testing.assert_allclose(turned_patch(same, (2, 2), 3, 0.4), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="image is not finite around"):
+        turned_patch(np.full((5, 5), 1e300), (2, 2), 3)
+
+
+@pytest.mark.parametrize("number", [-1, 1])
+def test_a_region_of_no_image_is_refused(number):
+    with pytest.raises(ValueError, match="expected an image from 0 to 0"):
+        RegionGrids([np.zeros((30, 30))], 3).grid(Region(number, 15, 15))

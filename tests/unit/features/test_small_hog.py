@@ -148,3 +148,14 @@ def test_bad_crops(crops, message):
 def test_bad_layout(change, message):
     with pytest.raises(ValueError, match=message):
         HogLayout(**change)
+
+
+def test_grey_levels_whose_votes_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"grey levels up to 1e\+17: expected at most"):
+        small_hog(np.full((1, 36, 18), 1e17))
+
+
+@pytest.mark.parametrize("levels", [((-4, -2),), ((4.5, 2),), ((4,),)])
+def test_grids_of_no_cells_are_refused(levels):
+    with pytest.raises(ValueError, match="expected"):
+        HogLayout(levels)

@@ -212,3 +212,15 @@ def test_bad_input(arguments, message):
 def test_bad_points(points, message):
     with pytest.raises(ValueError, match=message):
         describe(np.zeros((9, 9)), points)
+
+
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+def test_descriptors_do_not_depend_on_the_unit_of_grey_values(exponent):
+    image = np.random.default_rng(0).normal(size=(20, 20))
+    expected = describe(image, [[10, 10], [0, 19]])
+    np.testing.assert_allclose(describe(2.0**exponent * image, [[10, 10], [0, 19]]), expected, atol=1e-12)
+
+
+def test_a_window_far_larger_than_the_image_is_refused():
+    with pytest.raises(ValueError, match=r"scale is 1e\+300: expected at most 390.1 pixels"):
+        describe(np.zeros((5, 5)), [[0, 0]], 1e300)

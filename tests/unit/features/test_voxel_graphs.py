@@ -85,3 +85,10 @@ def test_places_are_in_the_order_of_maps():
     assert voxel_places(np.zeros((2, 2, 2)), affine).shape == (0, 3)
     with pytest.raises(ValueError, match=r"mask of shape \(2, 2\): expected three dimensions"):
         voxel_places(np.ones((2, 2)), affine)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_graph_does_not_depend_on_units(exponent):
+    places = np.random.default_rng(0).normal(size=(30, 3))
+    expected = neighbour_graph(places).toarray()
+    np.testing.assert_array_equal(neighbour_graph(2.0**exponent * places).toarray(), expected)

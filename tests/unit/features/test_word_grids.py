@@ -96,3 +96,27 @@ def test_a_damaged_file_is_told(tmp_path, damage):
         path.unlink()
     with pytest.raises(DataError, match=r"words\.npz"):
         load_word_grids(path)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        [1, 2, 2, 0, 0, 5],  # not a row for each grid
+        [[1, 2, 2]],
+        [[-1, -2, 2, 0, 0, 5]],
+        [[1, 2, 2, 0, 0, 0]],
+        [[2**32, 2**32, 1, 0, 0, 5]],
+        [[1.0, 2.0, 2.0, 0.0, 0.0, 5.0]],
+    ],
+)
+def test_a_layout_that_is_damaged(tmp_path, layout):
+    np.savez(tmp_path / "grids.npz", a_words=np.zeros(4, dtype=np.int32), a_layout=np.array(layout))
+    with pytest.raises(DataError, match="file that `save_word_grids` wrote"):
+        load_word_grids(tmp_path / "grids.npz")
+
+
+def test_words_below_the_one_of_no_word(tmp_path):
+    layout = np.array([[1, 2, 2, 0, 0, 5]])
+    np.savez(tmp_path / "grids.npz", a_words=np.full(4, -2, dtype=np.int32), a_layout=layout)
+    with pytest.raises(DataError, match="words from -1 on"):
+        load_word_grids(tmp_path / "grids.npz")

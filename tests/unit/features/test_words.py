@@ -177,10 +177,41 @@ def test_histogram_of_nothing():
         ({"words": [0]}, r"points of shape \(2, 2\), words of \(1,\)"),
         ({"words": [0.0, 1.0]}, "expected integers"),
         ({"levels": ()}, r"levels is \(\)"),
-        ({"levels": (1, 0)}, r"levels is \(1, 0\)"),
+        ({"levels": (1, 0)}, r"a level of \(1, 0\) is 0: expected a whole number of at least 1"),
     ],
 )
 def test_bad_histogram(arguments, message):
     arguments = {"points": [[0, 0], [1, 1]], "words": [0, 3], "box": [0, 0, 5, 5], "n_words": 4} | arguments
     with pytest.raises(ValueError, match=message):
         histogram(**arguments)
+
+
+@pytest.mark.parametrize("exponent", [-1000, -300, -80, 60, 120, 300])
+def test_words_do_not_depend_on_units(exponent):
+    rng = np.random.default_rng(0)
+    descriptors, unit = rng.normal(size=(300, 6)), 2.0**exponent
+    vocabulary = Vocabulary(20, random_state=0).fit(descriptors)
+    expected = vocabulary.assign(descriptors)
+    vocabulary.centres_ = unit * vocabulary.centres_
+    np.testing.assert_array_equal(vocabulary.assign(unit * descriptors), expected)
+
+
+def test_descriptors_far_beyond_single_precision():
+    vocabulary = Vocabulary(2).fit([[-1.0, 0.0], [1.0, 0.0]])
+    vocabulary.centres_ = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(vocabulary.assign([[-1e60, 0.0], [1e60, 1.0]]), [0, 1])
+    with pytest.raises(ValueError, match=r"descriptors up to 1e\+200: expected at most 1e\+150"):
+        vocabulary.assign([[1e200, 0.0]])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, ">i4"])
+def test_whole_numbers_of_any_type(kind):
+    points, words = np.array([[1, 2], [7, 3]]), np.array([1, 0])
+    expected = histogram(points, words, [0, 0, 7, 7], 2, (1, 2))
+    found = histogram(points.astype(kind), words.astype(kind), [0, 0, 7, 7], 2, (1, 2))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_box_whose_cells_overflow_is_refused():
+    with pytest.raises(ValueError, match="expected pixels between"):
+        histogram([[2**61, 2**61]], [0], [0, 0, 2**62, 2**62], 1, (8,))

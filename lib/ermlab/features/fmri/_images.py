@@ -1,18 +1,17 @@
 """Images and numbers that users give: taken in, checked, and refused with a message that names the place."""
 
 import math
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import nibabel as nib
 import numpy as np
-from nibabel.filebasedimages import ImageFileError
 from nibabel.spatialimages import SpatialImage
 from nilearn.image import new_img_like
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.datasets._files import broken
+from ermlab.datasets._files import reading
+from ermlab.datasets._volumes import open_image
+from ermlab.errors import DataError
 
 ImageLike = str | Path | SpatialImage
 #: Seconds between volumes above which milliseconds were given.
@@ -21,18 +20,20 @@ _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 
 
 def as_image(img: ImageLike, ndim: int, name: str = "img") -> SpatialImage:
-    """Load an image where a file is named, and see that it has ``ndim`` dimensions and finite voxels."""
+    """Load an image where a file is named, and see that it has ``ndim`` dimensions and finite voxels.
+
+    What is wrong with a file is a `DataError`, what is wrong with an image in memory a `ValueError`.
+    """
     expected = f"a NIfTI image of {ndim} dimensions"
-    place = name
     if isinstance(img, str | Path):
-        place = str(img)
+        loaded = open_image(img, expected)
+        with reading(img, expected):
+            loaded.get_fdata(dtype=np.float32)
         try:
-            img = nib.load(img)
-            img.get_fdata(dtype=np.float32)
-        except FileNotFoundError as error:
-            raise broken(place, "no such file", expected) from error
-        except (ImageFileError, OSError, EOFError, ValueError, zlib.error) as error:
-            raise broken(place, f"{type(error).__name__}: {error}", expected) from error
+            return as_image(loaded, ndim, str(img))
+        except ValueError as error:
+            raise DataError(str(error)) from None
+    place = name
     if not isinstance(img, SpatialImage):
         raise ValueError(f"{place} is a {type(img).__name__}: expected {expected}, or the name of a file")
     if len(img.shape) != ndim:
@@ -91,7 +92,10 @@ def header_repetition_time(img: SpatialImage) -> float | None:
     header = img.header
     if not hasattr(header, "get_xyzt_units") or len(header.get_zooms()) < 4:
         return None
-    unit = header.get_xyzt_units()[1]
+    try:
+        unit = header.get_xyzt_units()[1]
+    except KeyError:  # the code of the unit is none that the format knows
+        return None
     step = float(header.get_zooms()[3])
     return step * _SECONDS[unit] if unit in _SECONDS and step > 0 else None
 

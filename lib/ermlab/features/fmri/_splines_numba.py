@@ -6,9 +6,61 @@ moved to its edge. Indices are unsigned: a signed one is tested for being negati
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 #: Voxels beyond the outermost ones at which a volume still counts as seen, as in SPM.
 EDGE = 0.05
+#: Largest entry of a motion: products with points stay finite.
+_LARGEST = 1e100
+
+
+def sample(
+    coefficients: NDArray, motion: NDArray, points: NDArray, values: NDArray, inside: NDArray[np.bool_]
+) -> None:
+    """Fill in the value at ``motion`` (3, 4) of each point, and whether that place lies inside."""
+    _require_motion(coefficients, motion)
+    if points.ndim != 2 or points.shape[1] != 3 or not values.shape == inside.shape == points.shape[:1]:
+        raise ValueError(
+            f"points, values and inside of shapes {points.shape}, {values.shape} and {inside.shape}: "
+            "expected (n, 3), (n,) and (n,)"
+        )
+    # A place that is NaN has no neighbours: the loop would read anywhere. One product is the fastest test.
+    if not np.isfinite(np.vdot(points, points)):
+        raise ValueError("squares of the points do not have a finite sum: expected finite coordinates")
+    _sample(_at_least_two(coefficients), motion, points, values, inside)
+    for axis in _single(coefficients):
+        inside &= np.abs(points @ motion[axis, :3] + motion[axis, 3]) <= EDGE
+
+
+def reslice(coefficients: NDArray, motion: NDArray, volume: NDArray, inside: NDArray[np.bool_]) -> None:
+    """Fill in the value at ``motion`` (3, 4) of each voxel; ``inside`` turns False where that is outside."""
+    _require_motion(coefficients, motion)
+    if volume.ndim != 3 or inside.shape != volume.shape:
+        raise ValueError(
+            f"volume {volume.shape} and inside {inside.shape}: expected three dimensions, the same"
+        )
+    _reslice(_at_least_two(coefficients), motion, volume, inside)
+    for axis in _single(coefficients):
+        steps = zip(motion[axis, :3], np.indices(volume.shape, sparse=True), strict=True)
+        inside &= np.abs(sum(step * index for step, index in steps) + motion[axis, 3]) <= EDGE
+
+
+def _single(coefficients: NDArray) -> list[int]:
+    return [axis for axis, length in enumerate(coefficients.shape) if length == 1]
+
+
+def _at_least_two(coefficients: NDArray) -> NDArray:
+    """Repeat a single voxel along an axis: the spline is constant there, and the loops need two."""
+    for axis in _single(coefficients):
+        coefficients = np.repeat(coefficients, 2, axis=axis)
+    return coefficients
+
+
+def _require_motion(coefficients: NDArray, motion: NDArray) -> None:
+    if coefficients.ndim != 3 or not coefficients.size:
+        raise ValueError(f"coefficients of shape {coefficients.shape}: expected three dimensions, not empty")
+    if motion.shape != (3, 4) or not (np.abs(motion) <= _LARGEST).all():
+        raise ValueError(f"motion is {motion.tolist()}: expected (3, 4) finite numbers")
 
 
 @njit(cache=True)
@@ -50,8 +102,7 @@ def _mix(coefficients, weights, places):
 
 
 @njit(cache=True)
-def sample(coefficients, motion, points, values, inside):
-    """Fill in the value at ``motion`` (3, 4) of each point, and whether that place lies inside."""
+def _sample(coefficients, motion, points, values, inside):
     weights, places = np.empty((3, 4)), np.empty((3, 4), dtype=np.uint64)
     for p in range(len(points)):
         seen = True
@@ -65,8 +116,7 @@ def sample(coefficients, motion, points, values, inside):
 
 
 @njit(cache=True)
-def reslice(coefficients, motion, volume, inside):
-    """Fill in the value at ``motion`` (3, 4) of each voxel; ``inside`` turns False where that is outside."""
+def _reslice(coefficients, motion, volume, inside):
     weights, places = np.empty((3, 4)), np.empty((3, 4), dtype=np.uint64)
     for i in range(volume.shape[0]):
         for j in range(volume.shape[1]):

@@ -197,6 +197,11 @@ def checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
             raise ValueError(
                 f"events, row {wrong[0]}: {name} is {found!r}: expected a finite number of seconds"
             )
+        if not pd.api.types.is_numeric_dtype(events[name]):  # numbers as text
+            events = events.assign(**{name: values})
+    unnamed = np.flatnonzero(events["trial_type"].isna())
+    if len(unnamed):
+        raise ValueError(f"events, row {unnamed[0]}: no trial_type: expected a name")
     if not ((events["onset"] >= 0) & (events["onset"] < seconds)).any():
         raise ValueError(f"no event begins in the series of {seconds:g} s: expected onsets in seconds")
     return events

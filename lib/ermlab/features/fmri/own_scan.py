@@ -14,7 +14,7 @@ from nilearn.glm.first_level import make_first_level_design_matrix
 from nilearn.image import mean_img, new_img_like
 from numpy.typing import NDArray
 
-from ermlab.datasets._files import broken
+from ermlab.datasets._files import broken, reading
 from ermlab.errors import DataError
 from ermlab.features.array_files import ArrayFile
 from ermlab.features.fmri._images import as_series, check_repetition_time, check_same_grid, voxels
@@ -202,23 +202,20 @@ def _events(path: str, scan: OwnScan, volumes: int) -> NDArray[np.float64]:
         events = checked_events(table[list(REQUIRED)], volumes * scan.repetition_time)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from error
-    kinds = sorted(set(events["trial_type"].astype(str)))
+    events = events.assign(trial_type=events["trial_type"].astype(str))
+    kinds = sorted(set(events["trial_type"]))
     if scan.target not in kinds:
         raise broken(path, f"no event of trial_type {scan.target!r}", f"one of {', '.join(kinds)}")
     shown = 0.0 if scan.slice_times is None else reference_time(scan.slice_times)
-    design = make_first_level_design_matrix(
-        np.arange(volumes) * scan.repetition_time + shown, events, hrf_model="spm", drift_model=None
-    )
-    return design[scan.target].to_numpy()
+    times = np.arange(volumes) * scan.repetition_time + shown
+    with reading(path, "a table of events"):
+        design = make_first_level_design_matrix(times, events, hrf_model="spm", drift_model=None)
+        return design[scan.target].to_numpy()
 
 
 def _read_table(path: str) -> pd.DataFrame:
-    try:
+    with reading(path, "a table separated by tabs"):
         return pd.read_csv(path, sep="\t")
-    except FileNotFoundError:
-        raise broken(path, "no such file", "a table separated by tabs") from None
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise broken(path, f"{type(error).__name__}: {error}", "a table separated by tabs") from error
 
 
 def _joined(images: Sequence[SpatialImage]) -> SpatialImage:

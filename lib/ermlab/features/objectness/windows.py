@@ -14,6 +14,9 @@ from scipy.ndimage import gaussian_filter
 from ermlab.features.objectness.maps import as_image, as_labels, superpixel_boxes, superpixels
 from ermlab.inference.boxes import as_boxes_inside
 
+#: A prior has the square of the number of bins in memory, and smoothing takes time for each of its cells.
+_MOST_BINS = 1000
+
 
 @dataclass(frozen=True)
 class WindowPrior:
@@ -44,10 +47,14 @@ class WindowPrior:
             raise ValueError(
                 f"boxes, shapes speak of {len(boxes)}, {len(shapes)} images: expected equal numbers"
             )
-        if bins != int(bins) or bins < 1:
-            raise ValueError(f"bins is {bins}: expected a whole number of at least 1")
-        if not smoothing >= 0:
-            raise ValueError(f"smoothing is {smoothing}: expected a number of at least 0")
+        if not 1 <= bins <= _MOST_BINS or bins != int(bins):
+            raise ValueError(
+                f"bins is {bins}: expected a whole number of at least 1 and at most {_MOST_BINS}"
+            )
+        if not 0 <= smoothing <= _MOST_BINS:
+            raise ValueError(
+                f"smoothing is {smoothing}: expected a number of at least 0, at most {_MOST_BINS}"
+            )
         relative = [
             _relative(item, shape, i) for i, (item, shape) in enumerate(zip(boxes, shapes, strict=True))
         ]
@@ -60,9 +67,9 @@ class WindowPrior:
 
     def sample(self, n: int, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw n windows for an image of (height, width) ``shape``; what leaves the image is cut off."""
-        if n != int(n) or n < 0:
+        if not 0 <= n < np.inf or n != int(n):
             raise ValueError(f"n is {n}: expected a whole number of at least 0")
-        if len(shape) != 2 or min(shape) < 1:
+        if len(shape) != 2 or not all(1 <= side < np.inf and side == int(side) for side in shape):
             raise ValueError(f"shape is {shape}: expected (height, width) of at least 1")
         bins = len(self.size)
         width, height = np.divmod(rng.choice(bins * bins, size=n, p=self.size.ravel()), bins)
@@ -109,7 +116,7 @@ def initial_windows(
     ``labels`` are the superpixels of the image, computed if not given. A small image may not have n different
     windows; the draws end when ten times as many as asked for have been made.
     """
-    if n != int(n) or n < 1:
+    if not 1 <= n < np.inf or n != int(n):
         raise ValueError(f"n is {n}: expected a whole number of at least 1")
     image = as_image(image)
     shape = image.shape[:2]
