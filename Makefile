@@ -1,5 +1,6 @@
 # make            the whole report: environment, data, experiments, book
 # make test       everything that continuous integration runs
+# make test-bounds            only the tests of compiled code, with bounds checking
 # make figure ID=T-fig-2.1    run one exhibit again
 # make smoke, make paper      the report at another scale
 # make track IN=film/01 OUT=film/01_RES          track the cells of a film; MODEL=my.json for a tracker of your own
@@ -12,7 +13,15 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := report
-.PHONY: report smoke paper figure track tracker test lint format lock environment clean
+.PHONY: report smoke paper figure track tracker test test-bounds lint format lock environment clean
+
+# Tests of compiled code, which also run with bounds checking: short ones that reach every kernel.
+KERNEL_TESTS := tests/unit/optimize/test_qp.py tests/unit/optimize/test_bundle.py tests/unit/optimize/test_sparse_blocks.py \
+	tests/unit/inference tests/unit/kernels/test_histogram.py tests/unit/kernels/test_slot.py \
+	tests/unit/kernels/test_weisfeiler_lehman.py tests/unit/kernels/test_pyramid.py \
+	tests/unit/regularization/test_ksupport.py tests/unit/risk/ranking/test_oracle.py \
+	tests/unit/features/test_surf.py tests/unit/features/test_hog.py tests/unit/features/test_small_hog.py \
+	tests/unit/features/test_words.py tests/properties
 
 report: environment
 	@$(SNAKEMAKE)
@@ -39,6 +48,13 @@ tracker: environment
 test: export OMP_NUM_THREADS ?= 1
 test: environment lint
 	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25
+	@$(MAKE) --no-print-directory test-bounds
+
+# An index out of bounds is an IndexError here, where it would be a crash or a wrong number otherwise.
+test-bounds: export NUMBA_BOUNDSCHECK := 1
+test-bounds: export OMP_NUM_THREADS ?= 1
+test-bounds: environment
+	@$(BIN)/pytest -n 2 --dist loadfile --quiet $(KERNEL_TESTS)
 
 lint: environment
 	@$(BIN)/ruff check .

@@ -16,10 +16,19 @@ MIRROR_BESIDE = Path(__file__).parents[2] / "shared/data"
 if MIRROR_BESIDE.is_dir():
     os.environ.setdefault("ERMLAB_MIRROR", str(MIRROR_BESIDE))
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(PROJECT / ".cache/numba" / compiled_digest(PROJECT / "lib")))
+# Code that was compiled with bounds checking is not kept apart by numba itself.
+CHECKS_BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
+CACHE = PROJECT / ".cache" / ("numba-bounds" if CHECKS_BOUNDS else "numba")
+os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / compiled_digest(PROJECT / "lib")))
 
 # No limit on seconds: a busy machine is no fault. Continuous integration tries the same cases every time.
-settings.register_profile("ermlab", deadline=None, derandomize="CI" in os.environ)
+# With bounds checking a few cases do: they are about indices, not about numbers.
+settings.register_profile(
+    "ermlab",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    max_examples=10 if CHECKS_BOUNDS else settings.get_profile("default").max_examples,
+)
 settings.load_profile("ermlab")
 
 
