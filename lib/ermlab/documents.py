@@ -1,6 +1,7 @@
 """YAML documents and their schemas, with errors of one line that name the place."""
 
 import difflib
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from ermlab.errors import DataError
 
 # The parser in C takes a tenth of the time, and each command reads a few thousand lines.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-#: Collections within each other, far more than any document has.
-_DEEPEST = 100
+#: Limits far above any document of this project: collections within each other, and values in all.
+_MAX_DEPTH = 100
+_MAX_VALUES = 1_000_000
 
 
 def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
@@ -51,15 +53,35 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def _load(text: str) -> Any:
-    """Return plain values; aliases are refused, since a few lines of them can stand for terabytes."""
-    nesting = 0
+    """Return plain values; refuse aliases by which a few lines stand for terabytes, or for themselves."""
+    depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="an alias", problem_mark=event.start_mark)
-        nesting += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if nesting > _DEEPEST:
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:  # the composer, which is recursive, would overflow the stack
             raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
-    return yaml.load(text, Loader=_LOADER)
+    loader = _LOADER(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        _count_values(root, {})
+        return loader.construct_document(root)
+    finally:
+        loader.dispose()
+
+
+def _count_values(node: yaml.Node, counts: dict[yaml.Node, float]) -> float:
+    """Return the number of values below a node, those behind an alias each time it is used."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if node not in counts:
+        counts[node] = math.inf  # which is met again only by a collection that contains itself
+        pairs = node.value if isinstance(node, yaml.MappingNode) else [(child,) for child in node.value]
+        counts[node] = 1 + sum(_count_values(child, counts) for pair in pairs for child in pair)
+    if counts[node] > _MAX_VALUES:
+        problem = f"aliases that stand for more than {_MAX_VALUES:,} values"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+    return counts[node]
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from ermlab.documents import read_document, read_yaml, validate
@@ -18,6 +20,40 @@ def test_yaml_objects_are_refused(tmp_path):
     path = tmp_path / "evil.yaml"
     path.write_text("!!python/object/apply:os.getcwd []\n")
     with pytest.raises(DataError, match="not valid YAML"):
+        read_yaml(path)
+
+
+def test_aliases_are_read(tmp_path):
+    path = tmp_path / "aliases.yaml"
+    path.write_text("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n")
+    assert read_yaml(path) == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
+
+
+def _chain(first: str, pattern: str) -> str:
+    """Return nine anchors, each of which refers to the one before ten times."""
+    links = (
+        f"{name}: &{name} {pattern.format(', '.join([f'*{before}'] * 10))}"
+        for before, name in pairwise("abcdefghij")
+    )
+    return "\n".join([f"a: &a {first}", *links])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [_chain("[x]", "[{}]"), _chain("{x: 1}", "{{<<: [{}]}}"), "a: &a [1, *a]"],
+    ids=["sequences", "merged mappings", "a collection inside itself"],
+)
+def test_aliases_that_stand_for_too_much_are_refused(tmp_path, text):
+    path = tmp_path / "bomb.yaml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"bomb\.yaml, line \d+: not valid YAML: aliases that stand for"):
+        read_yaml(path)
+
+
+def test_deep_nesting_is_refused(tmp_path):
+    path = tmp_path / "deep.yaml"
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(DataError, match="nested too deeply"):
         read_yaml(path)
 
 

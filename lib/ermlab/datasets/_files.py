@@ -192,9 +192,9 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise broken(path, f"no JSON (line {error.lineno}: {error.msg})", "a JSON file") from error
+        raise broken(f"{path}, line {error.lineno}", error.msg, "valid JSON") from error
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits, deep nesting
-        raise broken(path, f"no JSON ({error})", "a JSON file") from error
+        raise broken(path, str(error), "valid JSON") from error
 
 
 def read_xml(path: Path) -> Element:

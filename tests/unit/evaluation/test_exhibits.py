@@ -155,7 +155,7 @@ def test_unreadable_files_are_refused(tmp_path):
         load_exhibits(tmp_path / "exhibits.yaml", schema)
     assert "\n" not in str(caught.value)
     (tmp_path / "exhibits.yaml").write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(DataError, match="not valid YAML"):
+    with pytest.raises(DataError, match="byte 0 is not utf-8; expected a text file"):
         load_exhibits(tmp_path / "exhibits.yaml", schema)
     (tmp_path / "exhibits.yaml").write_text("")
     with pytest.raises(DataError, match="None is not of type 'object'"):
