@@ -11,7 +11,7 @@ import numpy as np
 
 from ermlab.risk._taxonomic_blocks_numba import ascend
 from ermlab.risk._taxonomic_planes import search_line
-from ermlab.risk._taxonomic_problem import Point, Problem, Solution, relative_gap
+from ermlab.risk._taxonomic_problem import Limits, Point, Problem, Solution, relative_gap
 
 #: Passes over the samples between two exact evaluations at most.
 PASSES = 10
@@ -21,14 +21,17 @@ MODEL_PRECISION = 0.3
 SAMPLE_PRECISION = 0.1
 
 
-def minimise_with_blocks(problem: Problem, tol: float, max_iter: int) -> Solution:
-    """Minimise to a relative gap of ``tol`` or for ``max_iter`` rounds; for one true class a sample."""
+def minimise_with_blocks(
+    problem: Problem, tol: float, max_iter: int, max_time: float | None = None
+) -> Solution:
+    """Minimise to a relative gap of ``tol``, or until a limit is met; for one true class a sample."""
+    limits = Limits(max_iter, max_time)
     zero = problem.zero()
     best, value = zero, problem.value(zero)
     at_zero, lower, seconds = value, 0.0, []
     mu, point = np.zeros_like(zero.alpha), zero
     rng = np.random.default_rng(0)
-    while relative_gap(value, lower, at_zero) > tol and len(seconds) < max_iter:
+    while relative_gap(value, lower, at_zero) > tol and limits.allow(seconds):
         began = time.perf_counter()
         gap = max(value - lower, 0.0)
         asked = tol * (min(value, at_zero - value) if seconds else value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.risk import _taxonomic_numba as kernels
-from ermlab.risk._taxonomic_problem import Pairs, Point, Problem, Solution, relative_gap
+from ermlab.risk._taxonomic_problem import Limits, Pairs, Point, Problem, Solution, relative_gap
 
 #: The next constraint is sought this share of the way from the best point to the minimiser of the model.
 TOWARDS_MODEL = 0.1
@@ -89,16 +89,18 @@ def minimise_with_planes(
     problem: Problem,
     tol: float,
     max_iter: int,
+    max_time: float | None = None,
     constraints: Constraints | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Solution:
-    """Minimise to a relative gap of ``tol`` or for ``max_iter`` iterations, each timed by the clock."""
+    """Minimise to a relative gap of ``tol``, or until a limit is met; the clock times each iteration."""
+    limits = Limits(max_iter, max_time)
     constraints = Constraints(problem) if constraints is None else constraints
     best = problem.zero()
     pairs = problem.most_violated(best.scores)
     value = at_zero = pairs.risk
     lower, seconds = 0.0, []
-    while relative_gap(value, lower, at_zero) > tol and len(seconds) < max_iter:
+    while relative_gap(value, lower, at_zero) > tol and limits.allow(seconds):
         began = clock()
         constraints.add(pairs)
         scale = max(min(value, at_zero - value), 1e-6 * value)

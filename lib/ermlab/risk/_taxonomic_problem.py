@@ -88,6 +88,18 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Limits of a solver: a number of iterations, and of seconds unless that is None."""
+
+    max_iter: int
+    max_time: float | None = None
+
+    def allow(self, seconds: list[float]) -> bool:
+        """Return whether one more iteration may follow those that took so many seconds each."""
+        return len(seconds) < self.max_iter and (self.max_time is None or sum(seconds) <= self.max_time)
+
+
+@dataclass(frozen=True)
 class Solution:
     """Where a solver stopped: the optimum lies in ``[lower, value]``."""
 

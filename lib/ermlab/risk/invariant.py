@@ -43,6 +43,8 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         ``"mean"``: as bad as they are on average, the vicinal risk (eq. 9).
     intercept_scaling
         The constant feature ``B``.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -69,6 +71,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         max_calls: int = 1000,
         choice: str = "worst",
         intercept_scaling: float = 1.0,
+        max_time: float | None = None,
     ):
         self.C = C
         self.penalty = penalty
@@ -77,6 +80,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         self.max_calls = max_calls
         self.choice = choice
         self.intercept_scaling = intercept_scaling
+        self.max_time = max_time
 
     def fit(
         self,
@@ -104,12 +108,13 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
         lam = 1.0 / (self.C * len(signs))
+        limits = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
         if self.penalty == "l2":
-            self.result_ = minimize_blocks(risk, L2(lam), tol=self.tol, max_calls=self.max_calls)
+            self.result_ = minimize_blocks(risk, L2(lam), **limits)
             self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
         else:
-            self.result_ = minimize(risk, L1(lam), tol=self.tol, max_calls=self.max_calls)
-        warn_unless_converged(self.result_, self.max_calls)
+            self.result_ = minimize(risk, L1(lam), **limits)
+        warn_unless_converged(self.result_, self.max_calls, self.max_time)
         self.coef_ = self.result_.w[: X.shape[1]]
         self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
         self.used_, self.n_virtual_ = risk.chosen, int(risk.chosen.sum())

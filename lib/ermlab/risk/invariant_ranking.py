@@ -88,6 +88,8 @@ class InvariantRankingSVM(BaseEstimator):
         Relative gap between the objective and its lower bound.
     max_calls
         Limit on the passes over all virtual samples.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -108,10 +110,13 @@ class InvariantRankingSVM(BaseEstimator):
         Marks them, in the order of the rows.
     """
 
-    def __init__(self, C: float = 1.0, tol: float = 1e-3, max_calls: int = 1000):
+    def __init__(
+        self, C: float = 1.0, tol: float = 1e-3, max_calls: int = 1000, max_time: float | None = None
+    ):
         self.C = C
         self.tol = tol
         self.max_calls = max_calls
+        self.max_time = max_time
 
     def fit(self, bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn from the virtual samples of each sample.
@@ -131,8 +136,10 @@ class InvariantRankingSVM(BaseEstimator):
             raise ValueError(f"C is {self.C}: expected a positive number")
         X, groups, labels, _ = check_bags(bags, y, groups, None)
         risk = InvariantRankingRisk(X, groups, labels)
-        result = minimize(risk, L2(1.0 / self.C), tol=self.tol, max_calls=self.max_calls)
-        warn_unless_converged(result, self.max_calls)
+        result = minimize(
+            risk, L2(1.0 / self.C), tol=self.tol, max_calls=self.max_calls, max_time=self.max_time
+        )
+        warn_unless_converged(result, self.max_calls, self.max_time)
         self.result_, self.coef_ = result, result.w
         self.objective_, self.gap_ = self.C * result.value, result.relative_gap
         self.n_calls_ = result.calls

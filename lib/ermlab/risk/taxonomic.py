@@ -60,6 +60,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         is below that of ``w = 0``, whichever is less.
     max_iter
         Limit on the iterations.
+    max_time
+        Limit in seconds on the optimisation, checked before each iteration; ``None`` for none.
     multilabel
         Whether a sample has any number of classes: ``y`` is then a matrix (n, k) of 0 and 1, and the
         violation is the largest over pairs of a true and a wrong class; one without such a pair has none.
@@ -94,6 +96,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         multilabel: bool = False,
         solver: str = "auto",
         n_threads: int | None = None,
+        max_time: float | None = None,
     ):
         self.B = B
         self.B_loss = B_loss
@@ -105,6 +108,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         self.multilabel = multilabel
         self.solver = solver
         self.n_threads = n_threads
+        self.max_time = max_time
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -131,7 +135,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             lam=1.0 / (self.C * len(K)),
         )
         minimise = minimise_with_blocks if in_blocks else minimise_with_planes
-        solution = minimise(problem, self.tol, self.max_iter)
+        solution = minimise(problem, self.tol, self.max_iter, self.max_time)
         self.alpha_ = solution.point.alpha
         self.objective_ = solution.value / problem.lam
         self.gap_ = solution.relative_gap
@@ -168,6 +172,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             raise ValueError(f"tol is {self.tol}: expected a positive number")
         if self.max_iter < 1:
             raise ValueError(f"max_iter is {self.max_iter}: expected at least 1")
+        if self.max_time is not None and not self.max_time > 0:
+            raise ValueError(f"max_time is {self.max_time}: expected a positive number of seconds, or None")
 
     def _in_blocks(self) -> bool:
         possible = self.kernel == "precomputed" and not self.multilabel
@@ -264,9 +270,11 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
 
     def _warn(self, norm2: float) -> None:
         if self.gap_ > self.tol:
+            limits = "max_iter" if self.max_time is None else "max_iter, max_time"
             warnings.warn(
                 f"stopped after {self.n_iter_} iterations with a relative gap of {self.gap_:.2g}: raise "
-                "max_iter or tol",
+                f"{limits} or tol, or scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -31,7 +31,9 @@ def iteration_times(
     They are seconds of the processor for this thread, which other work on the machine changes least.
     """
     runs = [
-        minimise_with_planes(problem, 1e-9, iterations, constraints(problem), time.thread_time).seconds
+        minimise_with_planes(
+            problem, 1e-9, iterations, constraints=constraints(problem), clock=time.thread_time
+        ).seconds
         for _ in range(repeats)
     ]
     return np.median(runs, axis=0)

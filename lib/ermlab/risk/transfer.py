@@ -174,6 +174,7 @@ def minimize_transfer(
     max_calls: int = 1000,
     w0: ArrayLike | None = None,
     planes: Sequence[Planes | None] | None = None,
+    max_time: float | None = None,
 ) -> TransferResult:
     """Minimise ``lam/2 |w|^2 + rho/2 sum_d |w^d - w|^2 + sum_d sizes[d] risks[d](w^d)`` (eq. 1.9).
 
@@ -193,6 +194,8 @@ def minimize_transfer(
         Weights of each data set to start from, a row each; by default 0, or what ``planes`` tell.
     planes
         Planes below each of the risks, from a run with any ``lam``, ``rho`` and ``sizes``.
+    max_time
+        Limit in seconds, checked before each call of the risks but the first; ``None`` for none.
     """
     coupling = _couple(risks, lam, rho, w0)
     stacked = TransferRisk(risks, coupling, _check_sizes(sizes, len(risks)))
@@ -203,6 +206,7 @@ def minimize_transfer(
         max_calls=max_calls,
         w0=None if w0 is None else coupling.stack(w0),
         planes=None if planes is None else stacked.lifted(planes),
+        max_time=max_time,
     )
     return _transfer_result(coupling, stacked, result, result.calls)
 

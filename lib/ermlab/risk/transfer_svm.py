@@ -29,6 +29,8 @@ class TransferSVM(BaseEstimator):
         Relative gap between the objective and its lower bound.
     max_calls
         Limit on the passes over the training sets.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -50,6 +52,7 @@ class TransferSVM(BaseEstimator):
         rescaling: str = "margin",
         tol: float = 1e-3,
         max_calls: int = 1000,
+        max_time: float | None = None,
     ):
         self.task = task
         self.lam = lam
@@ -57,6 +60,7 @@ class TransferSVM(BaseEstimator):
         self.rescaling = rescaling
         self.tol = tol
         self.max_calls = max_calls
+        self.max_time = max_time
 
     def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
         """Learn from inputs, true outputs and the name of the data set of each sample."""
@@ -76,8 +80,9 @@ class TransferSVM(BaseEstimator):
             sizes=[len(these) for these in members],
             tol=self.tol,
             max_calls=self.max_calls,
+            max_time=self.max_time,
         )
-        warn_unless_converged(self.result_.result, self.max_calls)
+        warn_unless_converged(self.result_.result, self.max_calls, self.max_time)
         self.coef_, self.shared_coef_ = self.result_.weights, self.result_.shared
         return self
 

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from ermlab.optimize import L1, L2, check_risk, minimize, minimize_blocks
+from ermlab.risk.invariant import InvariantSVM
+from ermlab.risk.invariant_ranking import InvariantRankingSVM
 from ermlab.risk.ranking import RankingSVM
 from ermlab.risk.structured import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.risk.taxonomic import TaxonomicSVM
+from ermlab.risk.transfer_svm import TransferSVM
 
 N = 200
 
@@ -166,7 +170,21 @@ def test_estimators_say_which_limit_they_met(solver):
     assert model.result_.calls == 1
 
 
-def test_a_ranking_honours_its_time_limit():
+def test_every_estimator_honours_its_time_limit():
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="stopped after 1 passes of at most 1000.*max_time"):
-        RankingSVM(tol=1e-12, max_time=1e-9).fit(rng.normal(size=(50, 3)), rng.random(50))
+    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    limits = {"tol": 1e-12, "max_time": 1e-9}
+    for model, arguments in (
+        (RankingSVM(**limits), (X, rng.random(50))),
+        (InvariantSVM(**limits), (X, 2 * y - 1)),
+        (InvariantSVM(penalty="l1", **limits), (X, 2 * y - 1)),
+        (InvariantRankingSVM(**limits), (X, 2 * y - 1)),
+        (TransferSVM(MultiClassTask(2, 3), **limits), (X, y, np.arange(50) % 2)),
+    ):
+        with pytest.warns(UserWarning, match="stopped after 1 passes of at most 1000.*max_time"):
+            model.fit(*arguments)
+    for solver in ("blocks", "planes"):
+        with pytest.warns(UserWarning, match="stopped after 1 iterations .*max_time"):
+            TaxonomicSVM(solver=solver, **limits).fit(X @ X.T, y)
+        with pytest.raises(ValueError, match="max_time is 0: expected a positive number of seconds"):
+            TaxonomicSVM(solver=solver, max_time=0).fit(X @ X.T, y)
