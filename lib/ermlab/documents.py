@@ -17,6 +17,9 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Limits far above any document of this project: collections within each other, and values in all.
 _MAX_DEPTH = 100
 _MAX_VALUES = 1_000_000
+#: Characters of a number; those to the base of 60, as 1:30, take quadratic time.
+_MAX_DIGITS = 1000
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
@@ -30,8 +33,8 @@ def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
         Its JSON schema, in YAML; by default the one of the same name in the project's ``workflow/schemas``.
     """
     path = Path(path)
-    schemas = path.resolve().parent.parent / "workflow/schemas"
     document = read_yaml(path)
+    schemas = path.resolve().parent.parent / "workflow/schemas"
     validate(document, read_yaml(schema or schemas / f"{path.stem}.schema.yaml"), str(path))
     return document
 
@@ -39,7 +42,9 @@ def read_document(path: str | Path, schema: str | Path | None = None) -> Any:
 def read_yaml(path: str | Path) -> Any:
     """Return the content of a YAML file of plain values."""
     path = Path(path)
-    if not path.exists():
+    with reading(path, "a readable file"):
+        is_there = path.exists()
+    if not is_there:
         raise DataError(f"{path} is not there")
     text = read_text(path)
     with reading(path, "valid YAML"):
@@ -73,15 +78,31 @@ def _load(text: str) -> Any:
 def _count_values(node: yaml.Node, counts: dict[yaml.Node, float]) -> float:
     """Return the number of values below a node, those behind an alias each time it is used."""
     if isinstance(node, yaml.ScalarNode):
+        if node.tag in _NUMBERS and len(node.value) > _MAX_DIGITS:
+            problem = f"a number of {len(node.value)} characters"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return 1
     if node not in counts:
         counts[node] = math.inf  # which is met again only by a collection that contains itself
+        if isinstance(node, yaml.MappingNode):
+            _check_keys(node)
         pairs = node.value if isinstance(node, yaml.MappingNode) else [(child,) for child in node.value]
         counts[node] = 1 + sum(_count_values(child, counts) for pair in pairs for child in pair)
     if counts[node] > _MAX_VALUES:
         problem = f"aliases that stand for more than {_MAX_VALUES:,} values"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
     return counts[node]
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    """Refuse a key that stands twice: the first of its values would be lost without a word."""
+    seen: set[tuple[str, str]] = set()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        if (key.tag, key.value) in seen and key.tag != "tag:yaml.org,2002:merge":
+            raise yaml.MarkedYAMLError(problem=f"{key.value} stands twice", problem_mark=key.start_mark)
+        seen.add((key.tag, key.value))
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:

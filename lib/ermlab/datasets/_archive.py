@@ -9,13 +9,24 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Self
 
+from ermlab.datasets._files import require_file
 from ermlab.datasets.treehash import Tree, tree_hash
 from ermlab.errors import DataError
 
 _ZIP_SUFFIXES = (".zip", ".whl")
 _CHUNK = 1 << 20
+#: Members of a tar archive that hold names of others, and how long they may be: they are read as a whole, and
+#: a megabyte of a compressed archive can hold a name of a gigabyte.
+_NAMES = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+_LONGEST_NAME = 1 << 20
 
 
 class _Member(NamedTuple):
@@ -41,6 +52,8 @@ def unpack(archive: Path, target: Path, members: Mapping[str, str | None], expec
     DataError
         If the archive is damaged, tries to leave ``target`` or holds something else. ``target`` is gone then.
     """
+    with _damage_reported(archive):
+        require_file(archive)
     target.mkdir(parents=True)
     try:
         _write_members(archive, target, members, expected)
@@ -131,8 +144,20 @@ def _members(archive: Path) -> Iterator[_Member]:
         yield member
 
 
+class _Header(tarfile.TarInfo):
+    """A header that does not promise a name of any length."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> Self:
+        """Return the header in a block of an archive."""
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in _NAMES and header.size > _LONGEST_NAME:
+            raise ValueError(f"a name of {header.size} bytes")
+        return header
+
+
 def _tar_members(archive: Path) -> Iterator[_Member]:
-    with tarfile.open(archive) as tar:
+    with tarfile.open(archive, tarinfo=_Header) as tar:
         for member in tar:
             kind = "link" if member.issym() or member.islnk() else "device"
             kind = "file" if member.isreg() else "folder" if member.isdir() else kind

@@ -8,6 +8,7 @@ turns whatever they raise into a `DataError`.
 import io
 import json
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,9 +83,26 @@ def check_promise(path: Path, n_bytes: int, ratio: float = DEFLATE_RATIO) -> Non
 def require_folder(folder: str | Path) -> Path:
     """Return ``folder`` as a path, or say how to get it."""
     folder = Path(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DataError(f"{folder}: no such folder; run `make` to acquire the data set, or name its folder")
     return folder
+
+
+def is_folder(folder: Path) -> bool:
+    """Whether a folder is there; a name that no folder can have is a `DataError`."""
+    with reading(folder, "the name of a folder"):
+        return folder.is_dir()
+
+
+def require_file(path: Path) -> Path:
+    """Return the path of a file that can be read to its end; call this within `reading`.
+
+    A pipe would be waited for, and a device may have no end. What is wrong with a folder says who opens it.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ValueError("a pipe or a device")
+    return path
 
 
 def list_files(folder: str | Path, pattern: str) -> list[Path]:
@@ -124,7 +142,7 @@ def inside(folder: Path, name: str, named_by: Path) -> Path:
 def read_bytes(path: Path) -> bytes:
     """Return a file's content."""
     with reading(path, "a readable file"):
-        return path.read_bytes()
+        return require_file(path).read_bytes()
 
 
 def read_text(path: Path, encoding: str = "utf-8") -> str:
@@ -161,6 +179,8 @@ def read_table(path: Path, columns: int | None = None, dtype: type = float, *, h
     def parse(line: str) -> np.ndarray:
         nonlocal width
         # Made here and not of all rows at once: an integer beyond 64 bits is an error of its line.
+        if "_" in line:  # which Python allows in numbers
+            raise ValueError("an underscore")
         row = np.array([dtype(field) for field in line.replace(",", " ").split()], dtype=dtype)
         width = width or len(row)
         if len(row) != width or not len(row) or not np.isfinite(row).all():
@@ -173,6 +193,8 @@ def read_table(path: Path, columns: int | None = None, dtype: type = float, *, h
 def parse_integer(text: str) -> int:
     """Return an integer that fits into 64 bits, as those of all arrays of numbers; else a ValueError."""
     number = int(text)
+    if "_" in text:
+        raise ValueError(f"{text[:30]} is no whole number")
     if not _INT64.min <= number <= _INT64.max:
         raise ValueError(f"{text[:30]} does not fit into 64 bits")
     return number
@@ -292,5 +314,5 @@ def _n_bytes(image: Image.Image) -> int:
 def _with_image(path: Path, use: Callable):
     """Open an image and return ``use(image)``."""
     # From memory: when Pillow reads a file, Python allocates as many bytes as a damaged header asks for.
-    with reading(path, "a complete image"), Image.open(io.BytesIO(path.read_bytes())) as image:
+    with reading(path, "a complete image"), Image.open(io.BytesIO(require_file(path).read_bytes())) as image:
         return use(image)

@@ -8,10 +8,12 @@ import nibabel as nib
 import numpy as np
 from nibabel.spatialimages import SpatialImage
 
-from ermlab.datasets._files import DEFLATE_RATIO, broken, check_promise, reading
+from ermlab.datasets._files import DEFLATE_RATIO, broken, check_promise, reading, require_file
 
 #: Endings of compressed files, as nibabel knows them.
 _COMPRESSED = (".gz", ".bz2", ".zst", ".mgz")
+#: Endings of the files of an Analyze image, of which nibabel opens all that are there.
+_PARTNERS = (".hdr", ".img", ".mat")
 
 
 class Volume(NamedTuple):
@@ -47,6 +49,10 @@ def open_image(path: str | Path, expected: str) -> SpatialImage:
     path = Path(path)
     if not path.is_file():
         raise broken(path, "no such file", expected)
+    for partner in (path.with_suffix(suffix) for suffix in _PARTNERS):
+        with reading(partner, expected):
+            if partner.exists():
+                require_file(partner)
     with reading(path, expected):
         image = nib.load(path)
         if not isinstance(image, SpatialImage):
@@ -59,6 +65,8 @@ def open_image(path: str | Path, expected: str) -> SpatialImage:
         raise broken(path, f"voxels of type {pixels}", "real numbers")
     if image.affine is None or not np.isfinite(image.affine).all():
         raise broken(path, "an affine that is not finite", expected)
+    if not np.linalg.norm(image.affine[:3, :3], axis=0).all():  # which cannot be written again, either
+        raise broken(path, "an affine with voxels of size 0", expected)
     ratio = DEFLATE_RATIO if stored.suffix in _COMPRESSED else 1
     check_promise(stored, math.prod(shape) * pixels.itemsize, ratio)
     return image

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.datasets import _migration_simulation as simulation
-from ermlab.datasets._files import as_integers, broken, read_pages, reading, require_folder
+from ermlab.datasets._files import as_integers, broken, read_pages, reading, require_file, require_folder
 from ermlab.datasets._simulation import check_size
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage, read_tracked_cells
 
@@ -84,7 +84,7 @@ def _read_sequence(folder: Path, step: int) -> Sequence:
 def _read_detections(path: Path) -> Detections:
     columns = ["frame", "label", "centroid-0", "centroid-1", *FEATURES, "track"]
     with reading(path, f"columns {', '.join(columns)} of numbers"):
-        table = pd.read_csv(path, usecols=columns, dtype=float).sort_values(["frame", "label"])
+        table = pd.read_csv(require_file(path), usecols=columns, dtype=float).sort_values(["frame", "label"])
     table["track"] = table["track"].fillna(UNTRACKED)
     incomplete = ~np.isfinite(table).all(axis=1)
     if table.empty or incomplete.any():

@@ -12,11 +12,13 @@ from ermlab.datasets._files import (
     ImageFiles,
     broken,
     file_number,
+    is_folder,
     list_files,
     list_series,
     read_image,
     read_labels,
     reading,
+    require_file,
 )
 from ermlab.datasets.ctc import Lineage, TrackedCells, read_lineage
 
@@ -48,7 +50,7 @@ def read_frames(folder: str | Path) -> ImageFiles:
 def _own_folder(folder: str | Path, expected: str) -> Path:
     """Return the folder of a user, which no other command makes."""
     folder = Path(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise broken(folder, "no such folder", expected)
     return folder
 
@@ -56,7 +58,7 @@ def _own_folder(folder: str | Path, expected: str) -> Path:
 def _grey_image(path: Path) -> tuple[tuple[int, ...], str]:
     """Return shape and type of the pixels of a file that has one grey image, as its header tells."""
     # What OME files tell of is the whole film, of which this may be one frame.
-    with reading(path, "a complete image"), tifffile.TiffFile(path, is_ome=False) as file:
+    with reading(path, "a complete image"), tifffile.TiffFile(require_file(path), is_ome=False) as file:
         page = file.pages[0]
         shape, pixels = page.shape, str(page.dtype)
         # Some programs write one header for a whole stack.

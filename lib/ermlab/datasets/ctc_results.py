@@ -16,6 +16,7 @@ from ermlab.datasets._files import (
     list_series,
     read_labels,
     read_text,
+    reading,
     require_folder,
 )
 from ermlab.datasets.ctc import (
@@ -64,7 +65,11 @@ def write_tracking(folder: str | Path, label_images: Iterable[np.ndarray], linea
 def require_place_for_tracking(folder: str | Path) -> Path:
     """Return a folder that is not there, is empty or has an earlier tracking, or say what is in the way."""
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
+    with reading(folder, "a folder to write to"):
+        for name in _beside(folder.resolve()):  # not if a link leads to itself
+            name.exists()  # not if a name is too long
+        in_the_way = folder.exists() and not folder.is_dir()
+    if in_the_way:
         raise broken(folder, "a file", "a folder to write to")
     others = sorted(path.name for path in folder.glob("*") if not _RESULT.fullmatch(path.name))
     if others:
@@ -109,22 +114,32 @@ def _check_image(frame: int, labels: np.ndarray, shape: tuple[int, ...]) -> None
 def _whole(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of ``folder`` when all went well, and vanishes when not."""
     folder = require_place_for_tracking(folder).resolve()  # a link stays, and leads to the new folder
-    part, old = (folder.with_name(f".{kind}-{folder.name}") for kind in ("part", "old"))
+    part, old = _beside(folder)
     if old.exists() and not folder.exists():  # a run was stopped between the two renamings below
         old.rename(folder)
     _remove(part, old)
     part.mkdir(parents=True)
     try:
         yield part
+        if folder.exists():
+            folder.rename(old)
+        part.rename(folder)
     except BaseException:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
         _remove(part)
         raise
-    if folder.exists():
-        folder.rename(old)
-    part.rename(folder)
     _remove(old)
+
+
+def _beside(folder: Path) -> tuple[Path, Path]:
+    """Return where a new folder is made, and where an old one is kept until it is."""
+    return tuple(folder.with_name(f".{kind}-{folder.name}") for kind in ("part", "old"))
 
 
 def _remove(*folders: Path) -> None:
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            folder.unlink(missing_ok=True)

@@ -72,9 +72,9 @@ def _column(path: Path) -> np.ndarray:
 
 def _read_edges(folder: Path, name: str, graph_of: np.ndarray) -> np.ndarray:
     """Return (edges, 2) node indices from 0; an older form of the format adds a column of ones."""
-    path = folder / f"{name}_A.txt"
-    if not path.exists():
-        path = folder / f"{name}_A_sparse.txt"
+    path, older = folder / f"{name}_A.txt", folder / f"{name}_A_sparse.txt"
+    if not path.exists() and older.exists():
+        path = older
     ends = read_table(path, dtype=int)[:, :2] - 1
     if ends.shape[1] != 2 or ends.min() < 0 or ends.max() >= len(graph_of):
         raise broken(

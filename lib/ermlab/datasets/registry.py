@@ -82,8 +82,8 @@ def load_registry(
         By default ``workflow/schemas/registry.schema.yaml`` beside the data folder that holds ``path``.
     """
     path = Path(path)
-    schema = schema or path.resolve().parent.parent / "workflow/schemas/registry.schema.yaml"
     rows = read_yaml(path)
+    schema = schema or path.resolve().parent.parent / "workflow/schemas/registry.schema.yaml"
     validate(rows, read_yaml(schema), str(path))
     return {name: _dataset(name, row) for name, row in rows.items()}
 

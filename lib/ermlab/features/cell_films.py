@@ -15,6 +15,10 @@ from ermlab.inference.assignment import Assigner, Hypotheses
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+#: Labels, frames and sides stay below, so that sums of them fit into any integer that they are kept in.
+_LARGEST = np.iinfo(np.int32).max
+#: Frames of a film, of which each takes memory even without a cell.
+_MOST_FRAMES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class CellFilm(ArrayFile):
     lineage: Numbers
 
     def __post_init__(self) -> None:
+        self._check_types()
         n = len(self.frame)
         if np.any(np.diff(self.frame) < 0) or (
             n and not 0 <= self.frame[0] <= self.frame[-1] < self.n_frames
@@ -62,6 +67,29 @@ class CellFilm(ArrayFile):
             raise ValueError(f"tracks: expected rows by detection, those from 0 to {n - 1}")
         self._check_lineage()
         self._check_tracks()
+
+    def _check_types(self) -> None:
+        """Raise a ValueError unless whole numbers are such, fit each other and promise no endless film."""
+        if not isinstance(self.n_frames, (int, np.integer)) or not 0 <= self.n_frames <= _MOST_FRAMES:
+            raise ValueError(f"n_frames is {self.n_frames!r}: expected a whole number up to {_MOST_FRAMES}")
+        for name in ("frame", "shape", "tracks", "lineage"):
+            array = np.asarray(getattr(self, name))
+            if array.dtype.kind not in "iu" and array.size:
+                raise ValueError(f"{name} is of {array.dtype}: expected whole numbers")
+            if array.size and not -_LARGEST <= array.min() <= array.max() <= _LARGEST:
+                raise ValueError(
+                    f"{name} holds numbers from {array.min()} to {array.max()}: expected 32 bits"
+                )
+            object.__setattr__(self, name, array.astype(np.int64, copy=False))
+        if self.shape.shape != (2,) or self.shape.min() < 0:
+            raise ValueError(f"shape is {self.shape.tolist()}: expected height and width")
+        n = self.frame.size
+        for name, expected in (("frame", (n,)), ("position", (n, 2))):
+            if np.shape(getattr(self, name)) != expected:
+                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}: expected {expected}")
+        for name in ("area", "intensity", "eccentricity"):
+            if np.shape(getattr(self, name)) != (n,):
+                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}: expected {(n,)}")
 
     def _check_lineage(self) -> None:
         """Raise a ValueError unless each track has one row, and ends before its children begin."""
@@ -155,7 +183,7 @@ def frame_pairs(film: CellFilm, gates: Gates, frames: range | None = None) -> li
         Numbers of the first frames, by default all but the last.
     """
     frames = range(len(film) - 1) if frames is None else frames
-    if len(frames) and not 0 <= min(frames) <= max(frames) < len(film) - 1:
+    if len(frames) and not 0 <= min(frames[0], frames[-1]) <= max(frames[0], frames[-1]) < len(film) - 1:
         raise ValueError(f"frames are {frames}: expected first frames 0 to {len(film) - 2}")
     pairs = []
     for t in frames:

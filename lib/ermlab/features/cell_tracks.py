@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.datasets._files import reading, require_file
 from ermlab.datasets.ctc import Lineage
 from ermlab.features.cell_films import CellFilm
 from ermlab.inference.assignment import EVENTS, NONE, Assignment, Hypotheses
@@ -72,7 +73,8 @@ def write_tracks(path: str | Path, found: Mapping[str, CellTracks]) -> None:
 
 def read_tracks(path: str | Path) -> dict[str, CellTracks]:
     """Read what `write_tracks` wrote."""
-    with np.load(path) as content:
+    path = Path(path)
+    with reading(path, "the tracks that write_tracks has written"), np.load(require_file(path)) as content:
         names = [name.removesuffix("_label") for name in content.files if name.endswith("_label")]
         return {
             name: CellTracks(content[f"{name}_label"], Lineage(*content[f"{name}_lineage"].reshape(-1, 4).T))

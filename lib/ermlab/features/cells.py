@@ -134,10 +134,12 @@ def settle_tracks(film: CellFilm) -> CellFilm:
     fresh = count(int(film.lineage[:, 0].max(initial=0)) + 1)
     lineage, names = [], {}
     for label, begin, end, parent in film.lineage.tolist():
-        *earlier, (first, last) = _stretches(seen[label]) if label in seen else [(begin, end)]
+        known = label in seen
+        *earlier, (first, last) = _stretches(seen[label]) if known else [(begin, end)]
         # The last stretch keeps the label, by which children know their parent.
         for name, start, stop in [*((next(fresh), *some) for some in earlier), (label, first, last)]:
-            names |= {(label, frame): name for frame in range(start, stop + 1)}
+            # Of a track that is never seen no frame is named: it may be said to last for ever.
+            names |= {(label, frame): name for frame in range(start, stop + 1)} if known else {}
             lineage.append([name, start, stop, 0])
         lineage[-1][2] = end if label in dividing else last
         if parent:
@@ -188,4 +190,10 @@ def as_image(image: ArrayLike, shape: tuple[int, int] | None = None) -> NDArray[
     if not np.isfinite(image).all():
         row, column = np.argwhere(~np.isfinite(image))[0]
         raise ValueError(f"an image has {image[row, column]} in row {row}, column {column}: expected numbers")
-    return image.astype(np.float64)
+    with np.errstate(over="ignore"):
+        double = image.astype(np.float64)
+    if not np.isfinite(double).all():
+        raise ValueError(
+            f"an image of {image.dtype} has values beyond double precision: expected smaller ones"
+        )
+    return double

@@ -9,9 +9,16 @@ from scipy.sparse import csc_array
 _PRECISION = 1e-7
 #: Linear programmes after which branch and bound gives way to branch and cut.
 _FEW_PROGRAMMES = 20
+#: Nodes of branch and cut after which a search is given up: where hundreds of sets are tied, the proof alone
+#: may take for ever. A number of nodes and no time, so that the result does not depend on the machine.
+_MOST_NODES = 10_000
 
 Vector = NDArray[np.float64]
 Columns = NDArray[np.int32]
+
+
+class UnprovedError(ValueError):
+    """The best choice was not proved within the nodes that a search may take."""
 
 
 class Programme:
@@ -19,7 +26,8 @@ class Programme:
 
     The relaxation is solved by the simplex method, from the last solution on. Where it is not integral,
     branch and bound follows: its programmes differ by a bound or two, so each is solved in a few steps. Where
-    a few of them do not settle it, the solver's branch and cut does.
+    a few of them do not settle it, the solver's branch and cut does, or raises an `UnprovedError`: an answer
+    is the best one or none.
 
     Parameters
     ----------
@@ -131,6 +139,13 @@ class Programme:
         status = self._model.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None, -np.inf
+        if status == highspy.HighsModelStatus.kSolutionLimit:
+            info = self._model.getInfo()
+            raise UnprovedError(
+                f"{len(self._columns)} sets of {self._n_rows} cells: the best choice is not proved after "
+                f"{info.mip_node_count} nodes of branch and cut (the bound is {info.mip_gap:.1%} off); "
+                "expected scores with fewer ties, or fewer candidates"
+            )
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
             raise RuntimeError(f"the solver ended with {self._model.modelStatusToString(status)}")
         return np.array(self._model.getSolution().col_value), self._model.getInfo().objective_function_value
@@ -167,5 +182,6 @@ def _linear_programme(incidence: csc_array, every_row: bool) -> highspy.Highs:
     model.setOptionValue("threads", 1)
     model.setOptionValue("mip_rel_gap", 0.0)
     model.setOptionValue("mip_abs_gap", 0.0)
+    model.setOptionValue("mip_max_nodes", _MOST_NODES)
     model.passModel(programme)
     return model

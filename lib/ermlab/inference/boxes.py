@@ -3,6 +3,8 @@
 A box is (left, top, right, bottom) in whole pixels, counted from 0, all four sides inclusive.
 """
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,6 +27,9 @@ def as_boxes(boxes: ArrayLike, name: str = "boxes") -> NDArray[np.int64]:
     if not np.issubdtype(given.dtype, np.number) or np.iscomplexobj(given):
         raise ValueError(f"{name} has type {given.dtype}: expected whole numbers")
     if not np.issubdtype(given.dtype, np.integer):
+        # Halves, as numbers of 16 bits, have no place for the limits below.
+        with np.errstate(over="ignore"):
+            given = given.astype(np.float64)
         whole = np.isfinite(given) & (given == np.round(given))
         if not whole.all():
             row = int(np.flatnonzero(~whole.all(axis=1))[0])
@@ -96,9 +101,9 @@ def suppress(
         raise ValueError(f"scores has shape {scores.shape}: expected ({len(boxes)},), one for each box")
     if np.isnan(scores).any():
         raise ValueError(f"scores[{int(np.flatnonzero(np.isnan(scores))[0])}] is NaN")
-    if not 0 <= max_boxes < np.inf or max_boxes != int(max_boxes):
+    if not isinstance(max_boxes, Real) or not 0 <= max_boxes < np.inf or max_boxes != int(max_boxes):
         raise ValueError(f"max_boxes is {max_boxes}: expected a whole number of at least 0")
-    if not 0 <= max_overlap <= 1:
+    if not isinstance(max_overlap, Real) or not 0 <= max_overlap <= 1:
         raise ValueError(f"max_overlap is {max_overlap}: expected a number from 0 to 1")
     order = np.argsort(-scores, kind="stable")
     return order[keep_greedily(boxes[order], min(int(max_boxes), len(boxes)), float(max_overlap))]

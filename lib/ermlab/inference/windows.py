@@ -27,6 +27,8 @@ KERNELS = ("linear", "chi2")
 NORMALISATIONS = ("counts", "area", "unit")
 #: Largest size of a weight: the scores of all windows stay finite.
 LARGEST_WEIGHT = 2.0**900
+#: Numbers of bins have 32 bits, as in all sparse matrices of that size.
+_MOST_BINS = np.iinfo(np.int32).max
 
 
 class PairKernel(NamedTuple):
@@ -72,12 +74,21 @@ class PairKernel(NamedTuple):
         for name, numbers in (("n_words", (self.n_words,)), ("levels", tuple(self.levels))):
             if not numbers or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in numbers):
                 raise ValueError(f"{name} is {getattr(self, name)}: expected whole numbers of at least 1")
+        if self.dimension > _MOST_BINS:
+            raise ValueError(
+                f"{self.n_words} words at levels {tuple(self.levels)} are {self.dimension} bins: expected "
+                f"at most {_MOST_BINS}"
+            )
         return self
 
     def features(self, grids: Sequence[WordGrid], windows: Sequence[ArrayLike]) -> csr_array:
         """Return the normalised histogram of a window of each grid, a sparse row each, cell by cell."""
-        rows = []
-        for grid, window in zip(grids, as_boxes(windows, "windows"), strict=True):
+        windows, rows = as_boxes(windows, "windows"), []
+        if not len(grids) or len(grids) != len(windows):
+            raise ValueError(
+                f"{len(windows)} windows of {len(grids)} grids: expected one of each, at least one"
+            )
+        for grid, window in zip(grids, windows, strict=True):
             left, top, right, bottom = window.tolist()
             rows.append(Windows(grid, (right - left + 1, bottom - top + 1), self).filled_bins(top, left))
         bins, values = zip(*rows, strict=True)
@@ -114,6 +125,8 @@ class Windows:
 
     def __init__(self, grid: WordGrid, size: Sequence[int], kernel: PairKernel):
         _check_words(grid.words, kernel.checked())
+        if len(size) != 2 or not all(isinstance(side, (int, np.integer)) for side in size):
+            raise ValueError(f"windows of size {tuple(size)}: expected whole numbers of columns and rows")
         if not grid.fits(size) or min(size) < 1:
             raise ValueError(
                 f"windows of {size[0]} x {size[1]} places: expected at least 1 x 1 and at most "
@@ -170,10 +183,10 @@ class Windows:
 
     def linear_scores(self, weights: Vector) -> Vector:
         """Return ``<w, histogram>`` of each window, with the weights of `PairKernel.by_cell`."""
-        expected = (len(self._cut.bounds), self.kernel.n_words + 1)
-        if weights.shape != expected:
+        weights, expected = np.asarray(weights, np.float64), (len(self._cut.bounds), self.kernel.n_words + 1)
+        if weights.shape != expected or not np.isfinite(weights).all():
             raise ValueError(
-                f"weights of shape {weights.shape}: expected {expected}, those of PairKernel.by_cell"
+                f"weights of shape {weights.shape}: expected {expected}, finite, as of PairKernel.by_cell"
             )
         out = np.empty(self.shape)
         kernels.linear_scores(self._numbers, weights, self._cut.bounds, self._cut.kinds, self._cut.sizes, out)

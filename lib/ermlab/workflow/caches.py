@@ -14,15 +14,19 @@ def use_writable_caches(folder: str | Path = ".") -> None:
     The environment is changed, so that jobs keep to it, too. Numba's cache and the folders of notebooks are
     in places of their own anyway.
     """
-    if _is_writable(user_cache_path("snakemake", "snakemake")):
+    if _user_cache_is_writable():
         return
     caches = Path(folder, ".cache").resolve()
     os.environ["XDG_CACHE_HOME"] = str(caches)
     os.environ.setdefault("MPLCONFIGDIR", str(caches / "matplotlib"))
 
 
-def _is_writable(folder: Path) -> bool:
-    """Return whether files can be made in a folder, which is made itself if need be."""
+def _user_cache_is_writable() -> bool:
+    """Return whether files can be made in the user's cache, which is made itself if need be."""
+    try:
+        folder = user_cache_path("snakemake", "snakemake")
+    except RuntimeError:  # a user without HOME, of whom the system knows no home either
+        return False
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -180,3 +180,14 @@ def test_errors_of_the_file_system_are_not_called_damage(tmp_path, files, tree, 
     with pytest.raises(FileNotFoundError):
         unpack(tmp_path / "absent.tar.xz", tmp_path / "out", {"toy/": ""}, tree)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_name_of_any_length_is_not_read(tmp_path, kind):
+    header = member("long", kind)
+    header.size = 1 << 40
+    archive = tmp_path / "bomb.tar"
+    archive.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(10240))
+    with pytest.raises(DataError, match=r"bomb\.tar is damaged \(a name of 1099511627776 bytes\)"):
+        unpack(archive, tmp_path / "toy", {"": ""}, Tree("0" * 64, 1, 1))
+    only_the_archive_is_left(tmp_path, archive)

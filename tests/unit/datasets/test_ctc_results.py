@@ -1,5 +1,7 @@
 """Results of a tracker: written whole or not at all, and read back as they were."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -129,3 +131,33 @@ def test_broken_results_are_refused(tmp_path, damage, message):
     damage(tmp_path / "RES")
     with pytest.raises(DataError, match=message):
         read_tracking(tmp_path / "RES")
+
+
+def test_places_where_no_folder_can_be_are_refused(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("loop", 253 * "a", 300 * "a"):
+        with pytest.raises(DataError, match="expected a folder to write to"):
+            write_tracking(tmp_path / name, images(), LINEAGE)
+    assert names(tmp_path) == ["loop"]
+
+
+def test_what_an_earlier_run_left_in_the_way_is_removed(tmp_path):
+    (tmp_path / ".part-RES").write_text("a file")
+    write_tracking(tmp_path / "RES", images(), LINEAGE)
+    assert not (tmp_path / ".part-RES").exists()
+
+
+def test_nothing_is_lost_if_the_new_folder_cannot_take_its_place(tmp_path, monkeypatch):
+    write_tracking(tmp_path / "RES", images(), LINEAGE)
+    before = names(tmp_path)
+    rename = Path.rename
+
+    def fail(self, target):
+        if self.name == ".part-RES":
+            raise OSError("no space left")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(OSError, match="no space"):
+        write_tracking(tmp_path / "RES", images()[:3], LINEAGE)
+    assert names(tmp_path) == before

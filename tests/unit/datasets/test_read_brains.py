@@ -1,9 +1,12 @@
 """Readers of brain images on tiny scans made here, whole and broken."""
 
+import os
+
 import nibabel as nib
 import numpy as np
 import pytest
 
+from ermlab.datasets._bold_files import read_regions
 from ermlab.datasets._volumes import read_volume
 from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
 from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
@@ -161,3 +164,22 @@ def test_nonsense_in_a_header_is_told(tmp_path, field, value, message):
     path.write_bytes(header.tobytes() + content[348:])
     with pytest.raises(DataError, match=rf"a\.nii: .*{message}"):
         read_volume(path, ndim=4)
+
+
+@pytest.mark.parametrize("partner", [".hdr", ".mat"])
+def test_a_pipe_beside_an_analyze_image_is_not_waited_for(tmp_path, partner):
+    nib.Spm2AnalyzeImage(np.ones((2, 2, 2), dtype=np.float32), np.eye(4)).to_filename(tmp_path / "con.img")
+    (tmp_path / f"con{partner}").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / f"con{partner}")
+    with pytest.raises(DataError, match=r"con\.(hdr|mat): a pipe"):
+        read_volume(tmp_path / "con.img", ndim=3)
+
+
+def test_voxels_without_a_size_are_refused(tmp_path):
+    image = nib.Nifti1Image(np.ones((2, 2, 2), dtype=np.int16), np.eye(4))
+    content = bytearray(image.to_bytes())
+    content[312:328] = bytes(16)  # srow_z, which nibabel sets anew from the affine
+    content[252:256] = bytes([0, 0, 1, 0])
+    (tmp_path / "regions.nii").write_bytes(content)
+    with pytest.raises(DataError, match=r"regions\.nii: an affine with voxels of size 0"):
+        read_regions(tmp_path / "regions.nii")

@@ -1,5 +1,6 @@
 """The shared reading functions: what is read is right, what is broken is named."""
 
+import os
 import struct
 import zlib
 
@@ -222,15 +223,15 @@ def test_tables_of_integers_hold_integers_of_64_bits(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": ', "line 1: Expecting value"),
-        ("[" * 100_000, "recursion"),
-        ("9" * 5000, "4300 digits"),
+        ('{"a": ', ", line 1: Expecting value"),
+        ("[" * 100_000, ": maximum recursion"),
+        ("9" * 5000, ": .*4300 digits"),
     ],
 )
 def test_broken_json(tmp_path, text, message):
     path = tmp_path / "a.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=rf"a\.json: no JSON \(.*{message}.*; expected a JSON file"):
+    with pytest.raises(DataError, match=rf"a\.json{message}.*; expected valid JSON"):
         files.read_json(path)
 
 
@@ -242,3 +243,26 @@ def test_any_exception_of_a_format_library_becomes_a_data_error_that_names_the_f
             raise error
     with pytest.raises(KeyboardInterrupt), files.reading(tmp_path / "a.bin", "a file"):
         raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("read", [files.read_bytes, files.read_image, files.image_size, files.read_xml])
+def test_a_pipe_is_not_waited_for(tmp_path, read):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="a pipe or a device; expected"):
+        read(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="a pipe or a device; expected"):
+        read(tmp_path / "endless")
+
+
+def test_underscores_are_no_part_of_numbers(tmp_path):
+    (tmp_path / "table.txt").write_text("1 2\n1_0 2\n")
+    with pytest.raises(DataError, match=r"line 2: '1_0 2' \(an underscore\)"):
+        files.read_table(tmp_path / "table.txt", dtype=int)
+    with pytest.raises(ValueError, match="1_0 is no whole number"):
+        files.parse_integer("1_0")
+
+
+def test_a_name_that_no_folder_can_have_is_an_error_of_data():
+    with pytest.raises(DataError, match="File name too long"):
+        files.require_folder(300 * "a")

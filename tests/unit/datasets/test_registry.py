@@ -124,3 +124,22 @@ def test_a_simulator_that_does_not_exist_is_reported(tmp_path, toy):
         DataError, match=r"names the simulator ermlab.absent.simulate_toy, which does not exist"
     ):
         acquire("toy", tmp_path / "raw", registry=rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("toy: 1\nother: 2\ntoy: 3\n", "line 3: not valid YAML: toy stands twice"),
+        ("toy: 1" + 2000 * ":1", "line 1: not valid YAML: a number of 4001 characters"),
+    ],
+)
+def test_a_registry_with_a_name_twice_or_an_endless_number_is_refused(tmp_path, text, problem):
+    (tmp_path / "registry.yaml").write_text(text)
+    with pytest.raises(DataError, match=problem):
+        load_registry(tmp_path / "registry.yaml")
+
+
+def test_a_registry_that_is_a_link_to_itself_is_not_there(tmp_path):
+    (tmp_path / "registry.yaml").symlink_to(tmp_path / "registry.yaml")
+    with pytest.raises(DataError, match="is not there"):
+        load_registry(tmp_path / "registry.yaml")

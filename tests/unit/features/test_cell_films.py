@@ -112,3 +112,34 @@ def test_films_that_contradict_themselves_are_refused(film, change, message):
 def test_pairs_beyond_the_film_are_refused(film):
     with pytest.raises(ValueError, match="frames are"):
         frame_pairs(film, Gates(), range(5))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("n_frames", 10**12),
+        ("n_frames", -1),
+        ("n_frames", 1.5),
+        ("n_frames", "3"),
+        ("frame", np.array([1, 0, 1, 1, 1, 1], dtype=np.uint8)),
+        ("frame", np.array([0, 0.5, 1, 1, 1, 1])),
+        ("frame", np.zeros((6, 1), dtype=int)),
+        ("position", np.ones((7, 2))),
+        ("area", np.ones(5)),
+        ("shape", np.array([100, 100, 3])),
+        ("shape", np.array([100, np.nan])),
+        ("shape", np.array(100)),
+        ("tracks", np.array([[0.5, 1]])),
+        ("lineage", np.array([[2**63 - 1, 0, 1, 0]])),
+    ],
+)
+def test_what_is_no_film_is_refused_by_name(film, name, wrong):
+    with pytest.raises(ValueError, match=f"^{name}"):
+        replace(film, **{name: wrong})
+
+
+def test_an_endless_film_in_a_file_is_refused(film, tmp_path):
+    object.__setattr__(film, "n_frames", 10**12)
+    film.write(tmp_path / "film.npz")
+    with pytest.raises(DataError, match="n_frames is 1000000000000"):
+        CellFilm.read(tmp_path / "film.npz")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ermlab.errors import DataError
 from ermlab.features.cell_events import Gates
 from ermlab.features.cell_films import CellFilm, frame_pairs
 from ermlab.features.cell_tracks import events_of, join_links, links_of, read_tracks, write_tracks
@@ -136,3 +137,11 @@ def test_wrong_input_is_told(film):
         join_links(film, 1, [links(), links()])
     with pytest.raises(ValueError, match="links of 2 cells with 3: a cell is not there"):
         join_links(film, 0, [links([0, 3]), links()])
+
+
+def test_a_damaged_file_of_tracks_is_named(tmp_path):
+    path = tmp_path / "tracks.npz"
+    for content in (b"", b"PK", b"no tracks"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"tracks\.npz.*expected the tracks"):
+            read_tracks(path)

@@ -1,5 +1,7 @@
 """Cells of label images: measured as scikit-image does, matched with true cells, joined to films."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -238,3 +240,16 @@ def test_children_still_know_a_parent_whose_track_is_broken():
         [("appearance", [], [50])],
         [("division", [50], [45, 55])],
     ]
+
+
+def test_a_track_that_is_never_seen_may_last_for_ever():
+    film = film_of_masks(TrackedCells([np.array([[1, 0]])], Lineage(*np.array([[1, 0, 0, 0]]).T)))
+    endless = np.array([[1, 0, 0, 0], [2, 0, 2**31 - 2, 0]])
+    assert settle_tracks(replace(film, lineage=endless)).lineage.tolist() == endless.tolist()
+
+
+def test_an_image_beyond_double_precision_is_refused():
+    if np.finfo(np.longdouble).max <= np.finfo(float).max:
+        pytest.skip("long double is double here")
+    with pytest.raises(ValueError, match="beyond double precision"):
+        measure(np.ones((2, 2), dtype=int), np.full((2, 2), np.longdouble("1e4000")))

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ermlab.features.cell_events import Cells, Gates, hypotheses_between
+from ermlab.inference import _programme
 from ermlab.inference.assignment import EVENTS, Assigner, Candidates, Hypotheses, NoAssignmentError
 
 
@@ -105,3 +107,14 @@ def test_wrong_events_are_told(problem, event, change, message):
 def test_every_kind_of_event_is_named(problem):
     with pytest.raises(ValueError, match="candidates of"):
         Hypotheses(2, 3, {"move": problem.candidates["move"]})
+
+
+def test_a_search_among_tied_triples_is_given_up_after_some_nodes(monkeypatch):
+    # Cells on a grid, pairs worth nearly as much as triples for each cell: to prove the best takes for ever.
+    monkeypatch.setattr(_programme, "_MOST_NODES", 1)
+    place = 6.0 * np.indices((8, 8)).reshape(2, -1).T
+    cells = Cells(place, np.full(64, 30.0), np.ones(64), np.zeros(64), (50, 50))
+    hypotheses = hypotheses_between(cells, cells, Gates())
+    size = (np.hstack([hypotheses.sources, hypotheses.targets]) != -1).sum(axis=1)
+    with pytest.raises(ValueError, match=r"not proved after 1 nodes .* expected scores with fewer ties"):
+        Assigner(hypotheses).best(np.array([0.0, 0.0, 1.9, 3.0])[size])

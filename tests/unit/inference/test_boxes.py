@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -128,3 +130,15 @@ def test_boxes_outside_of_the_image_are_named(box):
 def test_wrong_arguments_of_suppression_are_named(scores, max_boxes, max_overlap, message):
     with pytest.raises(ValueError, match=message):
         suppress([[0, 0, 1, 1]], scores, max_boxes, max_overlap)
+
+
+def test_boxes_of_half_precision_are_boxes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert as_boxes(np.array([[0, 1, 2048, 4]], dtype=np.float16)).tolist() == [[0, 1, 2048, 4]]
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("max_boxes", None), ("max_boxes", "1"), ("max_overlap", "1")])
+def test_suppress_names_what_is_no_number(name, wrong):
+    with pytest.raises(ValueError, match=f"{name} is {wrong}"):
+        suppress([[0, 0, 1, 1]], [1.0], **{"max_boxes": 1, name: wrong})

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from ermlab.inference.subwindow import (
+    Detector,
+    _queue_numba,
     best_box,
     best_box_of_each,
     best_boxes,
@@ -14,6 +16,7 @@ from ermlab.inference.subwindow import (
     pyramid,
     search,
 )
+from ermlab.inference.subwindow import _search_numba as kernels
 
 SHAPE = (4, 6)
 POINTS = np.array([[1, 1], [2, 2], [2, 1], [5, 3]])
@@ -176,3 +179,27 @@ def test_bad_pyramids_and_histograms():
             histogram([[0, 0]], [0], SHAPE, references, grids=(1, 2))
     with pytest.raises(ValueError, match="rescaling is 'area'"):
         loss_augmented(linear([], [], SHAPE), (0, 0, 1, 1), "area")
+
+
+def test_a_queue_does_not_grow_without_end():
+    queue = np.zeros(1, _queue_numba.STATE)
+    assert len(_queue_numba.with_room(queue, 1)) == 2
+    endless = np.lib.stride_tricks.as_strided(queue, (_queue_numba.MOST_STATES,), (0,))
+    with pytest.raises(ValueError, match="queue of the search is full"):
+        _queue_numba.with_room.py_func(endless, len(endless))
+
+
+def test_a_detector_starts_anew_after_an_error(monkeypatch):
+    detector = Detector(linear(POINTS, WEIGHTS, SHAPE))
+    advance = kernels.advance
+
+    def fail(*arguments):
+        advance(*arguments)  # which changes the queue in place
+        raise ValueError("full")
+
+    monkeypatch.setattr(kernels, "advance", fail)
+    with pytest.raises(ValueError, match="full"):
+        detector.next()
+    monkeypatch.undo()
+    expected = best_boxes(linear(POINTS, WEIGHTS, SHAPE), 3)
+    assert [detector.next().score for _ in expected] == [detection.score for detection in expected]

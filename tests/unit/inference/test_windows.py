@@ -82,3 +82,28 @@ def test_windows_that_do_not_fit_are_told(size):
 def test_an_unknown_kernel_is_told(kernel):
     with pytest.raises(ValueError, match="expected one of"):
         Windows(random_grid(np.random.default_rng(0), 6, 8), (2, 2), kernel)
+
+
+@pytest.mark.parametrize("size", [(2.5, 2), (np.nan, 2), (2, 2, 2)])
+def test_sizes_must_be_two_whole_numbers(size):
+    grid = random_grid(np.random.default_rng(0), 4, 5)
+    with pytest.raises(ValueError, match="expected whole numbers"):
+        Windows(grid, size, PairKernel(N_WORDS, (1,)))
+
+
+def test_weights_that_are_no_numbers_are_refused():
+    windows = Windows(random_grid(np.random.default_rng(0), 4, 5), (2, 2), PairKernel(N_WORDS, (1,)))
+    with pytest.raises(ValueError, match="finite"):
+        windows.linear_scores(np.full((1, N_WORDS + 1), np.nan))
+    with pytest.raises(ValueError, match="of shape"):
+        windows.linear_scores([1.0, 2.0])
+
+
+def test_a_kernel_has_no_more_bins_than_its_numbers_have_bits():
+    with pytest.raises(ValueError, match=r"4294967296 bins: expected at most 2147483647"):
+        PairKernel(2**26, (8,)).checked()
+
+
+def test_features_of_no_window_are_refused():
+    with pytest.raises(ValueError, match="0 windows of 0 grids"):
+        PairKernel(N_WORDS, (1,)).features([], [])

@@ -92,9 +92,8 @@ def test_one_film_is_cut_in_two_and_two_are_not():
     assert [pair.frame for pair in few.test] == [0, 1, 2]
     with pytest.raises(ValueError, match="0 films: expected one to cut in two, or two"):
         study_of([], "nuclei")
-    short = replace(film, frame=film.frame[:9], n_frames=1, tracks=film.tracks[:9])
-    for name in ("position", "area", "intensity", "eccentricity"):
-        short = replace(short, **{name: getattr(film, name)[:9]})
+    names = ("frame", "position", "area", "intensity", "eccentricity", "tracks")
+    short = replace(film, n_frames=1, **{name: getattr(film, name)[:9] for name in names})
     with pytest.raises(ValueError, match="0 training and 0 test pairs: expected at least 1"):
         study_of([short], "nuclei")
 

@@ -44,3 +44,12 @@ def test_a_cache_of_the_user_elsewhere_is_used_if_it_can_be_written(home, tmp_pa
     use_writable_caches(tmp_path)
     assert Path(os.environ["XDG_CACHE_HOME"]).name == ".cache"
     assert Path(os.environ["MPLCONFIGDIR"]).name == "mine"
+
+
+def test_caches_of_a_user_whose_home_nobody_knows(home, tmp_path, monkeypatch):
+    """Without HOME, for a user in no list of users, "~" stays as it is."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.chdir(tmp_path)
+    use_writable_caches()
+    assert os.environ["XDG_CACHE_HOME"] == f"{tmp_path}/.cache"

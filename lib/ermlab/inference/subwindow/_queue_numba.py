@@ -23,6 +23,9 @@ STATE = np.dtype(
         ("seen", np.int64),  # how many detections the bound takes into account
     ]
 )
+# States that a queue has room for: 2 GiB. A loose bound would let it grow until it holds all boxes, some
+# 10 ** 10 in a photograph.
+MOST_STATES = 1 << 26
 ARITY = 4  # children of a node: they lie together in 128 bytes
 
 
@@ -110,9 +113,14 @@ def remove_first(queue, size):
 
 @njit(cache=True)
 def with_room(queue, size):
-    """Return the queue, moved to twice the room if it is full."""
+    """Return the queue, moved to twice the room if it is full; a ValueError says that it is too long."""
     if size < len(queue):
         return queue
+    if len(queue) >= MOST_STATES:
+        raise ValueError(
+            "the queue of the search is full with 67,108,864 sets of boxes: expected a smaller image, fewer "
+            "points, or a tighter bound"
+        )
     larger = np.empty(2 * len(queue), STATE)
     larger[:size] = queue
     return larger

@@ -147,9 +147,13 @@ class Detector:
 
     def next(self) -> Detection | None:
         """Return the best box given those found before, None if all are suppressed."""
-        box, score, splits, *self._queue = kernels.advance(
-            self._quality.tables, self._penalty, self._found, *self._queue
-        )
+        try:
+            box, score, splits, *self._queue = kernels.advance(
+                self._quality.tables, self._penalty, self._found, *self._queue
+            )
+        except ValueError:
+            self.reset()  # sets of boxes may have left the queue, and would be missed without a word
+            raise
         if score == -np.inf:
             return None
         self._found = np.vstack([self._found, box])
