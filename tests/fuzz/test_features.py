@@ -1,11 +1,11 @@
 """Descriptors of images, visual words, voxel graphs and resampled volumes on hostile input."""
 
-from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
 import pandas as pd
 import pytest
+from expectations import refused
 from harness import Cases, survive
 from hostile_data import all_tables
 from scipy import ndimage
@@ -24,15 +24,6 @@ from ermlab.features.words import Vocabulary, histogram
 BAD_NUMBERS = (0, -1, 1.5, np.nan, np.inf, None, "two")
 
 
-def must_refuse(call: Callable[[], object]) -> None:
-    """Raise an AssertionError unless the call raises a ValueError."""
-    try:
-        call()
-    except ValueError:
-        return
-    raise AssertionError("expected a ValueError")
-
-
 def images(height: int = 27, width: int = 31, seed: int = 0) -> dict[str, np.ndarray]:
     """Return grey images of all types and magnitudes."""
     rng = np.random.default_rng(seed)
@@ -44,6 +35,7 @@ def images(height: int = 27, width: int = 31, seed: int = 0) -> dict[str, np.nda
         "whole numbers": plain.astype(np.int64),
         "largest whole numbers": np.where(plain > 128, np.iinfo(np.int64).max, np.iinfo(np.int64).min),
         "half precision": plain.astype(np.float16),
+        "extended precision": plain.astype(np.longdouble),
         "other byte order": plain.astype(">f8"),
         "Fortran order": np.asfortranarray(plain),
         "every second": np.repeat(np.repeat(plain, 2, axis=0), 2, axis=1)[::2, ::-2],
@@ -78,13 +70,13 @@ def gradients() -> Cases:
         yield f"frame, {name}", lambda image=image: [hog(pd.DataFrame(image)), small_hog([image.tolist()])]
     plain = images()["plain"]
     yield "channels", lambda: hog(np.dstack([plain] * 5))
-    yield "no channel", lambda: must_refuse(lambda: hog(plain[..., None][..., :0]))
+    yield "no channel", lambda: refused(lambda: hog(plain[..., None][..., :0]))
     for bad in BAD_NUMBERS:
-        yield f"cell {bad}", lambda bad=bad: must_refuse(lambda: hog(plain, bad))
-        yield f"orientations {bad}", lambda bad=bad: must_refuse(lambda: hog(plain, n_orientations=bad))
-    yield "cells larger than memory", lambda: must_refuse(lambda: hog(plain, 10**9, pad=1))
+        yield f"cell {bad}", lambda bad=bad: refused(lambda: hog(plain, bad))
+        yield f"orientations {bad}", lambda bad=bad: refused(lambda: hog(plain, n_orientations=bad))
+    yield "cells larger than memory", lambda: refused(lambda: hog(plain, 10**9, pad=1))
     for levels in (((-4, -2),), ((4.5, 2),), ((0, 2),), ((4,),), ((5, 2),), ()):
-        yield f"levels {levels}", lambda levels=levels: must_refuse(lambda: HogLayout(levels))
+        yield f"levels {levels}", lambda levels=levels: refused(lambda: HogLayout(levels))
     for layout in (
         HogLayout(((1, 1),), (1, 1), 1),
         HogLayout(((27, 31),), (27, 31)),
@@ -101,12 +93,12 @@ def surf() -> Cases:
             yield f"{name}, scale {scale}", lambda image=image, scale=scale: dense(image, scale)
     plain = images()["plain"]
     for scale in (0.0, -1.0, np.nan, np.inf, 1e9, 1e300):
-        yield f"scale {scale}", lambda scale=scale: must_refuse(lambda: describe(plain, [[0, 0]], scale))
+        yield f"scale {scale}", lambda scale=scale: refused(lambda: describe(plain, [[0, 0]], scale))
     for step in BAD_NUMBERS:
-        yield f"step {step}", lambda step=step: must_refuse(lambda: dense_surf(plain, step=step))
-        yield f"grid, step {step}", lambda step=step: must_refuse(lambda: grid_points((3, 3), step))
+        yield f"step {step}", lambda step=step: refused(lambda: dense_surf(plain, step=step))
+        yield f"grid, step {step}", lambda step=step: refused(lambda: grid_points((3, 3), step))
     for point in ([31, 0], [0, 27], [-1, 0], [0.5, 0], [2**62, 0], [np.nan, 0]):
-        yield f"point {point}", lambda point=point: must_refuse(lambda: describe(plain, [point]))
+        yield f"point {point}", lambda point=point: refused(lambda: describe(plain, [point]))
     corners = [[0, 0], [30, 0], [0, 26], [30, 26]]
     yield "corners", lambda: describe(plain, np.array(corners, dtype=">u8"))
     yield "no points", lambda: describe(plain, [])
@@ -135,7 +127,7 @@ def words() -> Cases:
         for levels in ((1,), (1, 2, 4, 8), (7, 3)):
             yield f"box {box}, {levels}", lambda b=box, levels=levels: count(points, named, b, levels)
     for box in ([0, 0, 2**62, 2**62], [-(2**62), 0, 5, 5], [5, 5, 4, 4], [0, 0, 1], [0.0, 0.0, 9.0, 9.0]):
-        yield f"box {box}", lambda b=box: must_refuse(lambda: histogram(points, named, b, 3))
+        yield f"box {box}", lambda b=box: refused(lambda: histogram(points, named, b, 3))
     far = np.array([[np.iinfo(np.int64).min] * 2, [np.iinfo(np.int64).max] * 2, [2**40, 2**40]])
     yield "points far away", lambda: count(far, named, [-(2**31), -(2**31), 2**31, 2**31], (1, 8))
     for kind in (np.uint8, np.uint64, np.int16, ">i8", "<u4"):
@@ -147,12 +139,12 @@ def words() -> Cases:
     for bad in (-1, 3):
         yield (
             f"word {bad}",
-            lambda bad=bad: must_refuse(lambda: histogram(points, named * 0 + bad, [0, 0, 9, 9], 3)),
+            lambda bad=bad: refused(lambda: histogram(points, named * 0 + bad, [0, 0, 9, 9], 3)),
         )
-    for levels in ((), (0,), (-2,), (1.5,), (np.nan,), (np.inf,)):
+    for levels in ((), (0,), (-2,), (1.5,), (np.nan,), (np.inf,), (2**20,), (2**32,), (2**31, 2**31)):
         yield (
             f"levels {levels}",
-            lambda v=levels: must_refuse(lambda: histogram(points, named, [0, 0, 9, 9], 3, v)),
+            lambda v=levels: refused(lambda: histogram(points, named, [0, 0, 9, 9], 3, v)),
         )
 
 
@@ -188,17 +180,17 @@ def patches() -> Cases:
             yield f"{name} at {centre}", lambda image=image, c=centre: turned_patch(image, c, 9, 0.3)
     plain = images()["plain"]
     for centre in ((np.nan, 0), (0, np.nan), (np.inf, 0), (0, -np.inf)):
-        yield f"centre {centre}", lambda c=centre: must_refuse(lambda: turned_patch(plain, c, 5))
+        yield f"centre {centre}", lambda c=centre: refused(lambda: turned_patch(plain, c, 5))
     for angle in (np.nan, np.inf):
-        yield f"angle {angle}", lambda a=angle: must_refuse(lambda: turned_patch(plain, (0, 0), 5, a))
-        yield f"points, angle {angle}", lambda a=angle: must_refuse(lambda: turned([[0, 1]], a))
+        yield f"angle {angle}", lambda a=angle: refused(lambda: turned_patch(plain, (0, 0), 5, a))
+        yield f"points, angle {angle}", lambda a=angle: refused(lambda: turned([[0, 1]], a))
     for side in BAD_NUMBERS:
-        yield f"side {side}", lambda side=side: must_refuse(lambda: turned_patch(plain, (0, 0), side))
+        yield f"side {side}", lambda side=side: refused(lambda: turned_patch(plain, (0, 0), side))
     yield "list", lambda: turned_patch(plain.tolist(), (3, 3), 5)
     yield "read-only", lambda: turned_patch(np.broadcast_to(plain[:1], plain.shape), (3, 3), 5)
     for number in (-1, 1):
         grids = RegionGrids([plain], 3)
-        yield f"image {number}", lambda g=grids, n=number: must_refuse(lambda: g.grid(Region(n, 3, 3)))
+        yield f"image {number}", lambda g=grids, n=number: refused(lambda: g.grid(Region(n, 3, 3)))
 
 
 def voxels() -> Cases:
@@ -217,7 +209,7 @@ def voxels() -> Cases:
     ):
         yield (
             f"points, {name}",
-            lambda points=points: must_refuse(lambda: look(np.ones((3, 3, 3)), np.array(points))),
+            lambda points=points: refused(lambda: look(np.ones((3, 3, 3)), np.array(points))),
         )
 
 
@@ -262,7 +254,7 @@ def flowers() -> Cases:
     for train in ([8], [-1], [0.5], [[0]]):
         yield (
             f"train {train}",
-            lambda t=train: must_refuse(lambda: mean_kernel({"colour": rng.random((8, 3))}, t)),
+            lambda t=train: refused(lambda: mean_kernel({"colour": rng.random((8, 3))}, t)),
         )
 
 

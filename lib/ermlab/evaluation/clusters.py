@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
+from ermlab.kernels._units import real_array, whole_number
+
 
 def cluster_sizes(selected: ArrayLike) -> NDArray[np.int64]:
     """Return the sizes of the clusters of a volume's selected voxels, the largest first.
@@ -29,10 +31,9 @@ def chance_cluster_size(mask: ArrayLike, count: int, draws: int, seed: int) -> f
     """Return the mean cluster size when so many voxels of the mask are drawn at random, over some draws."""
     mask = np.asarray(mask, dtype=bool)
     inside = np.flatnonzero(mask)
-    if not 0 <= count <= len(inside):
+    if not 0 <= (count := whole_number("count", count, 0)) <= len(inside):
         raise ValueError(f"count is {count}: expected 0 to {len(inside)}, the voxels of the mask")
-    if draws < 1:
-        raise ValueError(f"draws is {draws}: expected at least 1")
+    draws = whole_number("draws", draws, 1)
     rng = np.random.default_rng(seed)
     sizes = []
     for _ in range(draws):
@@ -44,10 +45,10 @@ def chance_cluster_size(mask: ArrayLike, count: int, draws: int, seed: int) -> f
 
 def largest_weights(weights: ArrayLike, count: int) -> NDArray[np.bool_]:
     """Return which weights are the ``count`` largest by size, the first of equal ones; zeros never are."""
-    size = np.abs(np.asarray(weights, dtype=np.float64))
+    size = np.abs(real_array(weights, "weights"))
     if size.ndim != 1 or not np.isfinite(size).all():
         raise ValueError(f"weights has shape {size.shape}: expected a vector of finite numbers")
-    if not 0 <= count <= len(size):
+    if not 0 <= (count := whole_number("count", count, 0)) <= len(size):
         raise ValueError(f"count is {count}: expected 0 to {len(size)}")
     kept = np.zeros(len(size), dtype=bool)
     kept[np.argsort(-size, kind="stable")[:count]] = True
@@ -56,8 +57,8 @@ def largest_weights(weights: ArrayLike, count: int) -> NDArray[np.bool_]:
 
 def heaviest_slices(volume: ArrayLike) -> tuple[int, int, int]:
     """Return along each axis the slice with the largest sum of weights by size (thesis, section 4.2.3)."""
-    volume = np.abs(np.asarray(volume, dtype=np.float64))
-    if volume.ndim != 3:
+    volume = np.abs(real_array(volume, "volume"))
+    if volume.ndim != 3 or not volume.size:
         raise ValueError(f"volume has shape {volume.shape}: expected three dimensions")
     if not np.isfinite(volume).all():
         raise ValueError("the volume holds NaN or infinity: expected finite weights")

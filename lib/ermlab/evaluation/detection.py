@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.inference.boxes import as_boxes, best_overlap, overlap
+from ermlab.kernels._units import real_array
 
 CORRECT, IGNORED, FALSE = 1, 0, -1
 #: Agreement from 0 to 1 of each box of one list with each of another.
@@ -19,7 +21,7 @@ def recall_overlap(best_overlaps: ArrayLike, thresholds: ArrayLike) -> NDArray[n
 
     ``best_overlaps`` holds, for each box, its largest overlap with a returned window.
     """
-    ordered, thresholds = np.sort(_checked_overlaps(best_overlaps)), np.asarray(thresholds, dtype=np.float64)
+    ordered, thresholds = np.sort(_checked_overlaps(best_overlaps)), real_array(thresholds, "thresholds")
     if np.isnan(thresholds).any():
         raise ValueError("thresholds hold NaN")
     return 1 - np.searchsorted(ordered, thresholds, side="left") / ordered.size
@@ -75,8 +77,8 @@ def match_detections(
         raise ValueError(
             f"difficult has shape {difficult.shape}: expected ({len(truth)},), one for each truth box"
         )
-    if not 0 < min_overlap <= 1:
-        raise ValueError(f"min_overlap is {min_overlap}: expected a number above 0 and up to 1")
+    if not (isinstance(min_overlap, Real) and 0 < min_overlap <= 1):
+        raise ValueError(f"min_overlap is {min_overlap!r}: expected a number above 0 and up to 1")
     verdict = np.full(len(boxes), FALSE, dtype=np.int8)
     if not len(truth):
         return verdict
@@ -145,7 +147,7 @@ def detection_curve(
     verdicts = np.concatenate(
         [match_detections(*image, min_overlap=min_overlap, measure=measure) for image in images]
     )
-    pooled = np.concatenate([np.asarray(image_scores, dtype=np.float64) for image_scores in scores])
+    pooled = np.concatenate([real_array(image_scores, "scores") for image_scores in scores])
     counted = verdicts != IGNORED
     return _curve(pooled[counted], verdicts[counted] == CORRECT, n_truth, len(images))
 
@@ -212,7 +214,7 @@ def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
 
 def recall_at_false_positives(curve: DetectionCurve, rates: ArrayLike) -> NDArray[np.float64]:
     """Largest recall with at most so many false positives per image."""
-    rates = np.asarray(rates, dtype=np.float64)
+    rates = real_array(rates, "rates")
     if not (rates >= 0).all():
         raise ValueError(f"rates is {rates.tolist()}: expected numbers of at least 0")
     points = np.searchsorted(curve.false_positives_per_image, rates, side="right")
@@ -235,7 +237,7 @@ def _counts(scores: NDArray, positive: NDArray) -> tuple[NDArray, NDArray, NDArr
 
 
 def _checked_overlaps(best_overlaps: ArrayLike) -> NDArray[np.float64]:
-    overlaps = np.asarray(best_overlaps, dtype=np.float64)
+    overlaps = real_array(best_overlaps, "best_overlaps")
     if overlaps.ndim != 1 or not overlaps.size:
         raise ValueError(f"best_overlaps has shape {overlaps.shape}: expected (n,) with n of at least 1")
     wrong = ~((overlaps >= 0) & (overlaps <= 1))
@@ -246,7 +248,7 @@ def _checked_overlaps(best_overlaps: ArrayLike) -> NDArray[np.float64]:
 
 
 def _checked_scores(scores: ArrayLike, n: int) -> NDArray[np.float64]:
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = real_array(scores, "scores")
     if scores.shape != (n,):
         raise ValueError(f"scores has shape {scores.shape}: expected ({n},)")
     if np.isnan(scores).any():
@@ -255,7 +257,7 @@ def _checked_scores(scores: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def _checked_curve(precision: ArrayLike, recall: ArrayLike) -> tuple[NDArray, NDArray]:
-    precision, recall = np.asarray(precision, dtype=np.float64), np.asarray(recall, dtype=np.float64)
+    precision, recall = real_array(precision, "precision"), real_array(recall, "recall")
     if precision.ndim != 1 or precision.shape != recall.shape:
         raise ValueError(
             f"precision, recall have shapes {precision.shape}, {recall.shape}: expected (n,) twice"

@@ -1,7 +1,11 @@
 """How good a ranking is at its top."""
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ermlab.kernels._units import real_array
 
 
 def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None, k: int = 10) -> float:
@@ -22,8 +26,8 @@ def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = Non
         Group of each sample, such as its query; by default all are one group.
     """
     relevance, scores, group = _checked(relevance, scores, groups)
-    if not k >= 1:
-        raise ValueError(f"k is {k}: expected at least 1")
+    if not (isinstance(k, Real) and k >= 1):
+        raise ValueError(f"k is {k!r}: expected at least 1")
     if relevance.max() + np.log2(relevance.size) >= np.finfo(np.float64).maxexp:
         raise ValueError(f"a relevance is {relevance.max()}: expected a finite sum of the gains 2^r - 1")
     gains = np.exp2(relevance) - 1.0
@@ -52,7 +56,7 @@ def _checked(
     relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return arrays, the groups numbered from 0, or raise a ValueError."""
-    relevance, scores = np.asarray(relevance, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    relevance, scores = real_array(relevance, "relevance"), real_array(scores, "scores")
     groups = np.zeros(relevance.shape) if groups is None else np.asarray(groups)
     if relevance.ndim != 1 or relevance.size == 0 or not relevance.shape == scores.shape == groups.shape:
         raise ValueError(

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from ermlab.kernels._units import real_array, whole_number
+
 
 @dataclass(frozen=True)
 class TestResult:
@@ -81,8 +83,7 @@ def permutation_test(
         The score of the true labels with its p, and the scores of permuted ones.
     """
     y = np.asarray(y)
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations is {n_permutations}: expected at least 1")
+    n_permutations = whole_number("n_permutations", n_permutations, 1)
     rng = np.random.default_rng(seed)
     truth = float(score(y))
     scores = np.array([float(score(rng.permutation(y))) for _ in range(n_permutations)])
@@ -91,7 +92,7 @@ def permutation_test(
 
 def permutation_result(truth: float, scores: ArrayLike) -> TestResult:
     """Return the score of the true labels with its p, its rank among those of permuted labels and itself."""
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = real_array(scores, "scores")
     if scores.ndim != 1 or not len(scores):
         raise ValueError(f"scores of shape {scores.shape}: expected one for each of 1 permutation or more")
     if not np.isfinite([truth, *scores]).all():
@@ -102,7 +103,7 @@ def permutation_result(truth: float, scores: ArrayLike) -> TestResult:
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    a, b = real_array(a, "a"), real_array(b, "b")
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
             f"scores of shapes {a.shape} and {b.shape}: expected one for each of 2 splits or more"

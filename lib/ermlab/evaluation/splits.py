@@ -7,9 +7,12 @@ Samples that hang together in time are split by stretches, with a gap at either 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ermlab.kernels._units import require_room, whole_number
 
 #: Whether the test part is a stretch of time, some of the runs, or any samples.
 KINDS = ("stretches", "runs", "permuted")
@@ -48,10 +51,9 @@ class Sampling:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind is {self.kind!r}: expected one of {', '.join(KINDS)}")
-        if self.n < 1:
-            raise ValueError(f"n is {self.n}: expected at least 1 sample")
-        if self.gap < 0:
-            raise ValueError(f"gap is {self.gap}: expected at least 0")
+        for name, least in (("n", 1), ("gap", 0)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
+        require_room((self.n,), f"the numbers of {self.n} samples")
         if (self.kind == "runs") != (self.runs is not None):
             raise ValueError(
                 f"kind is {self.kind!r} and runs is {self.runs!r}: expected runs for 'runs' alone"
@@ -66,18 +68,23 @@ class Sampling:
 
         The first splits do not depend on ``count``.
         """
-        if not 0 < share < 1:
-            raise ValueError(f"share is {share}: expected a number between 0 and 1")
+        if not (isinstance(share, Real) and 0 < share < 1):
+            raise ValueError(f"share is {share!r}: expected a number between 0 and 1")
         draws = self._draws(share, np.random.default_rng(seed))
-        return [self._split(np.arange(self.n), next(draws)) for _ in range(count)]
+        return [self._split(np.arange(self.n), next(draws)) for _ in range(whole_number("count", count, 0))]
 
     def folds(self, train: NDArray[np.int64], count: int, seed: int | Sequence[int]) -> list[Split]:
         """Divide a training part once more, into so many folds, each the test part of one split.
 
         Folds are stretches of the training part, some of its runs, or any of its samples.
         """
-        units = train if self.runs is None else np.unique(np.asarray(self.runs)[train])
-        if not 2 <= count <= len(units):
+        train = np.asarray(train)
+        if train.ndim != 1 or (train.size and train.dtype.kind not in "iu"):
+            raise ValueError(f"train has shape {train.shape} and type {train.dtype}: expected whole numbers")
+        if train.size and not 0 <= train.min() <= train.max() < self.n:
+            raise ValueError(f"train goes from {train.min()} to {train.max()}: expected 0 to {self.n - 1}")
+        units = train if self.runs is None or not train.size else np.unique(np.asarray(self.runs)[train])
+        if not 2 <= whole_number("count", count, 0) <= len(units):
             raise ValueError(f"count is {count}: expected 2 to {len(units)} folds")
         if self.kind == "permuted":
             units = np.random.default_rng(seed).permutation(units)
@@ -108,8 +115,9 @@ class Sampling:
         if self.kind == "stretches":
             # A part of a training part may go around the outer test part: each of its pieces has its gap.
             bounds = np.flatnonzero(np.diff(test) > 1) + 1
+            gap = min(self.gap, self.n)
             for first, last in pairwise([0, *bounds, len(test)]):
-                shut[max(test[first] - self.gap, 0) : test[last - 1] + self.gap + 1] = True
+                shut[max(test[first] - gap, 0) : test[last - 1] + gap + 1] = True
         train = samples[~shut[samples]]
         if not len(train):
             raise ValueError(

@@ -1,15 +1,25 @@
 """What a map of weights puts where: levels in standard deviations, and the share inside a region."""
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ermlab.kernels._units import largest_magnitude, real_array, safe_unit
 
 
 def level_of(weights: ArrayLike, sd: float = 2.0) -> float:
     """Return ``sd`` standard deviations of the weights of all voxels, those that are 0 included."""
     weights = _checked(weights)
-    if not sd >= 0:
+    if not (isinstance(sd, Real) and 0 <= sd < np.inf):
         raise ValueError(f"sd is {sd!r}: expected a number of at least 0")
-    return float(sd * weights.std())
+    unit = safe_unit(weights)
+    level = float(sd) * (unit * float((weights / unit if unit != 1 else weights).std()))
+    if not np.isfinite(level):
+        raise ValueError(
+            f"{sd} deviations of weights up to {largest_magnitude(weights):.3g} are infinite: scale them down"
+        )
+    return level
 
 
 def thresholded(weights: ArrayLike, sd: float = 2.0) -> NDArray[np.float64]:
@@ -30,12 +40,13 @@ def target_share(weights: ArrayLike, target: ArrayLike, sd: float = 2.0) -> floa
     if not target.any():
         raise ValueError("the target has no voxel: expected at least one")
     kept = np.abs(thresholded(weights, sd))
+    kept /= safe_unit(kept)  # a share does not depend on it, and sums stay finite
     total = kept.sum()
     return float(kept[target].sum() / total) if total > 0 else 0.0
 
 
 def _checked(weights: ArrayLike) -> NDArray[np.float64]:
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = real_array(weights, "weights")
     if not weights.size:
         raise ValueError("no weights: expected at least one")
     if not np.isfinite(weights).all():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._hog_numba import cell_histograms, normalised_cells
-from ermlab.kernels._units import largest_magnitude, whole_number
+from ermlab.kernels._units import largest_magnitude, require_room, whole_number
 
 N_ORIENTATIONS = 9
 CLIP = 0.2
@@ -62,7 +62,9 @@ def hog(
             f"{height} x {width} pixels make {rows} x {columns} cells of {cell} "
             "pixels: expected at least 3 x 3, for those at the border are left out"
         )
+    require_room((rows, columns, 3 * n + 4), f"{rows} x {columns} cells of {n} orientations", 4)
     if pad:
+        require_room((height, width, pixels.shape[2]), f"an image padded by {pad} cells", 4)
         border = (pad * cell, pad * cell)
         pixels = np.pad(pixels, (border, border, (0, 0)), mode="edge")
     # Rounded, so that an upright gradient on the border of two bins is just there, and falls to the first.
@@ -76,6 +78,8 @@ def hog(
 
 
 def _checked_image(image: ArrayLike) -> NDArray:
+    if np.ma.is_masked(image):
+        raise ValueError("image has masked pixels: expected a number at each")
     pixels = np.asarray(image)
     if pixels.ndim not in (2, 3) or not pixels.size:
         raise ValueError(

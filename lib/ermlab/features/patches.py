@@ -3,13 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._patches_numba import sample_turned
 from ermlab.features.hog import hog
-from ermlab.kernels._units import whole_number
+from ermlab.kernels._units import real_array, require_room, whole_number
 from ermlab.parallel import map_in_threads
 
 #: Digits of a cosine: with fewer than all, quarter turns are exact.
@@ -19,7 +20,14 @@ _DIGITS = 12
 def turned(points: ArrayLike, angle: float) -> NDArray[np.float64]:
     """Turn points (..., 2) around the origin by ``angle`` radians, from the x to the y axis."""
     c, s = _direction(angle)
-    return np.asarray(points, dtype=np.float64) @ np.array([[c, s], [-s, c]])
+    points = real_array(points, "points")
+    if points.shape[-1:] != (2,):
+        raise ValueError(f"points of shape {points.shape}: expected (..., 2)")
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = points @ np.array([[c, s], [-s, c]])
+    if not np.isfinite(moved).all():
+        raise ValueError(f"a point is not finite after a turn by {angle}: expected finite coordinates")
+    return moved
 
 
 def turned_patch(
@@ -32,6 +40,8 @@ def turned_patch(
     quarter turns exact.
     """
     side = whole_number("side", side, 1)
+    if np.ma.is_masked(image):
+        raise ValueError("image has masked pixels: expected a number at each")
     image = np.asarray(image)
     if image.ndim not in (2, 3) or not image.size:
         raise ValueError(
@@ -39,12 +49,18 @@ def turned_patch(
         )
     if image.dtype.kind not in "biuf":
         raise ValueError(f"image has type {image.dtype}: expected real numbers")
-    if image.dtype == np.float16 or not image.dtype.isnative:  # which numba does not know
-        image = image.astype(np.float32 if image.dtype == np.float16 else image.dtype.newbyteorder("="))
+    if image.dtype.kind == "f" and image.dtype.newbyteorder("=") not in (np.float32, np.float64):
+        with np.errstate(over="ignore"):  # half and extended precision, which numba does not know
+            image = image.astype(np.float32 if image.dtype.itemsize < 8 else np.float64)
+    if not image.dtype.isnative:
+        image = image.astype(image.dtype.newbyteorder("="))
+    if len(centre) != 2:
+        raise ValueError(f"centre is {centre}: expected x and y")
     x, y = (float(value) for value in centre)
     if not (math.isfinite(x) and math.isfinite(y)):
         raise ValueError(f"centre is {(x, y)}: expected finite numbers")
     channels = image if image.ndim == 3 else image[..., None]
+    require_room((side, side, channels.shape[2]), f"a patch of {side} x {side} pixels", 4)
     patch = np.empty((side, side, channels.shape[2]), dtype=np.float32)
     sample_turned(channels, x, y, *_direction(angle), patch)
     if image.dtype.kind == "f" and not np.isfinite(patch).all():
@@ -54,8 +70,8 @@ def turned_patch(
 
 def _direction(angle: float) -> tuple[float, float]:
     """Return the rounded cosine and sine of an angle."""
-    if not math.isfinite(angle):
-        raise ValueError(f"angle is {angle}: expected a finite number")
+    if not (isinstance(angle, Real) and math.isfinite(angle)):
+        raise ValueError(f"angle is {angle!r}: expected a finite number")
     return tuple(float(np.round(f(angle), _DIGITS)) for f in (np.cos, np.sin))
 
 

@@ -14,12 +14,13 @@ which the original was made.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._small_hog_numba import describe_crops
-from ermlab.kernels._units import largest_magnitude, whole_number
+from ermlab.kernels._units import largest_magnitude, real_array, require_room, whole_number
 from ermlab.parallel import over_ranges
 
 Grid = tuple[int, int]
@@ -43,17 +44,15 @@ class HogLayout:
     floor: float = 1.0  #: grey levels of gradient a pixel that a block is taken to have anyway
 
     def __post_init__(self):
-        if not self.levels or self.orientations < 1 or not 0 < self.floor < np.inf:
+        if not self.levels or not (isinstance(self.floor, Real) and 0 < self.floor < np.inf):
             raise ValueError(
-                f"levels, orientations, floor are {self.levels}, {self.orientations}, {self.floor}: expected "
-                "at least one level, at least one orientation, and a positive floor"
+                f"levels and floor are {self.levels} and {self.floor!r}: expected at least one level, and a "
+                "positive floor"
             )
-        whole_number("orientations", self.orientations, 1)
-        for grid in (*self.levels, self.blocks):
-            if len(grid) != 2:
-                raise ValueError(f"a grid is {grid}: expected rows and columns")
-            for count in grid:
-                whole_number("a number of rows or columns", count, 0)
+        # Compiled loops want whole numbers of a whole type.
+        object.__setattr__(self, "orientations", whole_number("orientations", self.orientations, 1))
+        object.__setattr__(self, "levels", tuple(_grid(level) for level in self.levels))
+        object.__setattr__(self, "blocks", _grid(self.blocks))
         for level in self.levels:
             if min(self.blocks) < 1 or level[0] % self.blocks[0] or level[1] % self.blocks[1] or 0 in level:
                 raise ValueError(
@@ -95,6 +94,7 @@ def small_hog(
     blocks = np.array(
         [(*level, level[0] // layout.blocks[0], level[1] // layout.blocks[1]) for level in layout.levels]
     )
+    require_room((len(crops), layout.dimension), f"{len(crops)} descriptors of {layout.dimension} numbers", 4)
     descriptors = np.empty((len(crops), layout.dimension), dtype=np.float32)
     over_ranges(
         lambda first, last: describe_crops(
@@ -123,14 +123,20 @@ def cell_edges(length: int, cells: int) -> NDArray[np.int64]:
     return np.concatenate([lower, length - lower[: (cells + 1) // 2][::-1]])
 
 
+def _grid(counts: Grid) -> Grid:
+    """Return rows and columns as whole numbers, or raise a ValueError."""
+    if np.shape(counts) != (2,):
+        raise ValueError(f"a grid is {counts!r}: expected rows and columns")
+    rows, columns = (whole_number("a number of rows or columns", count, 0) for count in counts)
+    return rows, columns
+
+
 def _cell_of_pixel(length: int, counts: Sequence[int]) -> NDArray[np.int64]:
     return np.stack([np.repeat(np.arange(cells), np.diff(cell_edges(length, cells))) for cells in counts])
 
 
 def _crops(crops: ArrayLike, layout: HogLayout) -> NDArray[np.float64]:
-    if np.iscomplexobj(crops):
-        raise ValueError("crops hold complex values: expected grey levels")
-    crops = np.ascontiguousarray(crops, dtype=np.float64)
+    crops = np.ascontiguousarray(real_array(crops, "crops"))
     if crops.ndim != 3:
         raise ValueError(f"crops of shape {crops.shape}: expected (n, height, width)")
     finest = np.max(layout.levels, axis=0)

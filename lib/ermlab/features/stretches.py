@@ -1,7 +1,11 @@
 """Stretches of a series in time that know nothing of each other, so that some can be held out."""
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ermlab.kernels._units import real_array, require_room, whole_number
 
 
 def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
@@ -9,9 +13,9 @@ def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
 
     What happens in one stretch lasts into the next; the gap is for that. Stretches are about equally long.
     """
-    if not gap >= 0:
-        raise ValueError(f"gap is {gap!r}: expected at least 0 volumes")
-    if not 1 <= count <= volumes:
+    gap, volumes = whole_number("gap", gap, 0), whole_number("volumes", volumes, 0)
+    require_room((volumes,), f"a series of {volumes} volumes")
+    if not 1 <= whole_number("count", count, 0) <= volumes:
         raise ValueError(f"{count} stretches: expected 1 to {volumes}, the number of volumes")
     numbers = np.arange(volumes) * count // volumes
     for border in np.flatnonzero(np.diff(numbers)) + 1:
@@ -26,7 +30,17 @@ def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
 
 def drift_basis(volumes: int, repetition_time: float, cutoff: float | None = 512.0) -> NDArray[np.float64]:
     """Return what a high-pass of ``cutoff`` seconds takes out, and the mean: cosines (volumes, number)."""
-    slow = 0 if cutoff is None else int(2 * volumes * repetition_time / cutoff)
+    volumes = whole_number("volumes", volumes, 0)
+    for name, seconds in (("repetition_time", repetition_time), ("cutoff", cutoff)):
+        if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
+            raise ValueError(f"{name} is {seconds!r}: expected seconds above 0")
+    slow = 0.0 if cutoff is None else 2 * volumes * repetition_time / cutoff
+    # More cosines than volumes would be the same ones again.
+    if not slow <= 2 * volumes:
+        raise ValueError(
+            f"cutoff is {cutoff} s: expected at least {repetition_time} s, the time between two volumes"
+        )
+    slow = int(slow)
     orders = np.arange(slow + 1)
     return np.cos(np.pi * orders * (np.arange(volumes)[:, None] + 0.5) / volumes)
 
@@ -50,7 +64,11 @@ def without_drifts(
     cutoff
         Of the high-pass, in seconds; None: there was none, and means alone are taken out.
     """
-    series = np.array(series, dtype=np.float64)
+    series, stretches = np.array(real_array(series, "series")), np.asarray(stretches)
+    if not np.isfinite(series).all():
+        raise ValueError("series has NaN or infinite values: expected finite ones")
+    if stretches.dtype.kind not in "iu":
+        raise ValueError(f"stretches are of type {stretches.dtype}: expected whole numbers")
     if len(stretches) != len(series):
         raise ValueError(f"{len(stretches)} stretch numbers: expected one for each of {len(series)} volumes")
     drifts = drift_basis(len(series), repetition_time, cutoff)

@@ -10,12 +10,13 @@ wavelets may begin anywhere: mirroring an image mirrors its descriptors, for eve
 """
 
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.features._surf_numba import SAMPLES, describe_points
-from ermlab.kernels._units import safe_unit, whole_number
+from ermlab.kernels._units import real_array, require_room, safe_unit, whole_number
 from ermlab.parallel import over_ranges
 
 DIMENSION = 64
@@ -67,8 +68,8 @@ def describe(
     """
     image = _image(image)
     points = _points(points, image.shape)
-    if not (np.isfinite(scale) and scale > 0):
-        raise ValueError(f"scale is {scale}: expected a positive number of pixels")
+    if not (isinstance(scale, Real) and np.isfinite(scale) and scale > 0):
+        raise ValueError(f"scale is {scale!r}: expected a positive number of pixels")
     furthest = max(_FURTHEST, _TIMES * max(image.shape))
     if (SAMPLES + 1) / 2 * scale > furthest:
         raise ValueError(
@@ -78,6 +79,11 @@ def describe(
     # Lines between cells: the middle of the window is the middle of the pixel, half a pixel from its corner.
     lines = (np.arange(SAMPLES + 2) - (SAMPLES + 1) / 2) * scale + 0.5
     margin = int(np.ceil(lines[-1])) + 1
+    # The image with its margin, and sums of it, as the last axis says; a long and narrow image has many.
+    require_room(
+        (*(side + 2 * margin + 1 for side in image.shape), 4),
+        f"an image of {image.shape[1]} x {image.shape[0]} pixels and a margin of {margin} for scale {scale}",
+    )
     integral = _integral_image(image, margin)
     steps = np.floor(lines).astype(np.int64)
     samples = np.arange(SAMPLES) - (SAMPLES - 1) / 2
@@ -97,7 +103,9 @@ def describe(
 def grid_points(shape: tuple[int, int], step: int) -> NDArray[np.int64]:
     """Return the (n, 2) points (x, y) of the centred grid for an image of ``shape`` (height, width)."""
     step = whole_number("step", step, 1)
-    y, x = (np.arange((length - 1) % step // 2, length, step) for length in shape)
+    height, width = (whole_number("a side of the image", side, 0) for side in shape)
+    require_room((height // step + 1, width // step + 1, 4), f"a grid in {width} x {height} pixels")
+    y, x = (np.arange((length - 1) % step // 2, length, step) for length in (height, width))
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
@@ -116,9 +124,7 @@ def _integral_image(image: NDArray[np.float64], margin: int) -> NDArray[np.float
 
 
 def _image(image: ArrayLike) -> NDArray[np.float64]:
-    if np.iscomplexobj(image):
-        raise ValueError("image has complex values: expected grey values")
-    image = np.asarray(image, dtype=np.float64)
+    image = real_array(image, "image")
     if image.ndim != 2 or image.size == 0:
         raise ValueError(f"image has shape {image.shape}: expected (height, width) of grey values")
     if not np.isfinite(image).all():

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from ermlab.kernels._units import safe_unit, whole_number
+from ermlab.kernels._units import real_array, safe_unit, whole_number
 
 #: Neighbours of a voxel in all experiments of the thesis.
 N_NEIGHBOURS = 5
@@ -59,7 +59,10 @@ def voxel_places(mask: ArrayLike, affine: ArrayLike) -> NDArray[np.float64]:
     mask = np.asarray(mask, dtype=bool)
     if mask.ndim != 3:
         raise ValueError(f"mask of shape {mask.shape}: expected three dimensions")
-    return apply_affine(np.asarray(affine, dtype=np.float64), np.argwhere(mask)).reshape(-1, 3)
+    affine = real_array(affine, "affine")
+    if affine.shape != (4, 4) or not np.isfinite(affine).all():
+        raise ValueError(f"affine of shape {affine.shape}: expected (4, 4) finite numbers")
+    return apply_affine(affine, np.argwhere(mask)).reshape(-1, 3)
 
 
 def voxel_graphs(
@@ -74,7 +77,7 @@ def voxel_graphs(
     coordinates
         (voxels, 3), where these are.
     """
-    maps = np.asarray(maps, dtype=np.float64)
+    maps = real_array(maps, "maps")
     graph = neighbour_graph(coordinates, n_neighbours)
     if maps.ndim != 2 or maps.shape[1] != graph.shape[0]:
         raise ValueError(
@@ -87,7 +90,7 @@ def voxel_graphs(
 
 
 def _places(coordinates: ArrayLike) -> NDArray[np.float64]:
-    coordinates = np.asarray(coordinates, dtype=np.float64)
+    coordinates = real_array(coordinates, "coordinates")
     if coordinates.ndim != 2 or coordinates.shape[1] == 0:
         raise ValueError(f"coordinates have shape {coordinates.shape}: expected (voxels, 3)")
     if not np.isfinite(coordinates).all():

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ermlab.errors import DataError
 from ermlab.features._words_numba import count_words, nearest_of_close
-from ermlab.kernels._units import largest_magnitude, safe_unit, whole_number
+from ermlab.kernels._units import largest_magnitude, real_array, require_room, safe_unit, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
@@ -66,7 +66,7 @@ class Vocabulary(BaseEstimator):
         if not 1 <= whole_number("n_words", self.n_words, 0) <= len(descriptors):
             raise ValueError(f"{self.n_words} words of {len(descriptors)} descriptors: expected 1 to as many")
         model = MiniBatchKMeans(
-            self.n_words,
+            int(self.n_words),
             random_state=self.random_state,
             batch_size=self.batch_size,
             max_iter=self.max_iter,
@@ -178,8 +178,11 @@ def histogram(
         (n_cells, n_words), cells level by level and row by row.
     """
     points, words, box = np.asarray(points), np.asarray(words), np.asarray(box)
-    cells = np.array(_levels(levels), dtype=np.int64)
-    counts = np.zeros((int(cells @ cells), whole_number("n_words", n_words, 0)), dtype=np.int64)
+    sides = _levels(levels)
+    # Python's numbers, which do not overflow.
+    shape = sum(side * side for side in sides), whole_number("n_words", n_words, 0)
+    require_room(shape, "a histogram of so many words and cells")
+    cells, counts = np.array(sides, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     if box.shape != (4,) or not np.issubdtype(box.dtype, np.integer):
         raise ValueError(f"box is {box.tolist()}: expected whole left, top, right, bottom")
     left, top, right, bottom = (int(side) for side in box)
@@ -225,7 +228,7 @@ def _rough_unit(rough: NDArray[np.float64]) -> float:
 
 def _matrix(values: ArrayLike, name: str, n_features: int | None = None) -> NDArray[np.float64]:
     """Return a contiguous matrix of finite numbers, or raise a ValueError."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = np.ascontiguousarray(real_array(values, name))
     if values.ndim != 2 or n_features not in (None, values.shape[1]):
         raise ValueError(f"{name} of shape {values.shape}: expected (n, {n_features or 'n_features'})")
     if not np.isfinite(values).all():

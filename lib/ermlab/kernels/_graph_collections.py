@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
 from ermlab.kernels._sparse import all_sound, sound_csr
+from ermlab.kernels._units import real_array
 from ermlab.kernels._weisfeiler_lehman_numba import first_one_way_edge
 
 #: Node numbers and pattern numbers are kept in 32 bits.
@@ -92,8 +93,21 @@ def label_sizes(graphs: Sequence[Any], labels: Sequence[ArrayLike]) -> list[int]
 
 def discrete_labels(labels: Sequence[ArrayLike]) -> NDArray[np.int64]:
     """Return the labels of all nodes, graph after graph; anything but whole numbers is a ValueError."""
-    parts = [_whole_numbers(np.asarray(values), g) for g, values in enumerate(labels)]
+    parts = [_whole_numbers(values, g) for g, values in enumerate(labels)]
+    _require_one_range(labels, parts)
     return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _require_one_range(labels: Sequence[ArrayLike], parts: Sequence[NDArray[np.int64]]) -> None:
+    """Raise a ValueError if labels of 64 bits without a sign meet labels below 0, which they would equal."""
+    unsigned = [getattr(values, "dtype", None) == np.uint64 for values in labels]
+    far = [g for g, part in enumerate(parts) if unsigned[g] and part.size and part.min() < 0]
+    below = [g for g, part in enumerate(parts) if far and not unsigned[g] and part.size and part.min() < 0]
+    if below:
+        raise ValueError(
+            f"labels of graph {far[0]} go up to {np.max(labels[far[0]])}, those of graph {below[0]} down to "
+            f"{parts[below[0]].min()}: expected whole numbers that 64 bits hold together"
+        )
 
 
 def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) -> NDArray[np.float64]:
@@ -105,8 +119,8 @@ def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) ->
     parts = []
     for g, values in enumerate(labels):
         try:
-            values = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+            values = real_array(values, "they")
+        except ValueError as error:
             raise ValueError(f"node labels of graph {g}: {error}; expected numbers") from error
         if values.ndim == 0:
             raise ValueError(f"node labels of graph {g} are the number {values}: expected one a node")
@@ -126,13 +140,18 @@ def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) ->
     return np.concatenate(parts) if parts else np.empty((0, n_features or 1))
 
 
-def _whole_numbers(values: NDArray, g: int) -> NDArray[np.int64]:
+def _whole_numbers(values: ArrayLike, g: int) -> NDArray[np.int64]:
+    if np.ma.is_masked(values):
+        raise ValueError(f"node labels of graph {g} have masked entries: expected one a node")
+    values = np.asarray(values)
     if values.ndim != 1:
         raise ValueError(f"node labels of graph {g} have shape {values.shape}: expected (nodes,)")
     if values.size == 0 or np.issubdtype(values.dtype, np.integer) or values.dtype == bool:
         return values.astype(np.int64)
     if not np.issubdtype(values.dtype, np.floating):
         raise ValueError(f"node labels of graph {g} have type {values.dtype}: expected whole numbers")
+    if values.dtype == np.float16:  # which does not hold the limit below
+        values = values.astype(np.float64)
     bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
     if bad.any():
         v = int(bad.argmax())

@@ -1,13 +1,15 @@
 """Check of sparse matrices before a compiled loop follows their indices."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-#: Formats whose arrays of indices scipy itself trusts when it converts them.
-_TRUSTED = ("csc", "bsr", "coo")
+#: Where formats keep indices, which scipy itself trusts when it converts a matrix.
+_INDICES = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "bsr": ("indptr", "indices")}
+_INDICES |= {"dia": ("offsets",), "coo": ()}
 
 
 def all_sound(matrices: Sequence[csr_array]) -> bool:
@@ -22,6 +24,9 @@ def all_sound(matrices: Sequence[csr_array]) -> bool:
     starts = np.concatenate([matrix.indptr for matrix in matrices])
     indices = np.concatenate([matrix.indices for matrix in matrices])
     counts = np.array([len(matrix.indices) for matrix in matrices])
+    # The last test below takes the bytes of the indices for those of a native whole number.
+    if not all(values.dtype.isnative and values.dtype.kind in "iu" for values in (starts, indices)):
+        return False
     if (np.diff(ends, prepend=0) != sizes + 1).any() or starts[0] != 0 or starts[ends[:-1]].any():
         return False
     if [len(matrix.data) for matrix in matrices] != counts.tolist() or (starts[ends - 1] != counts).any():
@@ -42,17 +47,47 @@ def sound_csr(matrix: Any, name: str) -> csr_array:
         raise ValueError(f"{name} is a {type(matrix).__name__}: expected a sparse matrix")
     if matrix.dtype.kind not in "biuf":
         raise ValueError(f"{name} has entries of type {matrix.dtype}: expected real numbers")
-    if matrix.format in _TRUSTED:
+    if matrix.format in _INDICES:
+        matrix = _native(matrix, name)
         _require_sound(matrix, name)
     rows = matrix if matrix.format == "csr" else matrix.tocsr()
-    _require_sound(rows, name)
+    if rows is not matrix:
+        _require_sound(rows, name)
     if max(len(rows.indices), len(rows.data)) > rows.indptr[-1]:  # room to spare, behind the last row
         rows = rows.copy()
         rows.prune()
     return rows
 
 
+def _native(matrix: Any, name: str) -> Any:
+    """Return the matrix with numbers in native byte order, which compiled loops take them for."""
+    coords = matrix.coords if matrix.format == "coo" else ()
+    arrays = [*coords, *(getattr(matrix, which) for which in _INDICES[matrix.format])]
+    for values in arrays:
+        if values.ndim != 1 or values.dtype.kind not in "iu":
+            raise ValueError(
+                f"indices of {name} have shape {values.shape} and type {values.dtype}: expected vectors of "
+                "whole numbers"
+            )
+    if all(values.dtype.isnative for values in (*arrays, matrix.data)):
+        return matrix
+    matrix = copy(matrix)  # which, other than its own method, does not mind the byte order
+    for which in ("data", *_INDICES[matrix.format]):
+        values = getattr(matrix, which)
+        setattr(matrix, which, values.astype(values.dtype.newbyteorder("=")))
+    if coords:
+        matrix.coords = tuple(values.astype(values.dtype.newbyteorder("=")) for values in coords)
+    return matrix
+
+
 def _require_sound(matrix: Any, name: str) -> None:
+    if matrix.format == "dia":
+        if matrix.data.ndim != 2 or len(matrix.offsets) != len(matrix.data):
+            raise ValueError(
+                f"{name} has {len(matrix.offsets)} offsets and diagonals of shape {matrix.data.shape}: "
+                "expected an offset for each diagonal"
+            )
+        return
     if matrix.format == "coo":
         for axis, (indices, size) in enumerate(zip(matrix.coords, matrix.shape, strict=True)):
             _require_range(indices, size, f"index of axis {axis}", name)

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.kernels._units import real_array
+
 Matrix = NDArray[np.float64]
 #: Asymmetry of a matrix, as a share of its largest entry, that is put down to rounding.
 _ROUNDING = 1e-8
@@ -35,7 +37,7 @@ def tree_covariance(M: ArrayLike, root: int | ArrayLike = 0) -> Matrix:
             )
         distances = M[int(root)]
     else:
-        distances = np.asarray(root, dtype=np.float64)
+        distances = real_array(root, "root")
         if distances.shape != (len(M),) or not (np.abs(distances) <= LARGEST).all():
             raise ValueError(
                 f"root of shape {distances.shape}: expected {len(M)} finite distances of at most {LARGEST:g}"
@@ -65,7 +67,9 @@ def unit_trace(B: ArrayLike) -> Matrix:
     """Return B scaled to a mean variance of 1, so that the same C means the same for all covariances."""
     B = checked_symmetric(B, "B")
     trace = np.trace(B)
-    if not (trace > 0 and np.isfinite(len(B) / trace * np.abs(B).max())):
+    with np.errstate(over="ignore", invalid="ignore"):
+        sound = trace > 0 and np.isfinite(len(B) / trace * np.abs(B).max())
+    if not sound:
         raise ValueError(
             f"the trace of B is {trace}, its largest entry {np.abs(B).max()}: expected a positive trace"
         )
@@ -74,7 +78,7 @@ def unit_trace(B: ArrayLike) -> Matrix:
 
 def checked_symmetric(values: ArrayLike, name: str) -> Matrix:
     """Return a square symmetric matrix of finite numbers, or raise a ValueError."""
-    values = np.asarray(values, dtype=np.float64)
+    values = real_array(values, name)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or len(values) == 0:
         raise ValueError(f"{name} has shape {values.shape}: expected a square matrix")
     if not np.isfinite(values).all():

@@ -1,14 +1,54 @@
-"""Checks of magnitudes: squares of very large or very small numbers overflow or vanish."""
+"""Checks of numbers: real, whole, not too many, and of magnitudes whose squares stay in range."""
 
 import math
+import os
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 #: Magnitudes between which sums of squares and their quotients are safe, for any number of summands.
 SMALLEST, LARGEST = 1e-100, 1e100
 #: Largest sum of a histogram.
 LARGEST_SUM = float(np.finfo(np.float64).max) / 8
+
+
+def real_array(values: ArrayLike, name: str, dtype: DTypeLike = np.float64) -> NDArray[np.floating]:
+    """Return an array of real numbers, infinite where they are too large for the type, or raise a ValueError.
+
+    numpy itself drops imaginary parts with a warning, and masks without one.
+    """
+    if type(values) is np.ndarray and values.dtype == dtype:
+        return values
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries: expected a number at each place")
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} has complex entries: expected real numbers")
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(values, dtype=dtype)
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}; expected real numbers") from error
+
+
+def require_room(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
+    """Raise a ValueError for an array that is larger than the memory of the machine.
+
+    Such an array may well be granted, and the process then be killed when it is filled.
+    """
+    needed = itemsize * math.prod(map(int, shape))
+    if needed > _memory():
+        # Whole numbers, which may be too large for a float.
+        raise ValueError(
+            f"{what} would take {needed >> 30} GiB of memory: expected at most {_memory() >> 30} GiB"
+        )
+
+
+@cache
+def _memory() -> int:
+    """Return the bytes of memory of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def largest_magnitude(*arrays: NDArray[np.number]) -> float:
@@ -55,10 +95,7 @@ def whole_number(name: str, value: float, least: int) -> int:
 
 def finite_matrix(values: ArrayLike, name: str, wanted: str = "(n, d)") -> NDArray[np.float64]:
     """Return a matrix of finite numbers in double precision, or raise a ValueError."""
-    try:
-        values = np.asarray(values, dtype=np.float64)
-    except TypeError as error:
-        raise ValueError(f"{name}: {error}; expected numbers") from error
+    values = real_array(values, name)
     if values.ndim != 2:
         raise ValueError(f"{name} has shape {values.shape}: expected {wanted}")
     if not np.isfinite(values).all():

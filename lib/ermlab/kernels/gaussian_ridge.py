@@ -1,12 +1,13 @@
 """Kernel ridge regression with a Gaussian kernel, for a whole grid of its two parameters at once."""
 
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from ermlab.kernels._units import safe_unit
+from ermlab.kernels._units import LARGEST, largest_magnitude, real_array, safe_unit
 from ermlab.optimize._blas import one_blas_thread
 
 
@@ -33,8 +34,7 @@ def gaussian_ridge_predictions(
     predictions
         Bandwidth by bandwidth, and for each in the order of the ridges; the mean of the target is not added.
     """
-    X, X_new = np.asarray(X, dtype=np.float64), np.asarray(X_new, dtype=np.float64)
-    y = np.asarray(y, dtype=np.float64)
+    X, X_new, y = real_array(X, "X"), real_array(X_new, "X_new"), real_array(y, "y")
     for name, values in (("a sample", X), ("the target", y), ("a new sample", X_new)):
         if not np.isfinite(values).all():
             raise ValueError(f"{name} is NaN or infinite: expected finite numbers")
@@ -43,9 +43,12 @@ def gaussian_ridge_predictions(
             f"samples {X.shape} with target {y.shape}, new ones {X_new.shape}: "
             "expected (n, d), (n,) and (m, d), n at least 2"
         )
+    bandwidths, ridges = list(bandwidths), list(ridges)
     for name, values in (("bandwidths", bandwidths), ("ridges", ridges)):
-        if not len(values) or not all(1e-100 <= value <= 1e100 for value in values):
-            raise ValueError(f"{name} is {list(values)}: expected numbers above 0, from 1e-100 to 1e100")
+        if not values or not all(isinstance(value, Real) and 1e-100 <= value <= 1e100 for value in values):
+            raise ValueError(f"{name} is {values}: expected numbers above 0, from 1e-100 to 1e100")
+    if largest_magnitude(y) > LARGEST:
+        raise ValueError(f"y has entries up to {largest_magnitude(y):.3g}: expected at most {LARGEST:g}")
     # Squares of distances and of widths, which only count in proportion to each other.
     unit = safe_unit(X, X_new)
     X, X_new = X / unit, X_new / unit
@@ -57,11 +60,18 @@ def gaussian_ridge_predictions(
     found = []
     with one_blas_thread():
         for bandwidth in bandwidths:
-            width = 2 * bandwidth**2 * median
-            with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
-                K, K_new = np.exp(-squares / width), np.exp(-new_squares / width)
+            K, K_new = (_similarities(some, bandwidth, median) for some in (squares, new_squares))
             values, vectors = np.linalg.eigh(K)
             inside = vectors.T @ (y - y.mean())
             outside = K_new @ vectors
             found += [outside @ (inside / (np.maximum(values, 0.0) + len(y) * ridge)) for ridge in ridges]
     return np.array(found)
+
+
+def _similarities(squares: NDArray[np.float64], bandwidth: float, median: float) -> NDArray[np.float64]:
+    """Return ``exp(-squares / (2 bandwidth^2 median))``."""
+    width = 2 * bandwidth**2 * median
+    with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
+        if np.finfo(np.float64).tiny <= width < np.inf:
+            return np.exp(-squares / width)
+        return np.exp(-(squares / median) / (2 * bandwidth**2))

@@ -4,13 +4,15 @@ Bags of words are mostly empty. Distances are exact and their time goes with the
 documents share; `ermlab.kernels.histogram` has the same distances for histograms that are mostly full.
 """
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ermlab.kernels._generalised_gaussian_numba import add_common
 from ermlab.kernels._sparse import sound_csr
-from ermlab.kernels._units import require_sums
+from ermlab.kernels._units import real_array, require_sums
 from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
@@ -50,7 +52,7 @@ def chi2_distances(
 
 def median_distance(distances: ArrayLike) -> float:
     """Return the median of the distances of different rows: the thesis' bandwidth (section 5.2.6)."""
-    distances = np.asarray(distances)
+    distances = real_array(distances, "distances")
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) < 2:
         raise ValueError(f"distances of shape {distances.shape}: expected (n, n) with n of at least 2")
     median = float(np.median(distances[np.triu_indices(len(distances), k=1)], overwrite_input=True))
@@ -64,9 +66,9 @@ def median_distance(distances: ArrayLike) -> float:
 
 def generalised_gaussian(distances: ArrayLike, bandwidth: float) -> Matrix:
     """Return ``exp(-D / bandwidth)``, positive definite for chi-squared distances D."""
-    if not (np.isfinite(bandwidth) and bandwidth > 0):
-        raise ValueError(f"bandwidth is {bandwidth}: expected a positive number")
-    distances = np.asarray(distances, dtype=np.float64)
+    if not (isinstance(bandwidth, Real) and np.isfinite(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth is {bandwidth!r}: expected a positive number")
+    distances = real_array(distances, "distances")
     if distances.size and not distances.min() >= 0:  # NaN fails, too
         raise ValueError(f"the least of the distances is {distances.min()}: expected numbers of at least 0")
     with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
@@ -107,7 +109,7 @@ def _histograms(X: ArrayLike | sparse.sparray, name: str) -> sparse.csr_array:
     if sparse.issparse(X):
         X = sparse.csr_array(sound_csr(X, name), dtype=np.float64, copy=True)
     else:
-        X = np.asarray(X, dtype=np.float64)
+        X = real_array(X, name)
         if X.ndim != 2:
             raise ValueError(f"{name} has shape {X.shape}: expected (n, words)")
         X = sparse.csr_array(X)

@@ -18,7 +18,7 @@ from ermlab.kernels._histogram_numba import (
     fill_intersection,
 )
 from ermlab.kernels._sparse import sound_csr
-from ermlab.kernels._units import LARGEST_SUM, require_sums
+from ermlab.kernels._units import LARGEST_SUM, real_array, require_sums
 from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
@@ -107,7 +107,7 @@ def _filled_bins(X: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp], Matrix]
 
 
 def _histograms(X: ArrayLike, name: str) -> Matrix:
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = np.ascontiguousarray(real_array(X, name))
     if X.ndim != 2:
         raise ValueError(f"{name} has shape {X.shape}: expected (n, bins)")
     with np.errstate(over="ignore"):

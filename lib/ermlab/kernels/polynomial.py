@@ -1,16 +1,21 @@
 """The polynomial kernel ``(c + <x, z>)^p``, and features whose inner product it is."""
 
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 from math import comb, factorial, prod
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import finite_matrix
+from ermlab.kernels._units import finite_matrix, real_array, require_room, whole_number
 
 #: Features of more monomials than this would fill the memory.
 _MOST = 10_000_000
+#: With so many columns, and so high a degree, there are more.
+_SURELY_MORE = 24
+#: Largest number whose factorial 64 bits hold.
+_LARGEST_FACTORIAL = 20
 
 
 def polynomial_kernel(X: ArrayLike, Z: ArrayLike, degree: int, constant: float = 1.0) -> NDArray[np.float64]:
@@ -20,7 +25,10 @@ def polynomial_kernel(X: ArrayLike, Z: ArrayLike, degree: int, constant: float =
     if X.shape[1] != Z.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns and Z {Z.shape[1]}: expected as many")
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite((constant + X @ Z.T) ** degree)
+        try:
+            return _finite((constant + X @ Z.T) ** degree)
+        except OverflowError as error:
+            raise ValueError("degree is too large for a float: lower it") from error
 
 
 def polynomial_features(X: ArrayLike, degree: int, constant: float = 1.0) -> NDArray[np.float64]:
@@ -30,48 +38,77 @@ def polynomial_features(X: ArrayLike, degree: int, constant: float = 1.0) -> NDA
     ``sqrt(degree! / (a_1! ... a_d! (degree - |a|)!) constant^(degree - |a|))``.
     """
     _check(degree, constant)
-    X = np.asarray(X, dtype=float)
+    X = real_array(X, "X")
     if not np.isfinite(X).all():
         raise ValueError("a point is NaN or infinite: expected finite numbers")
     if X.ndim == 0 or X.shape[-1] == 0:
         raise ValueError(f"points of shape {X.shape}: expected (..., d) with d at least 1")
-    members, factors = _monomials(X.shape[-1], degree, float(constant))
+    members, factors = _monomials(X.shape[-1], int(degree), float(constant))
+    require_room((*X.shape[:-1], len(factors)), f"{len(factors)} monomials of points of shape {X.shape}")
     # One column more for the constant factor 1 of monomials of lower degree.
-    ones = np.ones((*X.shape[:-1], 1))
+    columns = np.concatenate([X, np.ones((*X.shape[:-1], 1))], axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(factors * np.concatenate([X, ones], axis=-1)[..., members].prod(axis=-1))
+        features = columns[..., members[:, 0]]
+        for some in members.T[1:]:
+            features *= columns[..., some]
+        features *= factors
+    return _finite(features)
 
 
 def n_features(dimension: int, degree: int, constant: float = 1.0) -> int:
     """Return the number of polynomial features of points of a dimension."""
     _check(degree, constant)
-    return len(_monomials(dimension, degree, float(constant))[1])
+    return _count(whole_number("dimension", dimension, 1), int(degree), float(constant))
 
 
 @cache
 def _monomials(dimension: int, degree: int, constant: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the factors of each monomial, as columns of ``(x, 1)``, and what it is multiplied with."""
-    columns = range(dimension + (constant > 0))
-    count = comb(len(columns) + degree - 1, degree)
-    if count * degree > _MOST:
-        raise ValueError(f"degree {degree} in {dimension} dimensions has {count} monomials: too many to list")
-    members = np.array(list(combinations_with_replacement(columns, degree)), dtype=np.int64)
-    counts = [np.bincount(member, minlength=dimension + 1).tolist() for member in members]
-    ways = [factorial(degree) // prod(map(factorial, count)) for count in counts]
+    count = _count(dimension, degree, constant)
+    monomials = combinations_with_replacement(range(dimension + (constant > 0)), degree)
+    members = np.fromiter(chain.from_iterable(monomials), dtype=np.int64, count=count * degree)
+    members = members.reshape(count, degree)
     try:
-        squares = [way * constant ** count[-1] for way, count in zip(ways, counts, strict=True)]
-        return members, np.sqrt(np.array(squares, dtype=np.float64))
+        powers = np.array([constant**i for i in range(degree + 1)]) if constant > 0 else np.ones(degree + 1)
+        squares = _orders(members) * powers[np.count_nonzero(members == dimension, axis=1)]
+        return members, np.sqrt(squares.astype(np.float64))
     except OverflowError as error:
         raise ValueError(
             f"factors of degree {degree} with constant {constant} overflow: lower them"
         ) from error
 
 
+def _count(dimension: int, degree: int, constant: float) -> int:
+    """Return the number of monomials, or raise a ValueError if they are too many to list."""
+    columns = dimension + (constant > 0)
+    # Without the first test the number itself may have millions of digits.
+    if min(columns - 1, degree) < _SURELY_MORE:
+        count = comb(columns + degree - 1, degree)
+        if count * degree <= _MOST:
+            return count
+    raise ValueError(f"degree {degree} in {dimension} dimensions has too many monomials to list")
+
+
+def _orders(members: NDArray[np.int64]) -> NDArray:
+    """Return in how many orders the factors of each monomial, which are sorted, can be written."""
+    degree = members.shape[1]
+    if len(members) == 1:  # all factors are the same, maybe very many
+        return np.ones(1)
+    # The product of the places of all factors among those equal to them is that of the factorials.
+    places = np.ones_like(members)
+    for j in range(1, degree):
+        places[:, j] += np.where(members[:, j] == members[:, j - 1], places[:, j - 1], 0)
+    if degree <= _LARGEST_FACTORIAL:
+        return factorial(degree) // places.prod(axis=1)
+    ways = factorial(degree)
+    return np.array([float(ways // prod(row)) for row in places.tolist()])
+
+
 def _check(degree: int, constant: float) -> None:
     if not isinstance(degree, int | np.integer) or degree < 1:
         raise ValueError(f"degree is {degree!r}: expected a whole number of at least 1")
-    if not 0 <= constant < np.inf:
-        raise ValueError(f"constant is {constant}: expected a number of at least 0")
+    if not (isinstance(constant, Real) and 0 <= constant < np.inf):
+        raise ValueError(f"constant is {constant!r}: expected a number of at least 0")
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -70,9 +70,10 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         self.bins_ = np.array(
             [cut(merges, len(points), min(2**level, len(points)))[members] for level in range(n_levels)]
         )
-        unit = safe_unit(self.values_)
-        values = self.values_ / unit
-        self.centroids_ = [_means(values, bins, counts) * unit for bins in self.bins_]
+        # A unit for each coordinate: in that of the largest, the values of a small one would vanish.
+        units = np.array([safe_unit(column) for column in self.values_.T])
+        values = self.values_ / units
+        self.centroids_ = [_means(values, bins, counts) * units for bins in self.bins_]
         return self
 
     @property

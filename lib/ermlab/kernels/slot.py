@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from ermlab.kernels._slot_numba import add_windows, nearest_windows, score_slots
-from ermlab.kernels._units import largest_magnitude, whole_number
+from ermlab.kernels._units import largest_magnitude, real_array, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 
@@ -71,7 +71,7 @@ class SlotMap(BaseEstimator):
             raise ValueError(
                 f"descriptors up to {largest:.3g}: expected at most {_LARGEST:.3g}, scale them down"
             )
-        model = KMeans(self.n_slots, random_state=self.random_state, n_init=1)
+        model = KMeans(int(self.n_slots), random_state=self.random_state, n_init=1)
         with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
             model.fit(descriptors)
         self.centres_ = model.cluster_centers_.astype(np.float32)
@@ -97,17 +97,20 @@ class SlotMap(BaseEstimator):
             Cells (rows, columns, channels), or a stack of such grids.
         """
         check_is_fitted(self)
-        grid = as_stack(grid, self.window, self.centres_.shape[1])
+        window = checked_window(self.window)
+        grid = as_stack(grid, window, self.centres_.shape[1])
         _require_finite_cells(grid)
         stack = grid.reshape(-1, *grid.shape[-3:])
-        shape = windows_shape(stack.shape[1:3], self.window)
+        shape = windows_shape(stack.shape[1:3], window)
         slots = np.zeros((len(stack), *shape), dtype=np.int64)
         if len(self.centres_) > 1:
-            self._assign_bands(stack, slots, n_threads)
+            self._assign_bands(stack, slots, window, n_threads)
         return slots.reshape(*grid.shape[:-3], *shape)
 
-    def _assign_bands(self, stack: NDArray, slots: NDArray, n_threads: int | None) -> None:
-        height = self.window[0]
+    def _assign_bands(
+        self, stack: NDArray, slots: NDArray, window: tuple[int, int], n_threads: int | None
+    ) -> None:
+        height = window[0]
         rows, columns = slots.shape[1:]
         n_slots = len(self.centres_)
         centres = self.centres_.reshape(n_slots, height, -1)
@@ -122,7 +125,7 @@ class SlotMap(BaseEstimator):
             for g, r in bands[first:last]:
                 some = min(_BAND, rows - r)
                 cells = stack[g, r : r + some + height - 1]
-                spans = sliding_window_view(cells, self.window[1], axis=1).swapaxes(2, 3)
+                spans = sliding_window_view(cells, window[1], axis=1).swapaxes(2, 3)
                 with np.errstate(over="ignore", invalid="ignore"):  # the loop then measures all centres
                     products = np.reshape(spans, (-1, centres.shape[2])) @ filters
                 products = products.reshape(len(cells), columns, height, n_slots)
@@ -141,6 +144,7 @@ def window_descriptors(
     grid: ArrayLike, rows: ArrayLike, columns: ArrayLike, window: tuple[int, int] = WINDOW
 ) -> NDArray[np.float32]:
     """Return the descriptors phi of the windows whose upper left cells are given, (n, n_features)."""
+    window = checked_window(window)
     grid = as_stack(grid, window)
     if grid.ndim != 3:
         raise ValueError(f"grid has shape {grid.shape}: expected (rows, columns, channels)")
@@ -170,10 +174,10 @@ def score_windows(
     slots
         The slot of each window, as `SlotMap.assign_windows` returns them; zeros for a linear model.
     """
+    window = checked_window(window)
     grid = as_stack(grid, window)
     n_features = window[0] * window[1] * grid.shape[-1]
-    with np.errstate(over="ignore"):
-        weights = np.asarray(weights, dtype=np.float32)
+    weights = real_array(weights, "weights", np.float32)
     if weights.size == 0 or weights.size % (n_features + 1):
         raise ValueError(f"weights of shape {weights.shape}: expected (n_slots, {n_features + 1})")
     weights = weights.reshape(-1, n_features + 1)
@@ -211,14 +215,15 @@ def sum_of_features(
 
     ``places`` are the number of the grid and the upper left cell (row, column) of each window.
     """
+    window, n_slots = checked_window(window), whole_number("n_slots", n_slots, 1)
     stack = as_stack(stack, window)
     if stack.ndim != 4:
         raise ValueError(f"stack has shape {stack.shape}: expected (grids, rows, columns, channels)")
     shape = windows_shape(stack.shape[1:3], window)
     grids = _places("numbers of grids", places[0], len(stack))
     rows, columns = _places("rows", places[1], shape[0]), _places("columns", places[2], shape[1])
-    slots = _places("slots", slots, whole_number("n_slots", n_slots, 1))
-    factors = np.asarray(factors, dtype=np.float64)
+    slots = _places("slots", slots, n_slots)
+    factors = real_array(factors, "factors")
     sizes = [values.shape for values in (grids, rows, columns, slots, factors)]
     if len(set(sizes)) > 1:
         raise ValueError(f"grids, rows, columns, slots and factors of shapes {sizes}: expected the same")
@@ -232,8 +237,8 @@ def sum_of_features(
 def as_stack(grid: ArrayLike, window: tuple[int, int], n_features: int | None = None) -> NDArray[np.float32]:
     """Return a grid, or a stack of grids, in contiguous single precision, or raise a ValueError."""
     window = checked_window(window)
-    with np.errstate(over="ignore"):  # what is infinite in single precision is found by the caller
-        grid = np.ascontiguousarray(grid, dtype=np.float32)
+    # What is infinite in single precision is found by the caller.
+    grid = np.ascontiguousarray(real_array(grid, "grid", np.float32))
     if grid.ndim < 3 or min(windows_shape(grid.shape[-3:-1], window)) < 1 or grid.shape[-1] == 0:
         raise ValueError(
             f"grid has shape {grid.shape}: "
@@ -249,8 +254,8 @@ def as_stack(grid: ArrayLike, window: tuple[int, int], n_features: int | None = 
 
 def checked_window(window: tuple[int, int]) -> tuple[int, int]:
     """Return the rows and columns of a window, or raise a ValueError."""
-    if len(window) != 2:
-        raise ValueError(f"window is {window}: expected rows and columns of cells")
+    if np.shape(window) != (2,):
+        raise ValueError(f"window is {window!r}: expected rows and columns of cells")
     return whole_number("rows of the window", window[0], 1), whole_number(
         "columns of the window", window[1], 1
     )
@@ -281,8 +286,7 @@ def _require_finite_cells(grid: NDArray[np.float32]) -> None:
 
 
 def _finite_matrix(descriptors: ArrayLike, n_features: int | None = None) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # what is infinite in single precision is found below
-        descriptors = np.asarray(descriptors, dtype=np.float32)
+    descriptors = real_array(descriptors, "descriptors", np.float32)
     wanted = "n_features" if n_features is None else n_features
     if descriptors.ndim != 2 or (n_features is not None and descriptors.shape[1] != n_features):
         raise ValueError(f"descriptors have shape {descriptors.shape}: expected (n, {wanted})")

@@ -5,6 +5,7 @@ A tree with partition matrix V and edge lengths D gives the classes a covariance
 covariance (Theorem 5.2.5).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from ermlab.kernels._tree_matrices import (
     tree_metric,
     unit_trace,
 )
+from ermlab.kernels._units import real_array, whole_number
 
 __all__ = [
     "Taxonomy",
@@ -142,7 +144,7 @@ class Taxonomy:
 
     def with_lengths(self, lengths: ArrayLike) -> Self:
         """Return the same tree with other edge lengths."""
-        return replace(self, lengths=np.asarray(lengths, dtype=np.float64))
+        return replace(self, lengths=lengths)
 
     def permuted(self, order: ArrayLike) -> Self:
         """Return the tree in which leaf i has the place of leaf ``order[i]``, and keeps its name.
@@ -152,6 +154,7 @@ class Taxonomy:
         order = np.asarray(order)
         if order.shape != (self.n_leaves,) or set(order.tolist()) != set(range(self.n_leaves)):
             raise ValueError(f"order is {order.tolist()}: expected the numbers 0 to {self.n_leaves - 1}")
+        order = order.astype(np.int64)
         parents, lengths = self.parents.copy(), self.lengths.copy()
         parents[self.leaves] = self.parents[self.leaves[order]]
         lengths[self.leaves] = self.lengths[self.leaves[order]]
@@ -197,8 +200,9 @@ class Taxonomy:
         above
             How far up the edge the root is put, as a share of its length.
         """
-        if not 0 <= node < len(self.parents):
+        if whole_number("node", node, 0) >= len(self.parents):
             raise ValueError(f"node is {node}: expected 0 to {len(self.parents) - 1}")
+        node = int(node)
         if not 0 <= above <= 1:
             raise ValueError(f"above is {above}: expected a share of the edge, 0 to 1")
         if node == self.root:
@@ -290,16 +294,19 @@ def _checked_parents(parents: ArrayLike) -> NDArray[np.int64]:
         raise ValueError("no node has the parent -1: expected a root")
     if len(roots) > 1:
         raise ValueError(f"nodes {roots.tolist()} have the parent -1: expected one root")
+    # The ancestors 1, 2, 4, ... steps up: above the root, unless there is a cycle on the way.
     above = parents
-    for _ in range(len(parents)):
-        above = np.where(above >= 0, parents[above], -1)
+    for _ in range(len(parents).bit_length()):
+        above = np.where(above >= 0, above[above], -1)
     if (above >= 0).any():
         raise ValueError(f"node {int((above >= 0).argmax())} lies in or below a cycle: expected a tree")
     return parents.astype(np.int64)
 
 
 def _checked_lengths(lengths: ArrayLike) -> Matrix:
-    lengths = np.array(lengths, dtype=np.float64)
+    lengths = np.array(real_array(lengths, "lengths"))
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths has shape {lengths.shape}: expected one for each node")
     bad = ~(np.isfinite(lengths) & (lengths >= 0))
     if bad.any():
         node = int(bad.argmax())
@@ -317,7 +324,7 @@ def _checked_names(names: Sequence[str], n_leaves: int) -> tuple[str, ...]:
         raise ValueError(f"{len(names)} names of {n_leaves} leaves: expected one for each leaf")
     if "" in names:
         raise ValueError(f"leaf {names.index('')} has an empty name: expected a name for each leaf")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"several leaves are named {', '.join(twice)}: expected different names")
     return names

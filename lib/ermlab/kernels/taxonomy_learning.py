@@ -31,8 +31,8 @@ def hsic(K: ArrayLike, L: ArrayLike) -> float:
     K, L = _checked_kernel(K), _checked_kernel(L, "L")
     if len(K) != len(L):
         raise ValueError(f"K has {len(K)} samples and L {len(L)}: expected as many")
-    rows = K - K.mean(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
+        rows = K - K.mean(axis=0)
         value = float(np.sum((rows - rows.mean(axis=1, keepdims=True)) * L))
     return _finite(value, "Tr[H K H L]")
 
@@ -210,7 +210,8 @@ def _checked_kernel(K: ArrayLike, name: str = "K") -> Matrix:
             row, column = np.argwhere(~np.isfinite(K[rows]))[0]
             place = (start + int(row), int(column))
             raise ValueError(f"{name} is {K[place]} at {place}: expected finite numbers")
-        gap = np.abs(K[rows] - K[:, rows].T).max()
+        with np.errstate(over="ignore"):  # single precision
+            gap = np.abs(K[rows] - K[:, rows].T).max()
         if gap > _ASYMMETRY * largest:
             raise ValueError(f"{name} differs from its transpose by {gap:.3g}: expected a symmetric matrix")
     return K

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.kernels._units import safe_unit
 from ermlab.regularization._ksupport_losses import Loss, SmoothedHinge
 from ermlab.regularization._ksupport_newton import newton_direction
 from ermlab.regularization.ksupport_norm import dual_norm, norm, prox
@@ -48,7 +49,8 @@ class Solution:
     @property
     def relative_gap(self) -> float:
         """Upper bound of the distance from the minimum, as a share of ``value``; 0 when there is none."""
-        gap = max(self.value - self.lower_bound, 0.0)
+        # No risk and no norm is below 0, whatever the dual problem may know.
+        gap = max(self.value - max(self.lower_bound, 0.0), 0.0)
         return gap / abs(self.value) if gap > 0 and self.value != 0 else gap
 
 
@@ -216,13 +218,13 @@ class Solver:
         """Return about the largest eigenvalue of ``X X'``, of centred features if there is an intercept."""
         direction, size = loss.best(z)[1], 0.0
         for _ in range(POWER_STEPS):
-            length = np.linalg.norm(direction)
+            length = _length(direction)
             if length == 0:
                 break
             direction = X @ ((direction / length) @ X)
             if loss.fit_intercept:
                 direction -= direction.mean()
-            size = float(np.linalg.norm(direction))
+            size = _length(direction)
         return size or self._squares or 1.0
 
     def _penalty(self, w: Vector, lam: float) -> float:
@@ -234,6 +236,12 @@ class Solver:
 
 def _value(solution: Solution) -> float:
     return solution.value
+
+
+def _length(v: Vector) -> float:
+    """Return the Euclidean length, also where its square overflows or vanishes."""
+    unit = safe_unit(v)
+    return unit * float(np.linalg.norm(v / unit if unit != 1 else v))
 
 
 def _predictions(X: NDArray[np.float64], w: Vector) -> Vector:

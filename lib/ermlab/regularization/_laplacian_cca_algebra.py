@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
+from ermlab.kernels._units import real_array
 from ermlab.regularization._laplacian_cca_kernel import CentredGram
 
 Laplacian = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -97,11 +98,13 @@ class View:
     @cached_property
     def roughness(self) -> NDArray[np.float64]:
         """``n / m Z' L Z``; a view without a Laplacian never asks for it."""
-        L = np.asarray(self._laplacian(self._gram.squared_distances))
+        L = real_array(self._laplacian(self._gram.squared_distances), f"the Laplacian of {self.name}")
         if L.shape != self._gram.K.shape:
             raise ValueError(
                 f"the Laplacian of {self.name} has shape {L.shape}: expected {self._gram.K.shape}"
             )
+        if not np.isfinite(L).all():
+            raise ValueError(f"the Laplacian of {self.name} has entries that are not finite")
         return self.Z.T @ (L @ self.Z) * (self.n / len(self.Z))
 
     @property
@@ -111,7 +114,12 @@ class View:
 
     def penalised(self, gamma: float) -> PenalisedView:
         """Return the view with ``B_gamma = Z_n' Z_n + gamma n / m Z' L Z`` diagonal."""
-        B = self.covariance + gamma * self.roughness if gamma > 0 else self.covariance
+        with np.errstate(over="ignore", invalid="ignore"):
+            B = self.covariance + gamma * self.roughness if gamma > 0 else self.covariance
+        if not np.isfinite(B).all():
+            raise ValueError(
+                f"gamma of {self.name} is {gamma:.3g}, which times its Laplacian overflows: expected less"
+            )
         b, V = np.linalg.eigh(B)
         if b[0] < -INDEFINITE * b[-1]:
             raise ValueError(f"the Laplacian of {self.name} is not positive semi-definite: expected it to be")
@@ -159,7 +167,8 @@ def leading_pairs(
     # An eigenproblem for a few pairs takes a tenth of the time of all singular vectors.
     if 4 * k < r:
         squares, right = eigh(M.T @ M, subset_by_index=(r - k, r - 1), check_finite=False)
-        if squares[0] > SQUARE_SAFELY**2 * squares[-1]:
+        # LAPACK finds none, and does not say so, where all eigenvalues are nearly the same.
+        if len(squares) == k and squares[0] > SQUARE_SAFELY**2 * squares[-1]:
             values, right = np.sqrt(squares[::-1]), right[:, ::-1]
             return values, M @ right / values, right
     left, values, right = np.linalg.svd(M, full_matrices=False)

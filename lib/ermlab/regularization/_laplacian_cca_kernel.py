@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from ermlab.kernels._units import real_array
+
 Kernel = str | Callable[[NDArray, NDArray], NDArray]
 
 COLUMNS_AT_A_TIME = 1024  # a centred copy of so many columns stays in the cache
@@ -57,7 +59,7 @@ class Rows:
             return np.asarray(A, dtype=np.float64)
         B = np.vstack(self.parts)
         K = self.kernel(A, B) if callable(self.kernel) else pairwise_kernels(A, B, metric=self.kernel)
-        K = np.asarray(K, dtype=np.float64)
+        K = real_array(K, f"the kernel of {self.name}")
         if K.shape != (len(A), len(B)):
             raise ValueError(
                 f"the kernel of {self.name} returned shape {K.shape}: expected {(len(A), len(B))}"
@@ -164,7 +166,15 @@ class Expansion:
 
     def __call__(self, A: NDArray) -> NDArray[np.float64]:
         """Return the values at the rows of ``A``."""
-        return self._uncentred(A) - self._offset
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._uncentred(A) - self._offset
+        if not np.isfinite(values).all():
+            row = int(np.argmax(~np.isfinite(values).all(axis=1)))
+            raise ValueError(
+                f"the projection of row {row} of {self.rows.name} is not finite: expected entries in the "
+                "units of the training samples"
+            )
+        return values
 
     @cached_property
     def _offset(self) -> NDArray[np.float64]:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
+from ermlab.kernels._units import LARGEST, SMALLEST, real_array
+
 _EXACT = {"xatol": 1e-12, "maxiter": 500}
 
 
@@ -23,8 +25,10 @@ def elastic_net_by_dual(w: ArrayLike, lam1: float, lam2: float) -> float:
 
     The conjugate of one coordinate's penalty is ``max(|u| - lam1, 0)^2 / (4 lam2)``.
     """
-    if not (lam1 >= 0 and lam2 > 0):
-        raise ValueError(f"lam1 is {lam1} and lam2 {lam2}: expected at least 0, and more than 0")
+    if not (0 <= lam1 <= LARGEST and SMALLEST <= lam2 <= LARGEST):
+        raise ValueError(
+            f"lam1 is {lam1} and lam2 {lam2}: expected at least 0, and more than 0, at most {LARGEST:g}"
+        )
     total = 0.0
     for value in np.abs(_vector(w)):
         # Beyond this the conjugate outgrows the linear function.
@@ -76,7 +80,9 @@ def _longest_above(head: NDArray[np.float64], s: float) -> NDArray[np.float64]:
 
 
 def _vector(w: ArrayLike) -> NDArray[np.float64]:
-    w = np.asarray(w, dtype=np.float64)
-    if w.ndim != 1 or w.size == 0 or not np.isfinite(w).all():
-        raise ValueError(f"w has shape {w.shape}: expected a vector of finite numbers, at least one")
+    w = real_array(w, "w")
+    if w.ndim != 1 or w.size == 0 or not (np.abs(w) <= LARGEST).all():
+        raise ValueError(
+            f"w has shape {w.shape}: expected a vector of finite numbers, at least one, up to {LARGEST:g}"
+        )
     return w

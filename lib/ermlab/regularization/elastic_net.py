@@ -11,15 +11,17 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ermlab.kernels._sparse import sound_csr
-from ermlab.kernels._units import largest_magnitude
+from ermlab.kernels._units import largest_magnitude, real_array
 from ermlab.optimize._blas import one_blas_thread
 
 _STEPS = 200
@@ -43,10 +45,10 @@ class PriceGrid:
     def __post_init__(self) -> None:
         for name in ("alphas", "l1_ratios"):
             values = getattr(self, name)
-            if not values or not all(0 < value < 1 for value in values):
+            if not values or not all(isinstance(value, Real) and 0 < value < 1 for value in values):
                 raise ValueError(f"{name} is {values}: expected numbers between 0 and 1")
-        if not 0 < self.tol < np.inf:
-            raise ValueError(f"tol is {self.tol}: expected a number above 0")
+        if not (isinstance(self.tol, Real) and 0 < self.tol < np.inf):
+            raise ValueError(f"tol is {self.tol!r}: expected a number above 0")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -90,13 +92,13 @@ def fit_elastic_nets(
         How often each feature counts: one that counts k times stands for k equal ones, each with the weight
         that is returned for it. By default each counts once.
     """
-    Z, y = np.asarray(Z, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    Z, y = real_array(Z, "Z"), real_array(y, "y")
     if Z.ndim != 2 or y.shape != (len(Z),) or not len(y):
         raise ValueError(f"features {Z.shape}, target {y.shape}: expected a row of features for each number")
     for name, values in (("a feature", Z), ("the target", y)):
         if not np.isfinite(values).all():
             raise ValueError(f"{name} is NaN or infinite: expected finite numbers")
-    sizes = np.ones(Z.shape[1]) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    sizes = np.ones(Z.shape[1]) if sizes is None else real_array(sizes, "sizes")
     if sizes.shape != (Z.shape[1],) or not (np.isfinite(sizes).all() and (sizes >= 0).all()):
         raise ValueError(f"sizes of shape {sizes.shape}: expected {Z.shape[1]} numbers of at least 0")
     for name, values in (("features have", Z), ("the target has", y), ("sizes have", sizes)):
@@ -223,25 +225,25 @@ class DistinctColumns:
         X = _checked(X)
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         met = np.bincount(X.indices, minlength=X.shape[1])
-        firsts, numbers = _distinct(X, rows, met)
-        values = np.zeros((X.shape[0], len(firsts)))
-        shown = np.zeros(X.shape[1], dtype=bool)
-        shown[firsts] = True
-        own = shown[X.indices]
-        values[rows[own], numbers[X.indices[own]]] = X.data[own]
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are equal, and told apart below
+            firsts, numbers = _distinct(X, rows, met)
+        values = _columns(X, rows, firsts, numbers)
         same = values[rows, numbers[X.indices]] == X.data
         if not (same.all() and np.array_equal(met, np.count_nonzero(values, axis=0)[numbers])):
-            raise ValueError("two columns that differ have the same sum with random weights: expected none")
-        varies = np.ptp(values, axis=0) > 0
+            firsts, numbers = _distinct_exactly(X)
+            values = _columns(X, rows, firsts, numbers)
+        varies = (values != values[0]).any(axis=0)
         renamed = np.where(varies, np.cumsum(varies) - 1, -1)
         values = values[:, varies]
-        mean, deviation = values.mean(axis=0), values.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, deviation = values.mean(axis=0), values.std(axis=0)
         if not (np.isfinite(deviation).all() and (deviation > 0).all()):
             raise ValueError("the deviation of a feature is infinite or vanishes: scale the features")
         return cls((values - mean) / deviation, renamed[numbers], mean, deviation)
 
     def sizes(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """Return how many columns, of those allowed, each distinct one stands for."""
+        self._require_allowed(allowed)
         numbers = self.numbers if allowed is None else self.numbers[allowed]
         return np.bincount(numbers[numbers >= 0], minlength=len(self.mean)).astype(np.float64)
 
@@ -251,6 +253,7 @@ class DistinctColumns:
         In other samples these columns may differ; as their weights are equal, only their mean counts.
         """
         X = _checked(X)
+        self._require_allowed(allowed)
         if X.shape[1] != len(self.numbers):
             raise ValueError(f"{X.shape[1]} columns: expected {len(self.numbers)}, as in training")
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -260,7 +263,44 @@ class DistinctColumns:
         sums = np.bincount(
             rows[kept] * count + numbers[kept], weights=X.data[kept], minlength=X.shape[0] * count
         ).reshape(X.shape[0], count)
-        return (sums / np.maximum(self.sizes(allowed), 1.0) - self.mean) / self.deviation
+        with np.errstate(over="ignore"):
+            means = (sums / np.maximum(self.sizes(allowed), 1.0) - self.mean) / self.deviation
+        if not np.isfinite(means).all():
+            raise ValueError("a scaled feature is infinite: expected features in the units of the training")
+        return means
+
+    def _require_allowed(self, allowed: NDArray[np.bool_] | None) -> None:
+        if allowed is not None and (allowed.shape != self.numbers.shape or allowed.dtype != bool):
+            raise ValueError(
+                f"allowed has shape {allowed.shape} and type {allowed.dtype}: expected a truth value for "
+                f"each of {len(self.numbers)} columns"
+            )
+
+
+def _columns(
+    X: csr_array, rows: NDArray[np.int64], firsts: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the columns ``firsts``, the numbers of which are 0, 1, ..., as a dense matrix."""
+    values = np.zeros((X.shape[0], len(firsts)))
+    shown = np.zeros(X.shape[1], dtype=bool)
+    shown[firsts] = True
+    own = shown[X.indices]
+    values[rows[own], numbers[X.indices[own]]] = X.data[own]
+    return values
+
+
+def _distinct_exactly(X: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what `_distinct` does, by comparing the columns themselves: slower, for magnitudes far apart."""
+    columns = csc_array(X)
+    columns.sort_indices()
+    kinds: dict[tuple[bytes, bytes], int] = {}
+    numbers, firsts = np.empty(X.shape[1], dtype=np.int64), []
+    for j, (start, stop) in enumerate(pairwise(columns.indptr.tolist())):
+        key = columns.indices[start:stop].tobytes(), columns.data[start:stop].tobytes()
+        numbers[j] = kinds.setdefault(key, len(kinds))
+        if len(kinds) > len(firsts):
+            firsts.append(j)
+    return np.array(firsts, dtype=np.int64), numbers
 
 
 def _distinct(

@@ -181,8 +181,15 @@ class _KSupportModel(BaseEstimator):
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        with one_blas_thread():
-            return X @ self.coef_ + self.intercept_
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            scores = X @ self.coef_ + self.intercept_
+        if not np.isfinite(scores).all():
+            row = int(np.argmax(~np.isfinite(scores)))
+            raise ValueError(
+                f"the score of row {row} of X, with entries up to {largest_magnitude(X[row]):.3g}, is not "
+                "finite: expected entries in the units of the training samples"
+            )
+        return scores
 
 
 class KSupportRegressor(RegressorMixin, _KSupportModel):

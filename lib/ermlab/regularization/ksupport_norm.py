@@ -13,7 +13,7 @@ import numbers
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import LARGEST, SMALLEST, safe_unit
+from ermlab.kernels._units import LARGEST, SMALLEST, real_array, safe_unit
 from ermlab.regularization._ksupport_numba import shrink, squared_norm, threshold
 
 
@@ -37,8 +37,8 @@ def prox(w: ArrayLike, k: int, lam: float) -> NDArray[np.float64]:
     by a common amount, the others become 0.
     """
     (w, _), k = _vector(w), checked_k(k, np.size(w))
-    if not 0 <= lam < math.inf:
-        raise ValueError(f"lam is {lam}: expected a finite number of at least 0")
+    if not (isinstance(lam, numbers.Real) and 0 <= lam < math.inf):
+        raise ValueError(f"lam is {lam!r}: expected a finite number of at least 0")
     lam = float(lam)
     return shrink(w, threshold(w, k, lam), lam) if lam > 0 else w.copy()
 
@@ -61,7 +61,7 @@ def _in_safe_units(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
 
 def _vector(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
     """Return the weights and the sum of their absolute values."""
-    w = np.ascontiguousarray(w, dtype=np.float64)
+    w = np.ascontiguousarray(real_array(w, "w"))
     if w.ndim != 1 or w.size == 0:
         raise ValueError(f"w has shape {w.shape}: expected a vector of at least one entry")
     with np.errstate(over="ignore"):

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ermlab.kernels._units import safe_unit
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.regularization._laplacian_cca_algebra import Laplacian, View, leading_pairs
 from ermlab.regularization._laplacian_cca_kernel import CentredGram, Expansion, Kernel, Rows
@@ -248,6 +249,8 @@ def require_non_negative(name: str, value: float) -> None:
 
 def _standardised(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the columns less their means, of length 1, and which of them vary by more than rounding."""
+    units = np.array([safe_unit(column) for column in A.T])
+    A = A / units if (units != 1).any() else A  # no correlation depends on the unit
     centred = A - A.mean(axis=0)
     lengths = np.sqrt(np.sum(centred**2, axis=0))
     varies = lengths > len(A) * np.finfo(np.float64).eps * np.sqrt(np.sum(A**2, axis=0))

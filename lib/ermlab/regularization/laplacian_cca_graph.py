@@ -1,7 +1,11 @@
 """Graph Laplacians of a sample from the distances between its members (thesis, section 4.1)."""
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ermlab.kernels._units import real_array
 
 COINCIDENT = 1e-12  # squared distances below this share of the largest are rounding errors
 
@@ -36,11 +40,18 @@ def normalized_laplacian(
     """
     squared_distances = _checked_squares(squared_distances)
     bandwidth = median_distance(squared_distances) if bandwidth is None else bandwidth
-    if not 1e-150 <= bandwidth <= 1e150:
-        raise ValueError(f"bandwidth is {bandwidth}: expected a positive number, 1e-150 to 1e150")
+    if not (isinstance(bandwidth, Real) and 1e-150 <= bandwidth <= 1e150):
+        raise ValueError(f"bandwidth is {bandwidth!r}: expected a positive number, 1e-150 to 1e150")
     with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
         W = np.exp(squared_distances / (-2 * bandwidth**2))
-    scale = 1 / np.sqrt(W.sum(axis=1))
+    sums = W.sum(axis=1)
+    if not sums.all():
+        row = int(np.argmin(sums))
+        raise ValueError(
+            f"row {row} of the squared distances goes from {squared_distances[row].min():.3g} on: expected 0 "
+            "from each sample to itself"
+        )
+    scale = 1 / np.sqrt(sums)
     L = -W * np.outer(scale, scale)
     L[np.diag_indices_from(L)] += 1
     return L
@@ -56,7 +67,7 @@ def centring_laplacian(squared_distances: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def _checked_squares(squared_distances: ArrayLike) -> NDArray[np.float64]:
-    squares = np.asarray(squared_distances, dtype=np.float64)
+    squares = real_array(squared_distances, "squared_distances")
     if squares.ndim != 2 or squares.shape[0] != squares.shape[1] or not len(squares):
         raise ValueError(f"squared distances of shape {squares.shape}: expected (m, m)")
     if not (squares.min() >= 0 and squares.max() < np.inf):

@@ -91,3 +91,18 @@ def test_slices_of_weights_that_are_not_finite_or_very_large():
     volume[0, 0, 0] = np.nan
     with pytest.raises(ValueError, match="the volume holds NaN or infinity"):
         heaviest_slices(volume)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: heaviest_slices(np.ones((2, 2, 2)) * 1j),
+        lambda: heaviest_slices(np.ones((0, 2, 2))),
+        lambda: largest_weights([1.0, 2.0], 1.5),
+        lambda: chance_cluster_size(np.ones((2, 2, 2)), 1.5, 2, 0),
+        lambda: chance_cluster_size(np.ones((2, 2, 2)), 1, np.nan, 0),
+    ],
+)
+def test_numbers_that_are_none_are_refused(call):
+    with pytest.raises(ValueError, match="expected"):
+        call()

@@ -272,3 +272,15 @@ def test_labels_that_are_no_numbers(labels):
 def test_measure_that_does_not_fit(agreement):
     with pytest.raises(ValueError, match="expected a number for each pair"):
         match_detections([[0, 0, 1, 1]], [1.0], [[0, 0, 1, 1]], measure=lambda boxes, truth: agreement)
+
+
+def test_complex_numbers_are_refused():
+    for call in (
+        lambda: recall_area(np.array([0.5 + 1j])),
+        lambda: roc_equal_error_rate([1, 0], np.array([1j, 2])),
+        lambda: average_precision(np.array([1j]), np.array([0.5])),
+    ):
+        with pytest.raises(ValueError, match="complex"):
+            call()
+    with pytest.raises(ValueError, match="min_overlap is 'half'"):
+        match_detections([[0, 0, 1, 1]], [1.0], [[0, 0, 1, 1]], min_overlap="half")

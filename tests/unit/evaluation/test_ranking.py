@@ -73,3 +73,10 @@ def test_scores_whose_difference_overflows():
 def test_number_of_first_samples_that_is_not_a_number():
     with pytest.raises(ValueError, match="k is nan: expected at least 1"):
         ndcg([1.0, 0.0], [0.0, 1.0], k=np.nan)
+
+
+def test_numbers_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="k is 'ten'"):
+        ndcg([1.0, 0.0], [1.0, 2.0], k="ten")
+    with pytest.raises(ValueError, match="relevance"):
+        ndcg([1j, 0.0], [1.0, 2.0])

@@ -156,3 +156,9 @@ def test_the_scale_of_the_scores_does_not_matter(scale):
     a, b = np.array([0.5, 0.75, 0.25, 1.0, -1.0]), np.array([0.25, 0.5, 0.5, -0.5, 1.0])
     for test in (lambda a, b: corrected_t_test(a, b, 0.2), wilcoxon_test):
         assert test(scale * a, scale * b) == test(a, b)
+
+
+@pytest.mark.parametrize("n_permutations", [1.5, np.nan, "many", 0])
+def test_number_of_permutations_that_is_none_is_refused(n_permutations):
+    with pytest.raises(ValueError, match="n_permutations is"):
+        permutation_test(lambda y: 1.0, [1, 2], n_permutations)

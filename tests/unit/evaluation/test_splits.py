@@ -100,5 +100,30 @@ def test_broken_input(make, message):
     "options", [{"kind": "stretches"}, {"kind": "permuted"}, {"kind": "runs", "runs": []}]
 )
 def test_no_samples(options):
-    with pytest.raises(ValueError, match="n is 0: expected at least 1 sample"):
+    with pytest.raises(ValueError, match="n is 0: expected a whole number of at least 1"):
         Sampling(n=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Sampling("stretches", 2.5), "n is 2.5"),
+        (lambda: Sampling("stretches", np.nan), "n is nan"),
+        (lambda: Sampling("stretches", 10**14), "GiB of memory"),
+        (lambda: Sampling("stretches", 10, 1.5), "gap is 1.5"),
+        (lambda: Sampling("permuted", 10).splits(1.5, 0.5, 0), "count is 1.5"),
+        (lambda: Sampling("permuted", 10).splits(1, "half", 0), "share is 'half'"),
+        (lambda: Sampling("permuted", 10).folds(np.array([50, 60]), 2, 0), "train goes from 50 to 60"),
+        (lambda: Sampling("permuted", 10).folds(np.array([-1, 0]), 2, 0), "train goes from -1 to 0"),
+        (lambda: Sampling("permuted", 10).folds(np.array([0.5, 1]), 2, 0), "expected whole numbers"),
+        (lambda: Sampling("runs", 4, runs=[0, 0, 1, 1]).folds(np.array([9]), 2, 0), "train goes from 9"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_gap_longer_than_any_series():
+    with pytest.raises(ValueError, match="nothing is left to train on"):
+        Sampling("stretches", 10, 10**400).splits(1, 0.5, 0)

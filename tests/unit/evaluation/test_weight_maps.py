@@ -56,3 +56,20 @@ def test_broken_input_is_refused(weights, target, message):
 def test_a_negative_level_is_refused():
     with pytest.raises(ValueError, match="sd is -1"):
         level_of([1.0], -1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [-1000, 660, 1015])
+def test_maps_in_other_units(power):
+    weights, unit = np.array([9.0, 1.0, 0.0, -1.0, 0.0, 8.0, 0.5, 0.0]), 2.0**power
+    target = np.arange(8) < 3
+    assert level_of(weights * unit) == level_of(weights) * unit
+    np.testing.assert_array_equal(thresholded(weights * unit, 1.0), thresholded(weights, 1.0) * unit)
+    assert target_share(weights * unit, target, 1.0) == target_share(weights, target, 1.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("weights", "sd"), [([1.7e308, -1.7e308], 2.0), ([1.0, 2.0], np.inf), ([1j], 2.0)])
+def test_levels_that_are_infinite_are_refused(weights, sd):
+    with pytest.raises(ValueError, match=r"expected|scale them down"):
+        level_of(np.array(weights), sd)

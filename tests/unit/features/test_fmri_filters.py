@@ -103,3 +103,26 @@ def test_low_pass_damps_each_frequency_as_the_response_does_and_delays_none():
 def test_bad_input_is_told(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("series", [np.full((3, 4), 1e308), np.full((3, 4), 1e-320)])
+def test_means_that_overflow_or_vanish_are_told(series):
+    with pytest.raises(ValueError, match="finite"):
+        scale_globally(series)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: scale_globally(np.full((3, 4), 1e-40, dtype=np.float32)), "not finite in float32"),
+        (lambda: scale_globally(np.ones((3, 4)), np.nan), "mean is nan"),
+        (lambda: low_pass(np.full((3, 4), 1.7e308), 2.0), "not finite"),
+        (lambda: low_pass(np.ones((3, 4)), 1e-7), "at least 0.001 s"),
+        (lambda: high_pass(np.ones((3, 4)) * 1j, 2.0), "complex"),
+    ],
+)
+def test_numbers_out_of_range_are_told(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

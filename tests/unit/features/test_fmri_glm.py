@@ -175,3 +175,48 @@ def test_bad_input_is_told(change, message):
     }
     with pytest.raises(ValueError, match=message):
         first_level(**given)
+
+
+@pytest.mark.parametrize("unit", [2.0**-300, 2.0**-60, 2.0**50, 2.0**300])
+def test_units_of_confounds_do_not_matter(unit):
+    # Least squares with columns of very different size takes the small ones for rounding.
+    img = scan({"drug": 12.0}, seed=6)
+    confounds = pd.DataFrame({"motion": np.random.default_rng(6).normal(size=VOLUMES)})
+    arguments = {"repetition_time": TR, "mask": MASK}
+    contrasts = {"events": "drug - neutral"}
+    expected = values(first_level(img, EVENTS, contrasts, confounds=confounds, **arguments))
+    found = values(first_level(img, EVENTS, contrasts, confounds=confounds * unit, **arguments))
+    np.testing.assert_allclose(found["events"], expected["events"], rtol=1e-5, atol=1e-6)
+
+
+def test_effects_have_the_units_of_the_strengths_and_of_the_confounds():
+    img, unit = scan({"drug": 12.0}, seed=7), 2.0**50
+    confounds = pd.DataFrame({"motion": np.random.default_rng(7).normal(size=VOLUMES)})
+    events = EVENTS.assign(modulation=1.0)
+    strong = events.assign(modulation=np.where(EVENTS["trial_type"] == "drug", unit, 1.0))
+    arguments = {"repetition_time": TR, "mask": MASK}
+    contrasts = {"drug": "drug", "neutral": "neutral", "motion": "motion"}
+    expected = values(first_level(img, events, contrasts, confounds=confounds, **arguments))
+    found = values(first_level(img, strong, contrasts, confounds=confounds * unit, **arguments))
+    for name, factor in (("drug", unit), ("neutral", 1.0), ("motion", unit)):
+        np.testing.assert_allclose(found[name] * factor, expected[name], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("contrast", [[np.nan, 1.0], [np.inf, 1.0], [1e300, 1.0], "drug / 0", "drug * 1e400"])
+def test_contrasts_that_are_not_finite_are_told(contrast):
+    with pytest.raises(ValueError, match="expected finite weights"):
+        first_level(scan({}, 8), EVENTS, {"a": contrast}, repetition_time=TR, mask=MASK)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"confounds": np.ones((VOLUMES, 2))}, "confounds is a ndarray"),
+        ({"confounds": pd.DataFrame(np.random.default_rng(0).normal(size=(VOLUMES, 200)))}, "more volumes"),
+        ({"events": EVENTS.assign(modulation=1e300)}, "in other units"),
+    ],
+)
+def test_models_that_cannot_be_fitted_are_told(change, message):
+    options = {"events": EVENTS, "repetition_time": TR, "mask": MASK} | change
+    with pytest.raises(ValueError, match=message):
+        first_level(scan({}, 8), contrasts={"a": "drug"}, **options)

@@ -187,3 +187,8 @@ def test_bad_input_is_told(template):
     shifted = nib.Nifti1Image(template.get_fdata(dtype=np.float32), template.affine + np.eye(4) * 0.5)
     with pytest.raises(ValueError, match="a further template has the affine"):
         affine_to_template(template, [template, shifted])
+
+
+def test_no_template_is_told(template):
+    with pytest.raises(ValueError, match="template is empty"):
+        affine_to_template(template, [])

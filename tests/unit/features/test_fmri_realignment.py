@@ -190,3 +190,34 @@ def test_bad_input_is_told():
     empty[..., 2] = 0
     with pytest.raises(ValueError, match="volume 2 of img is the same everywhere: expected a brain"):
         realign(nib.Nifti1Image(empty, img.affine))
+
+
+def _noise(affine):
+    data = np.random.default_rng(0).random((6, 6, 6, 2)).astype(np.float32)
+    img = nib.Nifti1Image(data, np.eye(4))
+    img._affine = np.asarray(affine, dtype=np.float64)  # as a damaged file has it
+    return img
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "affine",
+    [
+        np.diag([0.0, 0.0, 0.0, 1.0]),
+        np.diag([np.nan, 3.0, 3.0, 1.0]),
+        np.diag([np.inf, 3.0, 3.0, 1.0]),
+        np.diag([1e-30, 1e-30, 1e-30, 1.0]),
+        [[3, 3, 0, 0], [0, 0, 1e-9, 0], [0, 0, 3, 0], [0, 0, 0, 1]],
+    ],
+)
+def test_affines_without_an_inverse_are_told(affine):
+    with pytest.raises(ValueError, match="img has"):
+        realign(_noise(affine))
+
+
+@pytest.mark.parametrize(
+    "options", [{"fwhm": 1e9}, {"fwhm": 1e300}, {"spacing": np.nan}, {"spacing": 0}, {"tolerance": "small"}]
+)
+def test_millimetres_out_of_range_are_told(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} is"):
+        realign(_noise(np.diag([3.0, 3.0, 3.0, 1.0])), **options)

@@ -116,3 +116,9 @@ def test_images_that_are_no_series_are_told(tmp_path):
     (tmp_path / "cut.nii").write_bytes(b"no image")
     with pytest.raises(DataError, match=r"cut.nii: ImageFileError: .*; expected a NIfTI image"):
         correct_slice_timing(str(tmp_path / "cut.nii"), interleaved(), TR)
+
+
+@pytest.mark.parametrize("times", [[np.nan, 0.0], [1j]])
+def test_a_reference_that_is_no_time_is_told(times):
+    with pytest.raises(ValueError, match="slice_times"):
+        reference_time(np.array(times))

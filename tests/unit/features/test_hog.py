@@ -183,3 +183,14 @@ def test_values_whose_squares_overflow_are_refused():
 def test_too_few_cells_are_refused_before_the_image_is_padded():
     with pytest.raises(ValueError, match="make 2 x 2 cells of 1000000000 pixels"):
         hog(np.zeros((24, 24)), 10**9, pad=1)
+
+
+@pytest.mark.parametrize("options", [{"pad": 10**6}, {"pad": 10**400}, {"n_orientations": 10**12}])
+def test_more_cells_than_memory_are_refused(options):
+    with pytest.raises(ValueError, match="GiB of memory"):
+        hog(np.ones((30, 40)), **options)
+
+
+def test_masked_pixels_are_refused():
+    with pytest.raises(ValueError, match="masked"):
+        hog(np.ma.masked_greater(np.ones((30, 40)), 0))

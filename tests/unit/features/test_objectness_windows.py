@@ -167,3 +167,19 @@ def test_superpixel_windows_come_first_and_may_fill_the_quota():
 def test_wrong_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", [(1e300, 5), (10**400, 5), (np.nan, 5), (5.5, 5), (5,), 5, ("a", 5)])
+def test_images_without_sides_are_refused(shape):
+    with pytest.raises(ValueError, match="shape is"):
+        fitted().sample(3, shape, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="shape is"):
+        WindowPrior.fit([[[0, 0, 1, 1]]], [shape])
+
+
+def test_numbers_of_windows_of_any_type():
+    assert len(fitted().sample(5.0, SHAPE, np.random.default_rng(0))) == 5
+    assert WindowPrior.fit([[[0, 0, 1, 1]]], [(5, 5)], bins=4.0).size.shape == (4, 4)
+    with pytest.raises(ValueError, match="GiB of memory"):
+        fitted().sample(10**13, SHAPE, np.random.default_rng(0))

@@ -104,3 +104,26 @@ def test_images_of_any_type():
 def test_a_region_of_no_image_is_refused(number):
     with pytest.raises(ValueError, match="expected an image from 0 to 0"):
         RegionGrids([np.zeros((30, 30))], 3).grid(Region(number, 15, 15))
+
+
+def test_extended_precision():
+    image = random_image().astype(np.float64)
+    expected = turned_patch(image, (20, 20), 9, 0.3)
+    np.testing.assert_array_equal(turned_patch(image.astype(np.longdouble), (20, 20), 9, 0.3), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: turned_patch(random_image(), (3, 3), 10**6), "GiB of memory"),
+        (lambda: turned_patch(random_image(), (3, 3, 3), 5), "expected x and y"),
+        (lambda: turned_patch(random_image(), (3, 3), 5, "left"), "angle is 'left'"),
+        (lambda: turned([[np.nan, 1.0]], 0.3), "not finite"),
+        (lambda: turned([[1.7e308, 1.7e308]], np.pi / 4), "not finite"),
+        (lambda: turned([[1.0, 2.0, 3.0]], 0.3), "points of shape"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_places_that_are_none_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -159,3 +159,22 @@ def test_grey_levels_whose_votes_overflow_are_refused():
 def test_grids_of_no_cells_are_refused(levels):
     with pytest.raises(ValueError, match="expected"):
         HogLayout(levels)
+
+
+def test_whole_numbers_of_any_type_are_a_layout():
+    layout = HogLayout(levels=((4.0, np.int8(2)),), blocks=(4.0, 2.0), orientations=8.0)
+    expected = small_hog(random_crops(0), HogLayout(levels=((4, 2),)))
+    np.testing.assert_array_equal(small_hog(random_crops(0), layout), expected)
+
+
+@pytest.mark.parametrize(
+    "options", [{"orientations": "8"}, {"floor": "1"}, {"levels": (4, 2)}, {"levels": None}, {"blocks": 4}]
+)
+def test_layouts_of_other_things_are_refused(options):
+    with pytest.raises(ValueError, match="expected"):
+        HogLayout(**options)
+
+
+def test_descriptors_larger_than_memory_are_refused():
+    with pytest.raises(ValueError, match="GiB of memory"):
+        small_hog(random_crops(0), HogLayout(orientations=10**12))

@@ -27,7 +27,7 @@ def test_stretches_are_contiguous_of_like_length_and_as_far_apart_as_asked(count
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((10, 2, -1), "gap is -1: expected at least 0 volumes"),
+        ((10, 2, -1), "gap is -1: expected a whole number of at least 0"),
         ((10, 0, 1), "0 stretches: expected 1 to 10"),
         ((10, 11, 1), "11 stretches: expected 1 to 10"),
         ((9, 3, 3), "nothing is left of stretch 1: expected more than 3 volumes in each of 3 stretches of 9"),
@@ -72,3 +72,25 @@ def test_stretches_that_do_not_fit_are_refused():
         without_drifts(np.zeros((4, 1)), np.zeros(3, dtype=int), 3.2)
     with pytest.raises(ValueError, match="stretch 1 has 4 volumes: expected more than 6"):
         without_drifts(np.zeros((350, 1)), np.repeat([0, 1], [346, 4]), 3.2)
+
+
+@pytest.mark.parametrize(
+    ("repetition_time", "cutoff"),
+    [(2.0, 0.0), (2.0, -5.0), (2.0, np.nan), (np.inf, 5.0), (2.0, 5e-324), (1e300, 5.0), (2.0, "slow")],
+)
+def test_times_that_are_none_are_refused(repetition_time, cutoff):
+    with pytest.raises(ValueError, match="expected"):
+        drift_basis(10, repetition_time, cutoff)
+
+
+@pytest.mark.parametrize("arguments", [(10, 2.5, 0), (10, 2, 1.5), (10**14, 2, 0), (10, "two", 0)])
+def test_numbers_of_volumes_that_are_none_are_refused(arguments):
+    with pytest.raises(ValueError, match=r"expected a whole number|GiB of memory"):
+        stretch_numbers(*arguments)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1j])
+def test_series_that_are_not_finite_are_refused(wrong):
+    series = np.ones((40, 2)) * wrong
+    with pytest.raises(ValueError, match="series has"):
+        without_drifts(series, stretch_numbers(40, 2, 0), 2.0)

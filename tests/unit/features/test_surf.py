@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.features.surf import dense_surf, describe
+from ermlab.features.surf import dense_surf, describe, grid_points
 
 
 def random_image(seed, shape=(50, 60)):
@@ -224,3 +224,20 @@ def test_descriptors_do_not_depend_on_the_unit_of_grey_values(exponent):
 def test_a_window_far_larger_than_the_image_is_refused():
     with pytest.raises(ValueError, match=r"scale is 1e\+300: expected at most 390.1 pixels"):
         describe(np.zeros((5, 5)), [[0, 0]], 1e300)
+
+
+def test_margin_of_a_long_and_narrow_image_that_no_memory_holds():
+    with pytest.raises(ValueError, match="GiB of memory"):
+        describe(np.ones((1, 10_000)), [[0, 0]], 5000.0)
+
+
+@pytest.mark.parametrize("scale", ["one", None, 1j])
+def test_scale_that_is_no_number_is_refused(scale):
+    with pytest.raises(ValueError, match="scale is"):
+        describe(np.ones((9, 9)), [[0, 0]], scale)
+
+
+@pytest.mark.parametrize("shape", [(-3, 5), (3.5, 5), (10**9, 10**9)])
+def test_grid_of_no_image_is_refused(shape):
+    with pytest.raises(ValueError, match="expected"):
+        grid_points(shape, 1)

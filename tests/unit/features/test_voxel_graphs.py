@@ -92,3 +92,11 @@ def test_graph_does_not_depend_on_units(exponent):
     places = np.random.default_rng(0).normal(size=(30, 3))
     expected = neighbour_graph(places).toarray()
     np.testing.assert_array_equal(neighbour_graph(2.0**exponent * places).toarray(), expected)
+
+
+def test_numbers_that_would_lose_a_part_are_refused():
+    with pytest.raises(ValueError, match="coordinates has complex entries"):
+        neighbour_graph(np.ones((3, 3)) * 1j)
+    for affine in (np.eye(3), np.nan * np.eye(4)):
+        with pytest.raises(ValueError, match="affine of shape"):
+            voxel_places(np.ones((2, 2, 2)), affine)

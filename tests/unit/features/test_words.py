@@ -215,3 +215,20 @@ def test_whole_numbers_of_any_type(kind):
 def test_a_box_whose_cells_overflow_is_refused():
     with pytest.raises(ValueError, match="expected pixels between"):
         histogram([[2**61, 2**61]], [0], [0, 0, 2**62, 2**62], 1, (8,))
+
+
+@pytest.mark.parametrize("levels", [(2**32,), (2**31, 2**31), (2**20,)])
+def test_pyramids_of_more_cells_than_memory_are_refused(levels):
+    # The square of 2**32 is 0 in 64 bits: the counts would be written behind an array of no cells.
+    with pytest.raises(ValueError, match="GiB of memory"):
+        histogram(np.array([[1, 1]]), np.array([0]), [0, 0, 9, 9], 3, levels)
+
+
+def test_vocabularies_larger_than_memory_are_refused():
+    with pytest.raises(ValueError, match="GiB of memory"):
+        histogram(np.array([[1, 1]]), np.array([0]), [0, 0, 9, 9], 10**13)
+
+
+def test_complex_descriptors_are_refused():
+    with pytest.raises(ValueError, match="descriptors has complex entries"):
+        Vocabulary(1).fit(np.ones((3, 2)) * 1j)

@@ -35,3 +35,25 @@ def test_every_model_is_that_of_scikit_learn():
 def test_broken_input(X, y, bandwidths, message):
     with pytest.raises(ValueError, match=message):
         gaussian_ridge_predictions(X, y, np.zeros((1, 2)), bandwidths, [1.0])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("scale", "bandwidth"), [(1e-99, 1e-70), (1e99, 1e100), (1.0, 1e-100)])
+def test_widths_that_overflow_or_vanish(scale, bandwidth):
+    rng = np.random.default_rng(0)
+    X, y = scale * rng.normal(size=(8, 2)), rng.normal(size=8)
+    (found,) = gaussian_ridge_predictions(X, y, X, [bandwidth], [1.0])
+    # All samples are apart, or all are the same.
+    expected = (y - y.mean()) / 9 if bandwidth < 1 else np.zeros(8)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_targets_that_overflow_are_refused():
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    with pytest.raises(ValueError, match="y has entries up to"):
+        gaussian_ridge_predictions(X, np.full(4, 1.5e308), X, [1.0], [1.0])
+    with pytest.raises(ValueError, match="X has complex entries"):
+        gaussian_ridge_predictions(X + 1j, np.ones(4), X, [1.0], [1.0])
+    with pytest.raises(ValueError, match="bandwidths"):
+        gaussian_ridge_predictions(X, np.ones(4), X, ["wide"], [1.0])

@@ -90,3 +90,15 @@ def test_other_mistakes_are_named():
     for bandwidth in (0.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="bandwidth is"):
             generalised_gaussian(np.ones((2, 2)), bandwidth)
+
+
+def test_complex_numbers_are_refused():
+    for call in (
+        lambda: chi2_distances(np.ones((2, 2)) * (1 + 1j)),
+        lambda: median_distance(np.ones((2, 2)) * 1j),
+        lambda: generalised_gaussian(np.ones((2, 2)) * 1j, 1.0),
+    ):
+        with pytest.raises(ValueError, match="complex"):
+            call()
+    with pytest.raises(ValueError, match="bandwidth is 'wide'"):
+        generalised_gaussian([[1.0]], "wide")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, dia_array
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.metrics.pairwise import chi2_kernel as sklearn_exponential_chi2_kernel
 
@@ -136,3 +136,49 @@ def test_sums_that_overflow_are_refused():
     for kernel in (chi2_kernel, intersection_kernel, chi2_distances):
         with pytest.raises(ValueError, match="row 0 of X sums to inf"):
             kernel(X)
+
+
+def other_byte_order(matrix, *names):
+    matrix = matrix.copy()
+    for name in names:
+        values = getattr(matrix, name)
+        setattr(matrix, name, values.astype(values.dtype.newbyteorder()))
+    return matrix
+
+
+@pytest.mark.parametrize("names", [("indices",), ("indptr",), ("indices", "indptr", "data")])
+def test_indices_in_another_byte_order_mean_the_same(names):
+    X = csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+    swapped = other_byte_order(X, *names)
+    np.testing.assert_array_equal(sparse_chi2_kernel(swapped, X), sparse_chi2_kernel(X, X))
+    np.testing.assert_array_equal(sparse_chi2_kernel(X, swapped), sparse_chi2_kernel(X, X))
+
+
+def test_index_that_is_small_in_another_byte_order_only_is_refused():
+    X = csr_array(np.eye(2))
+    X.indices = np.array([0, 1 << 24], dtype=np.int32).astype(np.dtype(np.int32).newbyteorder())
+    with pytest.raises(ValueError, match="index 16777216"):
+        sparse_chi2_kernel(X, X)
+
+
+@pytest.mark.parametrize(
+    ("what", "values"), [("indices", np.array([0.0, 1.0])), ("indices", np.array([[0], [1]]))]
+)
+def test_indices_of_another_kind_are_refused(what, values):
+    X = csr_array(np.eye(2))
+    setattr(X, what, values)
+    with pytest.raises(ValueError, match="expected vectors of whole numbers"):
+        sparse_chi2_kernel(X, X)
+
+
+def test_diagonals_without_offsets_are_refused():
+    X = dia_array(np.eye(4))
+    X.data = np.ones((1000, 4))
+    with pytest.raises(ValueError, match="an offset for each diagonal"):
+        sparse_chi2_kernel(X, csr_array(np.eye(4)))
+
+
+@pytest.mark.parametrize("X", [[[1 + 1j]], np.ma.array([[1.0]], mask=[[True]])])
+def test_numbers_that_would_lose_a_part_are_refused(X):
+    with pytest.raises(ValueError, match=r"complex|masked"):
+        chi2_kernel(X)

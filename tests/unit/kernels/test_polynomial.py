@@ -56,3 +56,31 @@ def test_bad_constant_and_points():
 def test_more_monomials_than_memory_are_refused():
     with pytest.raises(ValueError, match=r"degree 5 in 1000 dimensions has .* monomials"):
         polynomial_features(np.ones((1, 1000)), 5)
+
+
+def test_quadratic_features_of_many_dimensions_need_no_table_of_all_exponents():
+    assert n_features(3000, 2) == 3001 * 3002 // 2
+    features = polynomial_features(np.ones((1, 1500)), 2)
+    np.testing.assert_allclose(np.sum(features**2), 1501.0**2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: polynomial_kernel([[1.0]], [[1.0]], 10**400), "too large for a float"),
+        (lambda: polynomial_features(np.ones((1, 10_000)), 10_000), "too many monomials"),
+        (lambda: polynomial_features([[1 + 1j]], 2), "X has complex entries"),
+        (lambda: polynomial_kernel([[1 + 1j]], [[1.0]], 2), "X has complex entries"),
+        (lambda: polynomial_kernel(np.ma.array([[1.0]], mask=[[True]]), [[1.0]], 2), "masked"),
+        (lambda: n_features(-5, 2), "dimension is -5"),
+        (lambda: polynomial_kernel([[1.0]], [[1.0]], 2, "one"), "constant is 'one'"),
+        (lambda: polynomial_features(np.ones((5000, 3000)), 2), "GiB of memory"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_single_monomial_of_high_degree():
+    assert polynomial_features([[1.0]], 20_000, 0.0) == 1.0

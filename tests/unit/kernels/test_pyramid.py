@@ -227,3 +227,19 @@ def test_a_constant_coordinate_has_no_say_when_standardized():
     model = PyramidQuantizer(standardize=True).fit(values)
     found = model.transform([[0.2, 0.1 + 1e-15], [4.9, 0.1 - 1e-15]])
     np.testing.assert_array_equal(found, model.transform([[0.0, 0.1], [5.0, 0.1]]))
+
+
+def test_coordinates_of_very_different_units():
+    rng = np.random.default_rng(0)
+    values, new = rng.normal(size=(40, 2)), rng.normal(size=(20, 2))
+    units = np.array([2.0**600, 2.0**-600])
+    plain = PyramidQuantizer(standardize=True).fit(values)
+    far = PyramidQuantizer(standardize=True).fit(values * units)
+    np.testing.assert_array_equal(far.transform(new * units), plain.transform(new))
+    for ours, theirs in zip(far.centroids_, plain.centroids_, strict=True):
+        np.testing.assert_allclose(ours / units, theirs)
+
+
+def test_complex_labels_are_refused():
+    with pytest.raises(ValueError, match="complex"):
+        PyramidQuantizer().fit(np.array([1 + 1j, 2.0]))

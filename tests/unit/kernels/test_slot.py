@@ -161,3 +161,33 @@ def test_number_of_slots_is_that_of_the_centres():
     grid = rng.normal(size=(5, 5, 2))
     expected = slots.assign_windows(grid)
     np.testing.assert_array_equal(slots.set_params(n_slots=2).assign_windows(grid), expected)
+
+
+def test_whole_numbers_of_any_type():
+    grid, places = np.ones((1, 3, 3, 1), dtype=np.float32), ([0], [0], [0])
+    expected = sum_of_features(grid, places, [0], [1.0], 2, (2, 2))
+    np.testing.assert_array_equal(sum_of_features(grid, places, [0], [1.0], 2.0, (2.0, 2.0)), expected)
+    slots, weights = np.zeros((1, 2, 2), dtype=np.int64), np.ones((1, 5))
+    np.testing.assert_array_equal(
+        score_windows(weights, grid, slots, (2.0, np.int8(2))), score_windows(weights, grid, slots, (2, 2))
+    )
+    model = SlotMap(2.0, 0, (1.0, 3.0)).fit(np.random.default_rng(0).normal(size=(9, 3)))
+    assert model.assign_windows(np.ones((4, 5, 1))).shape == (4, 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: SlotMap(1, 0, (1, 2)).fit(np.ones((4, 2)) * 1j),
+        lambda: score_windows(np.ones((1, 2)) * 1j, np.ones((1, 1, 1)), np.zeros((1, 1), dtype=int), (1, 1)),
+        lambda: score_windows(np.ones((1, 2)), np.ones((1, 1, 1)) * 1j, np.zeros((1, 1), dtype=int), (1, 1)),
+    ],
+)
+def test_complex_numbers_are_refused(call):
+    with pytest.raises(ValueError, match="complex"):
+        call()
+
+
+def test_window_that_is_a_number_is_refused():
+    with pytest.raises(ValueError, match="window is 3"):
+        SlotMap(1, 0, 3).fit(np.ones((4, 3)))

@@ -206,3 +206,39 @@ def test_unit_trace_is_the_number_of_classes():
 def test_matrices_that_are_none(function, matrix, message):
     with pytest.raises(ValueError, match=message):
         function(matrix)
+
+
+@pytest.mark.parametrize("lengths", [[[1.0, np.nan]], np.nan, None, [1j]])
+def test_lengths_of_another_shape_are_refused(lengths):
+    with pytest.raises(ValueError, match="length"):
+        Taxonomy(np.array([-1]), lengths, ("a",))
+
+
+def test_a_deep_tree_is_checked_in_little_time():
+    n = 200_000  # quadratic time would take hours
+    tree = Taxonomy(np.arange(-1, n - 1), np.ones(n), ("a",))
+    assert tree.root == 0
+    with pytest.raises(ValueError, match="cycle"):
+        Taxonomy(np.r_[-1, np.arange(2, n), 1], np.ones(n), ("a",))
+
+
+def test_many_names_are_checked_in_little_time():
+    n = 200_000
+    names = [f"leaf {i}" for i in range(n)]
+    star = np.r_[-1, np.zeros(n, dtype=np.int64)]
+    assert Taxonomy(star, np.ones(n + 1), names).n_leaves == n
+    with pytest.raises(ValueError, match="several leaves are named leaf 0"):
+        Taxonomy(star, np.ones(n + 1), [*names[:-1], "leaf 0"])
+
+
+@pytest.mark.filterwarnings("error")
+def test_denormal_trace_is_refused():
+    with pytest.raises(ValueError, match="the trace of B"):
+        unit_trace(5e-324 * np.eye(3))
+
+
+def test_numbers_of_nodes_and_leaves_of_any_type():
+    tree = Taxonomy.from_newick("((a:1,b:2):1,c:3);")
+    np.testing.assert_array_equal(tree.permuted([0.0, 1.0, 2.0]).metric(), tree.metric())
+    with pytest.raises(ValueError, match=r"node is 1\.5"):
+        tree.rerooted(1.5)

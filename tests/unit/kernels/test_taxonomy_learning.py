@@ -180,3 +180,13 @@ def test_kernels_whose_sums_overflow_are_refused():
 def test_a_class_far_beyond_the_samples_is_refused():
     with pytest.raises(ValueError, match="y goes up to 1000000000: expected at most 1"):
         class_covariance(np.eye(2), [0, 10**9])
+
+
+@pytest.mark.filterwarnings("error")
+def test_kernels_at_the_limit_of_single_precision():
+    K = np.full((4, 4), 3e38, dtype=np.float32)
+    with pytest.raises(ValueError, match="scale them down"):
+        hsic(K, K)
+    K[0, 1] = -3e38
+    with pytest.raises(ValueError, match="differs from its transpose"):
+        hsic(K, K)

@@ -238,3 +238,29 @@ def test_labels_of_other_graphs_are_refused():
     collection = GraphCollection.of([[[0, 1]]], [2])
     with pytest.raises(ValueError, match=r"labels of shape \(3,\): expected one for each of 2 nodes"):
         SubtreeVocabulary.learn_from(collection, np.zeros(3, dtype=np.int64), 1)
+
+
+def test_unsigned_labels_are_not_taken_for_negative_ones():
+    largest = np.array([2**64 - 1, 0], dtype=np.uint64)
+    alone = subtree_features([[[0, 1]]] * 2, [largest, largest], 1)
+    np.testing.assert_array_equal(alone.toarray()[0], alone.toarray()[1])
+    with pytest.raises(ValueError, match="go up to 18446744073709551615, those of graph 1 down to -1"):
+        subtree_features([[[0, 1]]] * 2, [largest, np.array([-1, 0])], 1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_labels_in_half_precision():
+    found = subtree_features([[[0, 1]]], [np.array([1, 2], dtype=np.float16)], 1)
+    np.testing.assert_array_equal(found.toarray(), subtree_features([[[0, 1]]], [[1, 2]], 1).toarray())
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(ValueError, match="node labels of graph 0 have masked entries"):
+        subtree_features([[[0, 1]]], [np.ma.array([1, 2], mask=[False, True])], 1)
+
+
+def test_adjacency_whose_indices_are_small_in_another_byte_order_only():
+    graph = csr_array([[0, 1], [1, 0]])
+    graph.indices = np.array([1 << 24, 0], dtype=np.int32).astype(np.dtype(np.int32).newbyteorder())
+    with pytest.raises(ValueError, match="has the index 16777216"):
+        subtree_features([graph], [[0, 0]], 1)

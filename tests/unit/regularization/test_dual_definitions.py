@@ -49,3 +49,12 @@ def test_a_convex_solver_finds_the_same_maximum(k):
 def test_broken_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("w", [[1e308, 1e308], [1 + 1j]])
+def test_weights_that_overflow_are_refused(w):
+    for call in (lasso_by_dual, lambda w: ksupport_by_dual(w, 1), lambda w: elastic_net_by_dual(w, 1, 1)):
+        with pytest.raises(ValueError, match=r"w has|w:"):
+            call(w)
+    with pytest.raises(ValueError, match="lam1 is 1e"):
+        elastic_net_by_dual([1.0], 1e300, 1e-300)

@@ -147,3 +147,33 @@ def test_sparse_columns_out_of_range_are_refused():
     X.indices[2] = 3
     with pytest.raises(ValueError, match="X has the index 3: expected 0 to 2"):
         DistinctColumns.of(X)
+
+
+@pytest.mark.filterwarnings("error")
+def test_columns_that_differ_by_less_than_the_rounding_of_their_sums():
+    X = np.array([[1e17, 1e17, 1e17, 0.0], [1.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 5.0]])
+    columns = DistinctColumns.of(csr_array(X))
+    assert len(set(columns.numbers.tolist())) == 3
+    assert columns.numbers[0] == columns.numbers[2] != columns.numbers[1]
+    np.testing.assert_allclose(columns.means_of(csr_array(X)), columns.Z)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("largest", [1e200, 1e308])
+def test_deviations_that_overflow_are_refused(largest):
+    X = csr_array([[largest, -largest], [largest, 1.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match="deviation of a feature is infinite"):
+        DistinctColumns.of(X)
+
+
+def test_allowed_columns_of_another_number_are_refused():
+    X = csr_array(np.random.default_rng(0).normal(size=(4, 5)))
+    columns = DistinctColumns.of(X)
+    for call in (columns.sizes, lambda allowed: columns.means_of(X, allowed)):
+        with pytest.raises(ValueError, match="truth value for each of 5 columns"):
+            call(np.ones(3, dtype=bool))
+
+
+def test_complex_features_are_refused():
+    with pytest.raises(ValueError, match="Z has complex entries"):
+        fit_elastic_nets(np.ones((3, 2)) * 1j, np.ones(3), PriceGrid((0.5,), (0.5,)))

@@ -145,3 +145,16 @@ def test_norms_of_very_large_and_very_small_weights(exponent, k):
     assert dual_norm(unit * w, k) == pytest.approx(
         unit * dual_norm(few, k), rel=1e-4 if exponent < -1000 else 1e-14
     )
+
+
+@pytest.mark.parametrize("function", [norm, dual_norm, lambda w, k: prox(w, k, 1.0)])
+@pytest.mark.parametrize("w", [[1 + 1j, 2.0], np.ma.array([1.0, 2.0], mask=[False, True])])
+def test_numbers_that_would_lose_a_part_are_refused(function, w):
+    with pytest.raises(ValueError, match=r"w has (complex|masked) entries"):
+        function(np.asanyarray(w), 1)
+
+
+@pytest.mark.parametrize("lam", ["one", None, 1j, [1.0]])
+def test_price_that_is_no_number_is_refused(lam):
+    with pytest.raises(ValueError, match="lam is"):
+        prox([1.0, 2.0], 1, lam)

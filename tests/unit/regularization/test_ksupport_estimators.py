@@ -293,3 +293,33 @@ def test_parameters_of_other_types(parameters):
 def test_targets_whose_squares_overflow_or_vanish(scale):
     with pytest.raises(ValueError, match=r"y has magnitudes up to .*scale the targets"):
         KSupportRegressor().fit(np.eye(3), scale * np.arange(3.0))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [-300, 300])
+@pytest.mark.parametrize("loss", ["squared", "hinge", "logistic"])
+def test_features_whose_fourth_powers_overflow_or_vanish(loss, power):
+    # The length of X X' v has a square of the fourth power of X.
+    rng = np.random.default_rng(0)
+    X, unit = rng.normal(size=(30, 5)), 2.0**power
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=30) > 0, 1.0, -1.0)
+    plain = ksupport_path(X, y, 2, [0.1], loss=loss)
+    other = ksupport_path(X * unit, y, 2, [0.1 * unit**2], loss=loss)
+    np.testing.assert_allclose(other.coefs * unit, plain.coefs, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(other.objectives, plain.objectives, rtol=1e-4)
+
+
+def test_gap_is_finite_where_the_dual_problem_tells_nothing():
+    rng = np.random.default_rng(0)
+    X, y = 1e50 * rng.normal(size=(20, 5)), rng.normal(size=20)
+    with pytest.warns(ConvergenceWarning, match="relative gap of"):
+        model = KSupportRegressor(2, 1e-300, max_iter=5).fit(X, y)
+    assert 0 < model.gap_ <= 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_scores_that_overflow_are_refused():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20.0)
+    model = KSupportRegressor(2, 1e-3).fit(X, y)
+    with pytest.raises(ValueError, match=r"score of row 1 of X, with entries up to 1.7e\+308"):
+        model.predict([[1.0, 1.0], [1.7e308, -1.7e308]])

@@ -233,6 +233,16 @@ def test_leading_pairs_are_those_of_the_singular_value_decomposition(shape, k, d
     np.testing.assert_allclose((left.T @ left)[kept][:, kept], np.eye(kept.sum()), atol=1e-9)
 
 
+def test_leading_pairs_of_a_matrix_whose_singular_values_are_nearly_the_same():
+    # LAPACK's search for a few eigenvalues finds none for some of these.
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        M = np.eye(20) + 10.0 ** rng.integers(-17, -10) * rng.normal(size=(20, 20))
+        found, left, right = leading_pairs(M, 1)
+        np.testing.assert_allclose(found, [1.0], rtol=1e-7)
+        np.testing.assert_allclose(M @ right, left * found, atol=1e-9)
+
+
 def test_normalized_laplacian_by_its_definition():
     X = np.random.default_rng(0).normal(size=(12, 3))
     squares = squared_distances(X)
@@ -331,3 +341,51 @@ def test_projection_checks_its_input():
         model.transform(X[:, :5])
     with pytest.raises(ValueError, match="Y has 3 columns: expected 4"):
         model.transform(X, Y[:, :3])
+
+
+def _two_views():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 5))
+    return X, X[:, :2] + 0.1 * rng.normal(size=(20, 2))
+
+
+@pytest.mark.filterwarnings("error")
+def test_penalty_that_overflows_is_refused():
+    X, Y = _two_views()
+    with pytest.raises(ValueError, match="gamma of X is 1e"):
+        LaplacianKCCA(gamma_x=1e300).fit(1e49 * X, Y)
+
+
+@pytest.mark.parametrize(
+    ("laplacian", "message"),
+    [(lambda D: np.nan * D, "entries that are not finite"), (lambda D: D + 1j, "complex entries")],
+)
+def test_laplacian_of_other_numbers_is_refused(laplacian, message):
+    with pytest.raises(ValueError, match=f"the Laplacian of X has {message}"):
+        LaplacianKCCA(laplacian=laplacian).fit(*_two_views())
+
+
+def test_complex_kernel_is_refused():
+    with pytest.raises(ValueError, match="the kernel of X has complex entries"):
+        LaplacianKCCA(kernel=lambda A, B: A @ B.T + 1j).fit(*_two_views())
+
+
+@pytest.mark.filterwarnings("error")
+def test_correlations_in_other_units():
+    X, Y = _two_views()
+    model = LaplacianKCCA().fit(X, Y)
+    assert model.score(1e200 * X, 1e200 * Y) == pytest.approx(model.score(X, Y))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:numpy")  # scikit-learn sums the samples
+def test_projections_that_overflow_are_refused():
+    X, Y = _two_views()
+    model = LaplacianKCCA(eps_x=1e-3).fit(1e-3 * X, Y)
+    with pytest.raises(ValueError, match=r"projection of row \d+ of X is not finite"):
+        model.transform(np.finfo(np.float64).max * np.sign(X) * np.sign(model.x_weights_[:, 0]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_distances_that_leave_a_sample_alone_are_refused():
+    with pytest.raises(ValueError, match="expected 0 from each sample to itself"):
+        normalized_laplacian(np.full((3, 3), 4.0), 1e-100)

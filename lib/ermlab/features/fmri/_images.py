@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.datasets._files import reading
 from ermlab.datasets._volumes import open_image
 from ermlab.errors import DataError
+from ermlab.kernels._units import real_array
 
 ImageLike = str | Path | SpatialImage
-#: Seconds between volumes above which milliseconds were given.
-LONGEST_REPETITION = 60.0
+#: Seconds between volumes below which there is no scanner, and above which milliseconds were given.
+SHORTEST_REPETITION, LONGEST_REPETITION = 1e-3, 60.0
+#: Millimetres between voxels.
+SMALLEST_VOXEL, LARGEST_VOXEL = 1e-3, 1e6
+#: Least volume of a voxel as a share of that of a box of its sides: below it the axes are not independent.
+FLATTEST_VOXEL = 1e-6
+#: Voxels that a Gaussian may be wide at half maximum.
+WIDEST = 1e4
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 
 
@@ -40,6 +48,7 @@ def as_image(img: ImageLike, ndim: int, name: str = "img") -> SpatialImage:
         raise ValueError(f"{place} has shape {img.shape}: expected {expected}")
     if 0 in img.shape:
         raise ValueError(f"{place} has shape {img.shape}: expected at least one voxel and volume")
+    _require_affine(img.affine, place)
     bad = np.argwhere(~np.isfinite(voxels(img)))
     if len(bad):
         first = tuple(bad[0].tolist())
@@ -47,6 +56,21 @@ def as_image(img: ImageLike, ndim: int, name: str = "img") -> SpatialImage:
             f"{place} has {len(bad)} NaN or infinite voxels, first {first}: expected finite ones"
         )
     return img
+
+
+def _require_affine(affine: NDArray, name: str) -> None:
+    """Raise a ValueError unless voxels have places that differ along all axes."""
+    affine = real_array(affine, f"the affine of {name}")
+    with np.errstate(over="ignore"):
+        sizes = voxel_sizes(affine)
+    if affine.shape != (4, 4) or not np.isfinite(affine).all():
+        raise ValueError(f"{name} has the affine {affine.tolist()}: expected (4, 4) finite numbers")
+    if not ((sizes >= SMALLEST_VOXEL) & (sizes <= LARGEST_VOXEL)).all():
+        raise ValueError(
+            f"{name} has voxels of {sizes.tolist()} mm: expected {SMALLEST_VOXEL:g} to {LARGEST_VOXEL:g} mm"
+        )
+    if not abs(np.linalg.det(affine[:3, :3] / sizes)) > FLATTEST_VOXEL:
+        raise ValueError(f"{name} has the affine {affine.tolist()}: expected one that can be inverted")
 
 
 def as_series(img: ImageLike, name: str = "img", least: int = 2) -> SpatialImage:
@@ -77,6 +101,8 @@ def check_repetition_time(value: float, img: SpatialImage | None = None) -> floa
     """Return the seconds between volumes, which must not contradict the header of ``img``."""
     if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0):
         raise ValueError(f"repetition_time is {value!r}: expected seconds above 0")
+    if value < SHORTEST_REPETITION:
+        raise ValueError(f"repetition_time is {value} s: expected at least {SHORTEST_REPETITION} s")
     if value > LONGEST_REPETITION:
         raise ValueError(f"repetition_time is {value} s: expected seconds, not milliseconds")
     told = None if img is None else header_repetition_time(img)
@@ -102,7 +128,7 @@ def header_repetition_time(img: SpatialImage) -> float | None:
 
 def check_slice_times(slice_times: ArrayLike, slices: int, repetition_time: float) -> NDArray[np.float64]:
     """Return the seconds at which each slice of a volume was taken, from the volume's begin."""
-    times = np.asarray(slice_times, dtype=np.float64)
+    times = real_array(slice_times, "slice_times")
     if times.shape != (slices,):
         raise ValueError(f"slice_times has shape {times.shape}: expected one for each of {slices} slices")
     wrong = np.flatnonzero(~((times >= 0) & (times < repetition_time)))
@@ -128,8 +154,8 @@ def check_same_grid(img: SpatialImage, other: SpatialImage, name: str = "mask") 
 def check_rows(series: ArrayLike, name: str = "series") -> NDArray[np.floating]:
     """Return finite floats (volumes, voxels)."""
     rows = np.asarray(series)
-    if rows.dtype not in (np.float32, np.float64):
-        rows = rows.astype(np.float64)
+    if rows.dtype not in (np.float32, np.float64) or np.ma.is_masked(series):
+        rows = real_array(series, name)
     if rows.ndim != 2 or 0 in rows.shape:
         raise ValueError(f"{name} has shape {rows.shape}: expected (volumes, voxels)")
     bad = np.argwhere(~np.isfinite(rows))
@@ -148,8 +174,9 @@ def sigmas(fwhm: float | Sequence[float], affine: NDArray) -> NDArray[np.float64
     return np.asarray(fwhm) / (2 * math.sqrt(2 * math.log(2))) / voxel_sizes(affine)
 
 
-def check_fwhm(fwhm: float, name: str = "fwhm") -> float:
-    """Return millimetres of at least 0."""
-    if not (isinstance(fwhm, int | float | np.number) and math.isfinite(fwhm) and fwhm >= 0):
-        raise ValueError(f"{name} is {fwhm!r}: expected millimetres of at least 0")
+def check_fwhm(fwhm: float, affine: NDArray, name: str = "fwhm") -> float:
+    """Return millimetres of at least 0, and of a number of voxels that a Gaussian may have."""
+    most = WIDEST * float(voxel_sizes(affine).min())
+    if not (isinstance(fwhm, Real) and 0 <= fwhm <= most):
+        raise ValueError(f"{name} is {fwhm!r}: expected millimetres of at least 0, and at most {most:g}")
     return float(fwhm)

@@ -152,6 +152,8 @@ class Fixed:
             raise NoOverlapError("the volumes hardly overlap: expected two of one brain")
         weights = inside.astype(np.float64)
         seen = seen * weights
+        if not seen.any():
+            raise NoOverlapError("a volume shows nothing where the other one does: expected two of one brain")
         values = self.values * weights
         mixture = np.linalg.lstsq(values @ values.T, values @ seen, rcond=None)[0]
         unlike = float(np.sum((seen - mixture @ values) ** 2) / np.sum(seen**2))
@@ -163,7 +165,11 @@ class Fixed:
             design = self._design(mixture) * weights
             normal = design @ design.T
         found = np.linalg.lstsq(normal, design @ seen, rcond=None)[0]
-        return found[1:] / found[0], unlike
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            step = found[1:] / found[0]
+        if not np.isfinite(step).all():
+            raise NoOverlapError("the volumes have nothing in common: expected two of one brain")
+        return step, unlike
 
 
 def register(
@@ -184,11 +190,18 @@ def register(
             matrix, unlike, change = trial, now, step
         else:
             change = change / 2
-        trial = matrix @ np.linalg.inv(fixed.motion.matrix(change))
+        trial = matrix @ _inverse(fixed.motion.matrix(change))
         moved = (trial - matrix)[:3, :3] @ corners + (trial - matrix)[:3, 3:]
         if np.abs(moved).max() < tolerance:
             return trial, unlike
     return matrix, unlike
+
+
+def _inverse(motion: Matrix) -> Matrix:
+    try:
+        return np.linalg.inv(motion)
+    except np.linalg.LinAlgError as error:  # steps of volumes that are unlike may flatten space
+        raise NoOverlapError("the volumes have nothing in common: expected two of one brain") from error
 
 
 def _corners(points: NDArray) -> NDArray[np.float64]:
@@ -200,7 +213,7 @@ def _corners(points: NDArray) -> NDArray[np.float64]:
 def _every(shape: tuple[int, ...], affine: Matrix, spacing: float) -> NDArray[np.bool_]:
     """Choose voxels about ``spacing`` millimetres apart, none of the outermost."""
     chosen = np.zeros(shape, dtype=bool)
-    steps = np.maximum(1, np.round(spacing / voxel_sizes(affine))).astype(int)
+    steps = np.clip(np.round(spacing / voxel_sizes(affine)), 1, max(shape)).astype(int)
     chosen[tuple(slice(1, -1, step) for step in steps)] = True
     return chosen
 

@@ -1,11 +1,14 @@
 """Scaling and filtering of series in time (thesis, section 4.1.3): rows are volumes, columns voxels."""
 
+from numbers import Real
+
 import numpy as np
 from nilearn.glm.first_level import make_first_level_design_matrix, spm_hrf
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import convolve1d
 
 from ermlab.features.fmri._images import check_repetition_time, check_rows
+from ermlab.kernels._units import largest_magnitude
 from ermlab.optimize._blas import one_blas_thread
 
 #: Mean of every volume after global scaling, as in SPM.
@@ -17,11 +20,18 @@ OVERSAMPLING = 16
 def scale_globally(series: ArrayLike, mean: float = GLOBAL_MEAN) -> NDArray[np.floating]:
     """Multiply each volume by a factor that brings its mean over the voxels to ``mean``."""
     rows = check_rows(series)
-    means = rows.mean(axis=1, dtype=np.float64)
-    if not (means > 0).all():
-        wrong = int(np.argmin(means))
-        raise ValueError(f"the mean of volume {wrong} is {means[wrong]:g}: expected one above 0")
-    return rows * (mean / means)[:, None].astype(rows.dtype)
+    if not (isinstance(mean, Real) and np.isfinite(mean)):
+        raise ValueError(f"mean is {mean!r}: expected a finite number")
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = rows.mean(axis=1, dtype=np.float64)
+        if not (means > 0).all():
+            wrong = int(np.argmin(means))
+            raise ValueError(f"the mean of volume {wrong} is {means[wrong]:g}: expected one above 0")
+        scaled = rows * (mean / means)[:, None].astype(rows.dtype)
+    if not np.isfinite(means).all():
+        wrong = int(np.argmax(means))
+        raise ValueError(f"the mean of volume {wrong} is {means[wrong]:g}: expected a finite one")
+    return _finite(scaled, rows)
 
 
 def high_pass(series: ArrayLike, repetition_time: float, cutoff: float = 512.0) -> NDArray[np.floating]:
@@ -34,8 +44,8 @@ def high_pass(series: ArrayLike, repetition_time: float, cutoff: float = 512.0) 
     if not cutoff > 2 * repetition_time:
         raise ValueError(f"cutoff is {cutoff!r} s: expected more than two volumes, {2 * repetition_time} s")
     drifts = _cosines(len(rows), repetition_time, cutoff).astype(rows.dtype)
-    with one_blas_thread():
-        return rows - drifts @ (drifts.T @ rows)
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        return _finite(rows - drifts @ (drifts.T @ rows), rows)
 
 
 def _cosines(n: int, repetition_time: float, cutoff: float) -> NDArray[np.float64]:
@@ -58,7 +68,17 @@ def low_pass(series: ArrayLike, repetition_time: float) -> NDArray[np.floating]:
     kernel = response_kernel(check_repetition_time(repetition_time))
     smoothed = convolve1d(rows.astype(np.float64), kernel, axis=0, mode="constant")
     sums = convolve1d(np.ones(len(rows)), kernel, mode="constant")
-    return (smoothed / sums[:, None]).astype(rows.dtype)
+    with np.errstate(over="ignore"):
+        return _finite((smoothed / sums[:, None]).astype(rows.dtype), rows)
+
+
+def _finite(result: NDArray[np.floating], rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    if not np.isfinite(result).all():
+        raise ValueError(
+            f"the filtered series of values up to {largest_magnitude(rows):.3g} is not finite in "
+            f"{rows.dtype}: expected other units"
+        )
+    return result
 
 
 def response_kernel(repetition_time: float) -> NDArray[np.float64]:

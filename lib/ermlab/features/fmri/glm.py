@@ -8,6 +8,7 @@ import pandas as pd
 import scipy.linalg
 import scipy.optimize
 from nibabel.spatialimages import SpatialImage
+from nilearn.glm.contrasts import expression_to_contrast_vector
 from nilearn.glm.first_level import FirstLevelModel, make_first_level_design_matrix
 from nilearn.image import new_img_like
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from ermlab.features.fmri._images import (
 )
 from ermlab.features.fmri.filters import GLOBAL_MEAN
 from ermlab.features.fmri.masking import brain_mask, checked_mask
+from ermlab.kernels._units import real_array
 from ermlab.optimize._blas import one_blas_thread
 
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")
@@ -30,6 +32,12 @@ REQUIRED = ("onset", "duration", "trial_type")
 KNOWN = (*REQUIRED, "modulation")
 #: Largest size of the correlation of neighbouring volumes that is thought possible.
 MOST_CORRELATED = 0.95
+#: Largest weight of a contrast: maps are kept in single precision.
+LARGEST_WEIGHT = 1e15
+#: Largest and, inverted, smallest size of a column of the model that is left as it is.
+ORDINARY = 1e3
+#: Smallest and, inverted, largest unit of an effect, in single precision.
+SMALLEST_SCALE = 1e-30
 
 
 def first_level(
@@ -81,6 +89,8 @@ def first_level(
         raise ValueError(
             f"reference_time is {reference_time!r}: expected from 0 to below {repetition_time} s"
         )
+    if confounds is not None and not isinstance(confounds, pd.DataFrame):
+        raise ValueError(f"confounds is a {type(confounds).__name__}: expected a table, a row a volume")
     if confounds is not None and not np.isfinite(confounds.to_numpy(dtype=np.float64)).all():
         raise ValueError("confounds has NaN or infinite values: expected finite ones")
     if confounds is not None and len(confounds) != img.shape[3]:
@@ -91,8 +101,29 @@ def first_level(
     check_same_grid(img, mask)
     if scale:
         img = _scaled(img, mask)
+    events, units = _with_ordinary_strengths(events)
+    if confounds is not None:
+        scales = _column_units(confounds.to_numpy(dtype=np.float64))
+        units |= dict(zip(map(str, confounds), scales, strict=True))
+        confounds = confounds / scales
     design = _design(events, img.shape[3], repetition_time, reference_time, high_pass, confounds)
-    checked = {name: _checked_contrast(name, weights, list(design)) for name, weights in contrasts.items()}
+    rank = np.linalg.matrix_rank(design.to_numpy())
+    if rank >= len(design):
+        raise ValueError(
+            f"the model has {rank} independent columns and the series {len(design)} volumes: expected more "
+            "volumes, to know the noise"
+        )
+    scales = np.array([units.get(column, 1.0) for column in design])
+    checked = {
+        name: _checked_contrast(name, weights, list(design)) / scales for name, weights in contrasts.items()
+    }
+    for name, weights in checked.items():
+        size = np.abs(weights[weights != 0])
+        if size.min(initial=1.0) < SMALLEST_SCALE or size.max(initial=1.0) > 1 / SMALLEST_SCALE:
+            raise ValueError(
+                f"effects of contrast {name!r} are times {size.min():.3g} to {size.max():.3g} what single "
+                "precision holds: expected events and confounds in other units"
+            )
     with one_blas_thread():
         rho = pooled_autocorrelation(voxels(img)[voxels(mask) > 0].T, design.to_numpy())
         whitened = np.moveaxis(_whitened(volumes_first(img), rho), 0, 3)
@@ -152,15 +183,38 @@ def _design(
     confounds: pd.DataFrame | None,
 ) -> pd.DataFrame:
     """Return responses to the events, confounds, drifts and a constant, a row a volume."""
-    return make_first_level_design_matrix(
-        np.arange(volumes) * repetition_time + reference_time,
-        events,
-        hrf_model="spm",
-        drift_model="cosine",
-        high_pass=1 / high_pass,
-        add_regs=None if confounds is None else confounds.to_numpy(dtype=np.float64),
-        add_reg_names=None if confounds is None else [str(name) for name in confounds],
-    )
+    with np.errstate(divide="ignore"):  # nilearn says itself that the model is singular
+        return make_first_level_design_matrix(
+            np.arange(volumes) * repetition_time + reference_time,
+            events,
+            hrf_model="spm",
+            drift_model="cosine",
+            high_pass=1 / high_pass,
+            add_regs=None if confounds is None else confounds.to_numpy(dtype=np.float64),
+            add_reg_names=None if confounds is None else [str(name) for name in confounds],
+        )
+
+
+def _with_ordinary_strengths(events: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the events with the strengths of each trial type divided by a unit, and the units."""
+    if "modulation" not in events:
+        return events, {}
+    units = {
+        kind: float(_column_units(some.to_numpy(dtype=np.float64)[:, None])[0])
+        for kind, some in events.groupby("trial_type")["modulation"]
+    }
+    return events.assign(modulation=events["modulation"] / events["trial_type"].map(units)), units
+
+
+def _column_units(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what to divide columns of the model by, powers of two: 1 for those of ordinary size.
+
+    Least squares would take columns that are much smaller than others for rounding.
+    """
+    largest = np.abs(columns).max(axis=0)
+    powers = np.frexp(largest)[1] - 1
+    ordinary = (largest == 0) | ((largest >= 1 / ORDINARY) & (largest <= ORDINARY))
+    return np.ldexp(1.0, np.where(ordinary, 0, powers))
 
 
 def _whitened(rows: NDArray, rho: float) -> NDArray:
@@ -207,18 +261,25 @@ def checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
     return events
 
 
-def _checked_contrast(name: str, contrast: str | Sequence[float], columns: list[str]) -> str | np.ndarray:
-    """Return the contrast unless it speaks of columns that the model has not."""
+def _checked_contrast(name: str, contrast: str | Sequence[float], columns: list[str]) -> NDArray[np.float64]:
+    """Return the weight of each column, unless the contrast speaks of columns that the model has not."""
     if isinstance(contrast, str):
         unknown = sorted(_names(contrast) - set(columns))
         if unknown:
             raise ValueError(
-                f"contrast {name!r} names {', '.join(unknown)}: expected of {', '.join(columns)}"
+                f"contrast {name!r} names {', '.join(unknown)}: expected of {', '.join(map(str, columns))}"
             )
-        return contrast
-    weights = np.asarray(contrast, dtype=np.float64)
+        weights = expression_to_contrast_vector(contrast, columns)
+        if not np.isfinite(weights).all():
+            raise ValueError(f"contrast {name!r} is {contrast!r}: expected finite weights")
+        return weights
+    weights = real_array(contrast, f"contrast {name!r}")
     if weights.ndim != 1 or len(weights) > len(columns) or not weights.any():
         raise ValueError(f"contrast {name!r} has shape {weights.shape}: expected weights of {columns}")
+    if not (np.abs(weights) <= LARGEST_WEIGHT).all():
+        raise ValueError(
+            f"contrast {name!r} is {weights.tolist()}: expected finite weights of at most {LARGEST_WEIGHT:g}"
+        )
     return np.pad(weights, (0, len(columns) - len(weights)))
 
 

@@ -14,7 +14,8 @@ COARSE = 4.0
 
 def smooth(img: ImageLike, fwhm: float) -> SpatialImage:
     """Smooth each volume by a Gaussian of ``fwhm`` millimetres full width at half maximum; 0 leaves it."""
-    img, fwhm = as_series(img, least=1), check_fwhm(fwhm)
+    img = as_series(img, least=1)
+    fwhm = check_fwhm(fwhm, img.affine)
     return smooth_img(img, fwhm) if fwhm else img
 
 

@@ -112,6 +112,8 @@ def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLi
     source = as_image(source, 3, "source")
     several = list(template) if isinstance(template, list | tuple) else [template]
     templates = [as_image(one, 3, "template") for one in several]
+    if not templates:
+        raise ValueError("template is empty: expected an image, or several")
     for one in templates[1:]:
         check_same_grid(templates[0], one, "a further template")
     centre = grid_centre(templates[0].shape, templates[0].affine)

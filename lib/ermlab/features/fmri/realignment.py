@@ -1,6 +1,7 @@
 """Rigid realignment of a series: how the head moved, and the series without it (thesis, section 4.1.3)."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from nibabel.spatialimages import SpatialImage
@@ -67,7 +68,11 @@ def realign(
     tolerance
         Millimetres by which the last step moves any point at most.
     """
-    img, fwhm = as_series(img), check_fwhm(fwhm)
+    img = as_series(img)
+    fwhm = check_fwhm(fwhm, img.affine)
+    for name, millimetres in (("spacing", spacing), ("tolerance", tolerance)):
+        if not (isinstance(millimetres, Real) and 0 < millimetres < np.inf):
+            raise ValueError(f"{name} is {millimetres!r}: expected millimetres above 0")
     if to not in TARGETS:
         raise ValueError(f"to is {to!r}: expected one of {TARGETS}")
     if min(img.shape[:3]) < LEAST_VOXELS:

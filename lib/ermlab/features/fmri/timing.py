@@ -12,13 +12,16 @@ from ermlab.features.fmri._images import (
     series_like,
     volumes_first,
 )
+from ermlab.kernels._units import real_array
 
 
 def reference_time(slice_times: ArrayLike) -> float:
     """Return the time of the slice taken in the middle of a volume, to which all others are brought."""
-    times = np.sort(np.asarray(slice_times, dtype=np.float64).ravel())
+    times = np.sort(real_array(slice_times, "slice_times").ravel())
     if not len(times):
         raise ValueError("slice_times is empty: expected a time for each slice")
+    if not np.isfinite(times).all():
+        raise ValueError(f"slice_times is {times.tolist()}: expected finite seconds")
     return float(times[len(times) // 2])
 
 
@@ -42,6 +45,7 @@ def correct_slice_timing(
     repetition_time = check_repetition_time(repetition_time, img)
     if axis not in (0, 1, 2):
         raise ValueError(f"axis is {axis!r}: expected 0, 1 or 2")
+    axis = int(axis)
     times = check_slice_times(slice_times, img.shape[axis], repetition_time)
     shifts = (reference_time(times) - times) / repetition_time
     volumes = volumes_first(img)

@@ -6,6 +6,7 @@ As in RKB11 (see `ermlab.features.objectness.maps`), with the sizes of the autho
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +14,12 @@ from scipy.ndimage import gaussian_filter
 
 from ermlab.features.objectness.maps import as_image, as_labels, superpixel_boxes, superpixels
 from ermlab.inference.boxes import as_boxes_inside
+from ermlab.kernels._units import require_room, whole_number
 
 #: A prior has the square of the number of bins in memory, and smoothing takes time for each of its cells.
 _MOST_BINS = 1000
+#: Pixels along a side: places in an image are products of shares and sides, which have to be exact.
+_LONGEST_SIDE = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,14 @@ class WindowPrior:
             raise ValueError(
                 f"boxes, shapes speak of {len(boxes)}, {len(shapes)} images: expected equal numbers"
             )
-        if not 1 <= bins <= _MOST_BINS or bins != int(bins):
+        bins = whole_number("bins", bins, 1)
+        if bins > _MOST_BINS:
             raise ValueError(
                 f"bins is {bins}: expected a whole number of at least 1 and at most {_MOST_BINS}"
             )
-        if not 0 <= smoothing <= _MOST_BINS:
+        if not (isinstance(smoothing, Real) and 0 <= smoothing <= _MOST_BINS):
             raise ValueError(
-                f"smoothing is {smoothing}: expected a number of at least 0, at most {_MOST_BINS}"
+                f"smoothing is {smoothing!r}: expected a number of at least 0, at most {_MOST_BINS}"
             )
         relative = [
             _relative(item, shape, i) for i, (item, shape) in enumerate(zip(boxes, shapes, strict=True))
@@ -67,10 +72,9 @@ class WindowPrior:
 
     def sample(self, n: int, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw n windows for an image of (height, width) ``shape``; what leaves the image is cut off."""
-        if not 0 <= n < np.inf or n != int(n):
-            raise ValueError(f"n is {n}: expected a whole number of at least 0")
-        if len(shape) != 2 or not all(1 <= side < np.inf and side == int(side) for side in shape):
-            raise ValueError(f"shape is {shape}: expected (height, width) of at least 1")
+        n = whole_number("n", n, 0)
+        require_room((n, 16), f"a draw of {n} windows")
+        rows, columns = _sides(shape)
         bins = len(self.size)
         width, height = np.divmod(rng.choice(bins * bins, size=n, p=self.size.ravel()), bins)
         cells = [
@@ -80,7 +84,6 @@ class WindowPrior:
             height,
         ]
         x, y, w, h = ((cell + rng.random(n)) / bins for cell in cells)
-        rows, columns = shape
         left, right = _pixels(x, w, columns)
         top, bottom = _pixels(y, h, rows)
         return np.stack([left, top, right, bottom], axis=1)
@@ -116,8 +119,7 @@ def initial_windows(
     ``labels`` are the superpixels of the image, computed if not given. A small image may not have n different
     windows; the draws end when ten times as many as asked for have been made.
     """
-    if not 1 <= n < np.inf or n != int(n):
-        raise ValueError(f"n is {n}: expected a whole number of at least 1")
+    n = whole_number("n", n, 1)
     image = as_image(image)
     shape = image.shape[:2]
     windows = superpixel_windows(superpixels(image) if labels is None else as_labels(labels, shape))
@@ -131,7 +133,7 @@ def initial_windows(
 
 def _relative(boxes: ArrayLike, shape: tuple[int, int], image: int) -> NDArray[np.float64]:
     """Centre, width and height in units of the image."""
-    height, width = shape
+    height, width = _sides(shape)
     left, top, right, bottom = as_boxes_inside(boxes, shape, f"boxes[{image}]").T
     columns = [
         (left + right + 1) / (2 * width),
@@ -140,6 +142,15 @@ def _relative(boxes: ArrayLike, shape: tuple[int, int], image: int) -> NDArray[n
         (bottom - top + 1) / height,
     ]
     return np.stack(columns, axis=1)
+
+
+def _sides(shape: tuple[int, int]) -> tuple[int, int]:
+    """Return height and width of an image, or raise a ValueError."""
+    if np.shape(shape) == (2,):
+        height, width = (whole_number(f"shape is {shape}: a side", side, 0) for side in shape)
+        if 1 <= min(height, width) <= max(height, width) <= _LONGEST_SIDE:
+            return height, width
+    raise ValueError(f"shape is {shape!r}: expected (height, width) of at least 1, at most {_LONGEST_SIDE}")
 
 
 def _smoothed(a: NDArray, b: NDArray, bins: int, smoothing: float) -> NDArray[np.float64]:
