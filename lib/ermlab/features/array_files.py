@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from ermlab.datasets._files import check_promise, reading
+from ermlab.datasets._files import check_promise, reading, require_file
 
 #: By the version of the format; a third one is for structured arrays alone.
 _READ_HEADER = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
@@ -39,7 +39,7 @@ class ArrayFile:
 
 def _read_arrays(path: Path, names: Iterable[str]) -> dict[str, NDArray]:
     """Read arrays by their names from an ``.npz`` file."""
-    with ZipFile(path) as container:
+    with ZipFile(require_file(path)) as container:
         members = {name: container.getinfo(f"{name}.npy") for name in names}
         check_promise(path, sum(member.file_size for member in members.values()))
         return {name: _read_array(container, member) for name, member in members.items()}

@@ -47,7 +47,9 @@ def require_room(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
 
 @cache
 def _memory() -> int:
-    """Return the bytes of memory of the machine."""
+    """Return the bytes of memory of the machine, or a terabyte if the system does not say."""
+    if not hasattr(os, "sysconf"):
+        return 1 << 40
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import ceil
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from nilearn.glm.first_level import make_first_level_design_matrix
 from nilearn.image import mean_img, new_img_like
 from numpy.typing import NDArray
 
-from ermlab.datasets._files import broken, reading
+from ermlab.datasets._files import broken, reading, require_file
 from ermlab.errors import DataError
 from ermlab.features.array_files import ArrayFile
 from ermlab.features.fmri._images import as_series, check_repetition_time, check_same_grid, voxels
@@ -215,7 +216,7 @@ def _events(path: str, scan: OwnScan, volumes: int) -> NDArray[np.float64]:
 
 def _read_table(path: str) -> pd.DataFrame:
     with reading(path, "a table separated by tabs"):
-        return pd.read_csv(path, sep="\t")
+        return pd.read_csv(require_file(Path(path)), sep="\t")
 
 
 def _joined(images: Sequence[SpatialImage]) -> SpatialImage:
