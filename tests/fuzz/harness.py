@@ -6,8 +6,8 @@ ended:
 
 - ``ok``: the call returned, and every number in what it returned is finite;
 - ``refused``: the call raised a ``ValueError`` with a message;
-- ``fault``: anything else. An ``IndexError`` is an access out of bounds; a ``RuntimeWarning`` of numpy in a
-  module of ermlab is an overflow or a NaN that nobody expected.
+- ``fault``: anything else. An ``IndexError`` is an access out of bounds; a ``RuntimeWarning`` of numpy on
+  behalf of ermlab is an overflow or a NaN that nobody expected.
 """
 
 import dataclasses
@@ -21,6 +21,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +30,20 @@ from scipy import sparse
 Cases = Iterator[tuple[str, Callable[[], object]]]
 
 PROJECT = Path(__file__).parents[2]
+LIBRARY = str(PROJECT / "lib")
+# Frames between a warning and who caused it.
+PASSED_OVER = (str(Path(np.__file__).parent), warnings.__file__, __file__)
 # Processor time, which does not depend on the load of the machine, after which a child counts as hung.
 CPU_SECONDS = 900
 # Address space, above which an allocation fails instead of taking the memory of the machine.
 ADDRESS_SPACE = 16 << 30
 
 
-def survive(file: str, subject: str) -> None:
-    """Run all cases of a subject of a test module in a child process; fail unless all are ok or refused."""
+def survive(file: str, subject: str) -> list[str]:
+    """Run all cases of a subject of a test module in a child process; fail unless all are ok or refused.
+
+    Return the names of those that were refused.
+    """
     from ermlab.workflow.digest import compiled_digest
 
     cache = PROJECT / ".cache/numba-bounds" / compiled_digest(PROJECT / "lib")
@@ -58,23 +65,49 @@ def survive(file: str, subject: str) -> None:
         f"{child.stderr[-4000:]}"
     )
     assert begun, f"{subject} has no cases"
+    return [outcome["case"] for outcome in outcomes if outcome["state"] == "refused"]
 
 
 def run_cases(cases: Cases) -> None:
     """Call one case after the other; write how each began and ended to the standard output."""
     for name, call in cases:
         _tell(case=name, state="begin")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                warnings.filterwarnings("error", category=RuntimeWarning, module="ermlab")
-                require_finite(call())
-        except ValueError as error:
-            _tell(case=name, state="refused" if str(error) else "fault", detail=str(error))
-        except Exception:
-            _tell(case=name, state="fault", detail=traceback.format_exc(limit=-4))
-        else:
-            _tell(case=name, state="ok")
+        with unexpected_warnings() as found:
+            state, detail = _outcome(call)
+        if found:
+            state, detail = "fault", found[0]
+        _tell(case=name, state=state, detail=detail)
+
+
+def _outcome(call: Callable[[], object]) -> tuple[str, str]:
+    """Return how a call ended, and what it said."""
+    try:
+        require_finite(call())
+    except ValueError as error:
+        return "refused" if str(error) else "fault", str(error)
+    except Exception:
+        return "fault", traceback.format_exc(limit=-4)
+    return "ok", ""
+
+
+@contextmanager
+def unexpected_warnings() -> Iterator[list[str]]:
+    """Collect where ermlab made numpy warn of an overflow or a NaN, directly or by a function of numpy.
+
+    What scikit-learn and others do with hostile numbers is their own affair.
+    """
+    found: list[str] = []
+
+    def collect(message: Warning, category: type[Warning], *place: object) -> None:
+        callers = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(PASSED_OVER)]
+        if callers[-1].filename.startswith(LIBRARY):
+            found.append(f"{message} ({callers[-1].filename}, line {callers[-1].lineno})")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", category=RuntimeWarning)
+        warnings.showwarning = collect
+        yield found
 
 
 def require_finite(found: object, name: str = "the result") -> None:

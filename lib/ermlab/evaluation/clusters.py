@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
-from ermlab.kernels._units import real_array, whole_number
+from ermlab._utils.validation import real_array, whole_number
 
 
 def cluster_sizes(selected: ArrayLike) -> NDArray[np.int64]:

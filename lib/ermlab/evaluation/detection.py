@@ -7,8 +7,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array
 from ermlab.inference.boxes import as_boxes, best_overlap, overlap
-from ermlab.kernels._units import real_array
 
 CORRECT, IGNORED, FALSE = 1, 0, -1
 #: Agreement from 0 to 1 of each box of one list with each of another.

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import real_array
+from ermlab._utils.validation import real_array
 
 
 def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None, k: int = 10) -> float:

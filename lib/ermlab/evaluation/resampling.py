@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from ermlab.kernels._units import real_array, whole_number
+from ermlab._utils.validation import real_array, whole_number
 
 
 @dataclass(frozen=True)

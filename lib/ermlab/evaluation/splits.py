@@ -12,7 +12,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import require_room, whole_number
+from ermlab._utils.validation import require_room, whole_number
 
 #: Whether the test part is a stretch of time, some of the runs, or any samples.
 KINDS = ("stretches", "runs", "permuted")

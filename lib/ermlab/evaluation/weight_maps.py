@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import largest_magnitude, real_array, safe_unit
+from ermlab._utils.validation import largest_magnitude, real_array, safe_unit
 
 
 def level_of(weights: ArrayLike, sd: float = 2.0) -> float:

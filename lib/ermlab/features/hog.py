@@ -9,8 +9,8 @@ at .2 and summed. A cell has 18 signed sums, 9 unsigned ones and 4 sums over the
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import largest_magnitude, require_room, whole_number
 from ermlab.features._hog_numba import cell_histograms, normalised_cells
-from ermlab.kernels._units import largest_magnitude, require_room, whole_number
 
 N_ORIENTATIONS = 9
 CLIP = 0.2

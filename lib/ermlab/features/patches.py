@@ -8,9 +8,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array, require_room, whole_number
 from ermlab.features._patches_numba import sample_turned
 from ermlab.features.hog import hog
-from ermlab.kernels._units import real_array, require_room, whole_number
 from ermlab.parallel import map_in_threads
 
 #: Digits of a cosine: with fewer than all, quarter turns are exact.

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import real_array, require_room, whole_number
+from ermlab._utils.validation import real_array, require_room, whole_number
 
 
 def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:

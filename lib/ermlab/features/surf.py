@@ -15,8 +15,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array, require_room, safe_unit, whole_number
 from ermlab.features._surf_numba import SAMPLES, describe_points
-from ermlab.kernels._units import real_array, require_room, safe_unit, whole_number
 from ermlab.parallel import over_ranges
 
 DIMENSION = 64

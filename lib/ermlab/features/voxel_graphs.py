@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from ermlab.kernels._units import real_array, safe_unit, whole_number
+from ermlab._utils.validation import real_array, safe_unit, whole_number
 
 #: Neighbours of a voxel in all experiments of the thesis.
 N_NEIGHBOURS = 5

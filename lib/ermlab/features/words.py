@@ -13,9 +13,9 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from ermlab._utils.validation import largest_magnitude, real_array, require_room, safe_unit, whole_number
 from ermlab.errors import DataError
 from ermlab.features._words_numba import count_words, nearest_of_close
-from ermlab.kernels._units import largest_magnitude, real_array, require_room, safe_unit, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.parallel import over_ranges
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import real_array
+from ermlab._utils.validation import real_array
 
 Matrix = NDArray[np.float64]
 #: Asymmetry of a matrix, as a share of its largest entry, that is put down to rounding.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
-from ermlab.kernels._units import LARGEST, largest_magnitude, real_array, safe_unit
+from ermlab._utils.validation import LARGEST, largest_magnitude, real_array, safe_unit
 from ermlab.optimize._blas import one_blas_thread
 
 

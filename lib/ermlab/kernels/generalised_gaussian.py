@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ermlab._utils.validation import real_array, require_sums
 from ermlab.kernels._generalised_gaussian_numba import add_common
 from ermlab.kernels._sparse import sound_csr
-from ermlab.kernels._units import real_array, require_sums
 from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]

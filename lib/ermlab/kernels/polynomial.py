@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import finite_matrix, real_array, require_room, whole_number
+from ermlab._utils.validation import finite_matrix, real_array, require_room, whole_number
 
 #: Features of more monomials than this would fill the memory.
 _MOST = 10_000_000

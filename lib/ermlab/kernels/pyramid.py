@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.validation import safe_unit, whole_number
 from ermlab.kernels._graph_collections import GraphCollection, label_sizes, split_samples, vector_labels
-from ermlab.kernels._units import safe_unit, whole_number
 from ermlab.kernels._ward_numba import cut, nearest_rows, ward_chain, ward_line
 from ermlab.kernels.weisfeiler_lehman import SubtreeCounts, SubtreeVocabulary, check_height, join_blocks
 

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array, whole_number
 from ermlab.kernels._newick import format_newick, parse_newick
 from ermlab.kernels._tree_matrices import (
     LARGEST,
@@ -24,7 +25,6 @@ from ermlab.kernels._tree_matrices import (
     tree_metric,
     unit_trace,
 )
-from ermlab.kernels._units import real_array, whole_number
 
 __all__ = [
     "Taxonomy",

@@ -1,5 +1,7 @@
 """The master problem with L1 regularisation: a linear programme, solved by HiGHS from its last basis."""
 
+import math
+
 import highspy
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +13,21 @@ from ermlab.optimize.regularizers import L1
 LARGEST_SLOPE = 1e15
 
 
+# Offsets from the first to the second of these suit the absolute tolerances of HiGHS.
+USUAL_OFFSETS = 1e-3, 1e6
+
+
+class UnsolvableError(ValueError):
+    """Raised if a linear programme is beyond the precision of HiGHS."""
+
+
 class L1Master:
     """Minimise ``sum_j lam_j |w_j| + <v, w> + max_i (<a_i, w> + b_i)``.
 
     The columns of the programme are the positive and the negative part of ``u_j = lam_j w_j`` and the height
     ``xi``; each plane is a row, ``xi - <a / lam, u> >= b``. Measured in ``u``, the problem does not depend on
-    the units of the features.
+    the units of the features. Both are multiples of a unit in which the offsets ``b`` are not far from 1, so
+    that it does not depend on the units of the risk, either.
     """
 
     default_level = 0.7
@@ -31,7 +42,14 @@ class L1Master:
         highs.setOptionValue("threads", 1)
         highs.setOptionValue("solver", "simplex")
         d = linear.size
-        relative = linear / self._lam
+        with np.errstate(over="ignore"):  # checked next
+            relative = linear / self._lam
+        if np.max(np.abs(relative)) > LARGEST_SLOPE:
+            j = int(np.argmax(np.abs(relative)))
+            raise ValueError(
+                f"the linear term has a slope of {linear[j]:.3g} in coordinate {j}, too much for the "
+                f"strength {self._lam[j]:.3g} of its regularization: regularize more strongly"
+            )
         costs = np.concatenate([1.0 + relative, 1.0 - relative, [1.0]])
         lower = np.append(np.zeros(2 * d), -highspy.kHighsInf)
         upper = np.full(2 * d + 1, highspy.kHighsInf)
@@ -39,6 +57,7 @@ class L1Master:
         highs.addCols(2 * d + 1, costs, lower, upper, 0, nothing, nothing, np.empty(0))
         self._dual, self._slopes = np.zeros(0), np.zeros(0)
         self._w = np.zeros(d)
+        self._unit = 1.0
         for row in range(len(planes)):
             self._add_row(row)
 
@@ -57,7 +76,7 @@ class L1Master:
         """The planes that hold the last solution, and the flattest, which the certified bound needs."""
         return (self._dual > 0) | (self._slopes == self._slopes.min())
 
-    def solve(self, tol: float) -> tuple[float, NDArray[np.float64]]:
+    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
         """Return a lower bound of the model's minimum, exact whatever ``tol``, and the minimiser."""
         self._highs.run()
         if self._highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
@@ -70,14 +89,14 @@ class L1Master:
                 "with a linear term steeper than lam, planes that outweigh it"
             )
         if status != highspy.HighsModelStatus.kOptimal:
-            raise ValueError(
+            raise UnsolvableError(
                 f"HiGHS could not solve the L1 master problem ({status.name}): scale the features, for "
                 "example with sklearn.preprocessing.StandardScaler, or regularize more strongly"
             )
         solution = self._highs.getSolution()
         columns = np.asarray(solution.col_value)
         d = self._v.size
-        self._w = (columns[:d] - columns[d : 2 * d]) / self._lam
+        self._w = (columns[:d] - columns[d : 2 * d]) / self._lam * self._unit
         self._dual = np.maximum(np.asarray(solution.row_dual), 0.0)
         return self._certified_bound(), self._w
 
@@ -97,24 +116,37 @@ class L1Master:
 
     def _add_row(self, row: int) -> None:
         d = self._v.size
-        a, b = self._planes.A[row] / self._lam, self._planes.b[row]
+        with np.errstate(over="ignore"):  # checked next
+            a, b = self._planes.A[row] / self._lam, self._planes.b[row]
         support = np.flatnonzero(a).astype(np.int32)
         if np.max(np.abs(a), initial=0.0) > LARGEST_SLOPE:
             j = int(np.argmax(np.abs(a)))
-            raise ValueError(
+            raise UnsolvableError(
                 f"the slope {self._planes.A[row, j]:.3g} of coordinate {j} is too large for the strength "
                 f"{self._lam[j]:.3g} of its regularization: scale the features, for example with "
                 "sklearn.preprocessing.StandardScaler"
             )
+        self._choose_unit(b)
         indices = np.concatenate([support, support + d, [2 * d]]).astype(np.int32)
         values = np.concatenate([-a[support], a[support], [1.0]])
-        self._highs.addRow(b, highspy.kHighsInf, indices.size, indices, values)
+        self._highs.addRow(b / self._unit, highspy.kHighsInf, indices.size, indices, values)
         self._dual = np.append(self._dual, 0.0)
         self._slopes = np.append(self._slopes, self._steepness(self._planes.A[row]))
 
+    def _choose_unit(self, newest: float) -> None:
+        """Measure offsets in another unit if they are too large or too small for the one so far."""
+        offsets = self._planes.b[: self._dual.size]
+        largest = max(float(np.max(np.abs(offsets), initial=0.0)), abs(newest))
+        if largest == 0.0 or USUAL_OFFSETS[0] <= largest / self._unit <= USUAL_OFFSETS[1]:
+            return
+        self._unit = 2.0 ** min(max(math.frexp(largest)[1], -1000), 1000)
+        for row, offset in enumerate(offsets):
+            self._highs.changeRowBounds(row, offset / self._unit, highspy.kHighsInf)
+
     def _steepness(self, slope: NDArray[np.float64]) -> float:
         """Return the largest slope of a plane with the linear term, as a multiple of the regularizer's."""
-        return float((np.abs(slope + self._v) / self._lam).max())
+        with np.errstate(over="ignore"):  # infinitely steep is steep
+            return float((np.abs(slope + self._v) / self._lam).max())
 
     def _certified_bound(self) -> float:
         """Return ``b' alpha`` for a feasible ``alpha`` of the dual: no solver's tolerance can spoil it.
@@ -134,4 +166,4 @@ class L1Master:
         if self._slopes[flattest] >= 1.0:
             return -np.inf
         share = (1.0 - self._slopes[flattest]) / (steepness - self._slopes[flattest])
-        return share * value + (1.0 - share) * float(planes.b[flattest])
+        return float(share * value + (1.0 - share) * planes.b[flattest])

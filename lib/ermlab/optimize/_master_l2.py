@@ -16,8 +16,12 @@ from ermlab.optimize.regularizers import L2
 
 # Planes count as steep if the master problem is solved worse than this multiple of the precision asked for.
 IMPRECISE = 10.0
+# Nor is the master problem solved more precisely than this share of the objective where they are steep.
+STEEP_PRECISION = 1e-8
 # Proximal weights beyond this multiple of lam, or below its inverse, make no difference.
 PROX_RANGE = 1e8
+# The squared length of weights up to this is a finite number, and far from overflowing.
+LARGEST_WEIGHT = 1e145
 
 
 class L2Master:
@@ -35,10 +39,23 @@ class L2Master:
         self._level_alpha = np.zeros(len(planes))
         self._prox = self._lam
         self._steep = False
+        self._check_weights(linear, "the linear term")
+        self._check_weights(planes.A, "a plane")
+
+    def _check_weights(self, slope: NDArray[np.float64], name: str) -> None:
+        """Raise a ValueError if the weights that balance a slope could not be squared."""
+        steepest = float(np.max(np.abs(slope), initial=0.0))
+        if steepest > LARGEST_WEIGHT * self._lam:
+            raise ValueError(
+                f"{name} has a slope of {steepest:.3g}, too much for the strength {self._lam:.3g} of the "
+                "regularization: scale the features, for example with sklearn.preprocessing.StandardScaler, "
+                "or regularize more strongly"
+            )
 
     def plane_added(self) -> None:
         """Take notice of the newest plane."""
         newest = self._planes.A[-1]
+        self._check_weights(newest, "a plane")
         self._Av = np.append(self._Av, np.sum(newest * self._v))
         self._alpha = np.append(self._alpha, 0.0)
         self._level_alpha = np.append(self._level_alpha, 0.0)
@@ -53,19 +70,23 @@ class L2Master:
         """The planes that hold the last solutions."""
         return (self._alpha > 0) | (self._level_alpha > 0)
 
-    def solve(self, tol: float) -> tuple[float, NDArray[np.float64]]:
-        """Return a lower bound within ``tol`` of the model's minimum, and the minimiser."""
+    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
+        """Return a lower bound within ``tol`` of the model's minimum, and the minimiser.
+
+        ``scale`` is the size of the objective, by which rounding is measured.
+        """
         lam, v, planes = self._lam, self._v, self._planes
+        attainable = max(tol, STEEP_PRECISION * scale)
         if self._steep:
-            bound, w, self._alpha = solve_steep(lam, v, planes, self._alpha, tol)
+            bound, w, self._alpha = solve_steep(lam, v, planes, self._alpha, attainable)
             return bound, w
         # The QP times lam, which leaves the Gram matrix as it is.
         self._alpha = self._weights(lam * planes.b - self._Av, self._alpha, tol * lam)
         w = -(planes.combine(self._alpha) + v) / lam
         bound = float(np.sum(planes.b * self._alpha)) - 0.5 * lam * float(np.sum(w * w))
-        if self._loses_digits(bound, w, tol):
+        if self._loses_digits(bound, w, attainable):
             self._steep, self._prox = True, 1.0
-            return self.solve(tol)
+            return self.solve(tol, scale)
         return bound, w
 
     def level_point(

@@ -116,7 +116,7 @@ def _gradient(G, b, alpha, S, k, gradient):
 
 @njit(cache=True)
 def _newton_direction(L, k, S, part, gradient, direction, ones, levels):
-    """Write the step to the maximum over ``S`` with the sum of each part kept.
+    """Write the step to the maximum over ``S`` with the sum of each part kept; return whether there is one.
 
     ``M p = g - sum_d mu_d 1_d`` with ``1_d' p = 0``; ``ones[d]`` is room for ``M^-1 1_d`` and
     ``levels`` for the equations of ``mu``.
@@ -135,17 +135,24 @@ def _newton_direction(L, k, S, part, gradient, direction, ones, levels):
         levels[d, n_parts] += direction[position]
         for e in range(n_parts):
             levels[d, e] += ones[e, position]
-    _eliminate(levels)
+    if not _eliminate(levels):
+        return False
     for d in range(n_parts):
         for position in range(k):
             direction[position] -= levels[d, n_parts] * ones[d, position]
+    return True
 
 
 @njit(cache=True)
 def _eliminate(system):
-    """Solve a positive definite system, its right side in the last column, which becomes the solution."""
+    """Solve a positive definite system, its right side in the last column, which becomes the solution.
+
+    Return whether that was possible: it may not be if ``G`` has negative eigenvalues.
+    """
     n = len(system)
     for pivot in range(n):
+        if system[pivot, pivot] == 0.0:
+            return False
         for row in range(pivot + 1, n):
             factor = system[row, pivot] / system[pivot, pivot]
             for column in range(pivot, n + 1):
@@ -154,6 +161,7 @@ def _eliminate(system):
         for column in range(row + 1, n):
             system[row, n] -= system[row, column] * system[column, n]
         system[row, n] /= system[row, row]
+    return True
 
 
 @njit(cache=True)
@@ -277,7 +285,7 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
     for position in range(n_positive):  # S[:k] grows no faster than S[position] is read
         k = _enter(L, k, G, S, part, sigma, alpha, gradient, S[position], direction, total, members)
 
-    gap, entered, full_steps = np.inf, -1, 0
+    gap, entered, full_steps, kept_out, last = np.inf, -1, 0, False, False
     for iteration in range(max_iter):
         _gradient(G, b, alpha, S, k, gradient)
         low[:], high[:], top[:] = np.inf, -np.inf, -np.inf
@@ -290,22 +298,27 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
         for i in range(m):
             top[part[i]] = max(top[part[i]], gradient[i])
         gap = max(np.sum(top) - mean, 0.0)
-        if gap <= tol:
+        if gap <= tol or last:
             return gap, iteration
-        if np.sum(high - low) <= 0.5 * tol or full_steps >= FULL_STEPS:
+        if (np.sum(high - low) <= 0.5 * tol and not kept_out) or full_steps >= FULL_STEPS:
             best = _best_outside(gradient, high, part, S, k, inside)
             if best < 0:  # rounding: nothing outside is better
                 return gap, iteration
             k = _enter(L, k, G, S, part, sigma, alpha, gradient, best, direction, total, members)
+            # An index whose column is a combination of others may look good only while these are not at
+            # their optimum; to try it again before they are would be for ever.
+            kept_out = S[k - 1] != best
+            if kept_out and full_steps >= FULL_STEPS:  # rounding: they are
+                return gap, iteration
             entered, full_steps = best, 0
             continue
-        _newton_direction(L, k, S, part, gradient, direction, ones, levels)
+        if not _newton_direction(L, k, S, part, gradient, direction, ones, levels):
+            return gap, iteration
         _balance(direction, S, k, part, -1, total, members)
         blocking = _step(alpha, S, k, direction)
         _normalise(alpha, part, total)
         if blocking >= 0:
-            if S[blocking] == entered:  # rounding: the index that should grow does not
-                return gap, iteration
+            last = S[blocking] == entered  # rounding: the index that should grow does not
             _remove(L, k, S, blocking)
             k -= 1
             full_steps = 0

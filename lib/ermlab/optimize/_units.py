@@ -74,6 +74,8 @@ class _RiskInUnits:
         for attribute in ("dimension", "n_parts"):
             if hasattr(risk, attribute):
                 setattr(self, attribute, getattr(risk, attribute))
+        if hasattr(risk, "rounding"):
+            self.rounding = lambda u: risk.rounding(units.weights(u))
 
     def __len__(self) -> int:
         return len(self._risk)

@@ -130,7 +130,7 @@ def minimize_blocks(
         raise ValueError(
             f"risk is {risk!r}: expected a mean over samples, with `dimension`, `len` and `plane`"
         )
-    if passes < 1:
+    if not passes >= 1:
         raise ValueError(f"passes is {passes}: expected at least 1")
     units = units_of(regularizer, risk.dimension)
     if units is not None:
@@ -138,7 +138,7 @@ def minimize_blocks(
     search = _Search(risk, regularizer, tol)
     rng = np.random.default_rng(seed)
     search.call()
-    while not search.converged and search.calls < max_calls and not search.exceeds(max_time):
+    while search.goes_on(max_calls, max_time):
         search.ascend(rng, passes)
         search.call()
         if not search.converged and search.calls < max_calls:
@@ -150,7 +150,7 @@ class _Search:
     """The state of one minimisation: the dual point, the best point, bounds."""
 
     def __init__(self, risk: BlockRisk, regularizer: L2, tol: float):
-        self._risk, self._regularizer, self._tol = risk, regularizer, tol
+        self._risk, self._regularizer, self._tol = risk, regularizer, float(tol)
         lam = regularizer.lam
         self._dual = risk.block_dual(lam) if hasattr(risk, "block_dual") else PlaneBlocks(risk, lam)
         self._best: Evaluation | None = None
@@ -166,11 +166,13 @@ class _Search:
     @property
     def converged(self) -> bool:
         """Whether the relative gap is reached."""
-        return self._gap <= self._tol * abs(self._value)
+        return bool(self._gap <= self._tol * abs(self._value))
 
-    def exceeds(self, max_time: float | None) -> bool:
-        """Whether the search has taken longer than ``max_time`` seconds."""
-        return max_time is not None and time.perf_counter() - self._began > max_time
+    def goes_on(self, max_calls: int, max_time: float | None) -> bool:
+        """Whether another call of the risk is needed, allowed and worthwhile."""
+        if self.converged or self._history.stalled or self.calls >= max_calls:
+            return False
+        return max_time is None or time.perf_counter() - self._began <= max_time
 
     def call(self) -> None:
         """Call the risk at the dual point's ``w``, for its value and for new planes."""

@@ -11,8 +11,9 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import as_number, real_array
 from ermlab.optimize._consistency import check_bound, check_tangents
-from ermlab.optimize._master_l1 import L1Master
+from ermlab.optimize._master_l1 import L1Master, UnsolvableError
 from ermlab.optimize._master_l2 import L2Master
 from ermlab.optimize._units import Units
 from ermlab.optimize.evaluation import Evaluation, Proposer, Risk, evaluate, part_count
@@ -53,13 +54,15 @@ def minimize(
         Any callable with ``risk(w) -> (value, subgradient)``. Its attribute ``dimension``, if it has one,
         gives the length of ``w`` where nothing else does. With an attribute ``n_parts`` it is a sum of so
         many convex parts, and returns a value and a row of subgradients for each: a part then has planes of
-        its own, which bound it more tightly than planes of the sum do (L2 alone).
+        its own, which bound it more tightly than planes of the sum do (L2 alone). A risk whose terms cancel
+        in its subgradient, too, may have a method ``rounding(w)`` for the error of the value returned last.
     regularizer
         `L2` (master problem: a QP on the simplex) or `L1` (a linear programme).
     tol
         Relative gap to reach: ``value - lower_bound <= tol |value|``.
     max_calls
-        Limit on the calls of ``risk``; ``converged`` is false when it was met.
+        Limit on the calls of ``risk``; ``converged`` is false when it was met. The search ends earlier if the
+        gap has stopped falling, which rounding can cause.
     w0
         Where to call first. By default 0, or the minimiser of the model when ``planes`` are given.
     planes
@@ -104,6 +107,9 @@ def minimize(
         w = None if w is None else units.variables(w)
         start = None if start is None else units.evaluation(start)
         propose = units.proposer(propose)
+    for name, number in (("constant", constant), ("risk_lower_bound", risk_lower_bound)):
+        if number is not None and not math.isfinite(as_number(number)):
+            raise ValueError(f"{name} is {number}: expected a finite number")
     if risk_lower_bound is not None:
         _add_constant_plane(planes, float(risk_lower_bound))
     search = _Search(risk, regularizer, v, constant, planes, tol)
@@ -114,7 +120,7 @@ def minimize(
     else:
         search.add(start, calls=0)
     proposals = _Proposals(propose)
-    while not search.converged and search.calls < max_calls and not search.exceeds(max_time):
+    while search.goes_on(max_calls, max_time):
         w = proposals.next_point(search)
         if w is None:
             w = search.level_point(level) if method == "level" else search.minimiser
@@ -133,7 +139,7 @@ class _Search:
         masters = {L1: L1Master, L2: L2Master}
         if type(regularizer) not in masters:
             raise ValueError(f"regularizer is {regularizer!r}: expected an L1 or an L2")
-        self._regularizer, self._v, self._constant, self._tol = regularizer, v, float(constant), tol
+        self._regularizer, self._v, self._constant, self._tol = regularizer, v, float(constant), float(tol)
         self._risk, self._planes = risk, planes
         self._master = masters[type(regularizer)](regularizer, v, planes)
         self._idle = np.zeros(len(planes), dtype=np.int64)
@@ -141,26 +147,29 @@ class _Search:
         self._value, self._lower = np.inf, -np.inf
         self._history, self._began = History(), time.perf_counter()
         self.calls = 0
+        self._failed = False
         self.minimiser = v
 
     @property
     def gap(self) -> float:
-        """The best value less the lower bound."""
-        return max(self._value - self._lower, 0.0)
+        """The best value less the lower bound, and what rounding may have taken from the value."""
+        return max(self._value - self._lower, 0.0) + (0.0 if self.best is None else self.best.rounding)
 
     @property
     def converged(self) -> bool:
         """Whether the relative gap is reached."""
-        return self.gap <= self._tol * abs(self._value + self._constant)
+        return bool(self.gap <= self._tol * abs(self._value + self._constant))
 
-    def exceeds(self, max_time: float | None) -> bool:
-        """Whether the search has taken longer than ``max_time`` seconds."""
-        return max_time is not None and time.perf_counter() - self._began > max_time
+    def goes_on(self, max_calls: int, max_time: float | None) -> bool:
+        """Whether another call of the risk is needed, allowed and worthwhile."""
+        if self.converged or self._failed or self._history.stalled or self.calls >= max_calls:
+            return False
+        return max_time is None or time.perf_counter() - self._began <= max_time
 
     def minimise_model(self) -> NDArray[np.float64]:
         """Solve the master problem; return its minimiser."""
         precision = 0.0 if self.best is None else abs(self._value + self._constant)
-        bound, self.minimiser = self._master.solve(MASTER_PRECISION * self._tol * precision)
+        bound, self.minimiser = self._master.solve(MASTER_PRECISION * self._tol * precision, precision)
         self._lower = max(self._lower, bound)
         return self.minimiser
 
@@ -169,16 +178,30 @@ class _Search:
         self.calls += calls
         if self.best is not None:
             check_tangents(self._risk, self.best, new)
-        value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
+        with np.errstate(over="ignore", invalid="ignore"):  # checked next
+            value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
+        if not math.isfinite(value):
+            raise ValueError(
+                f"the objective is {value} for weights up to {np.abs(new.w).max():.3g}: expected weights for "
+                "which it is a finite number"
+            )
         if value < self._value:
             self.best, self._value = new, value
+        try:
+            self._add_planes(new)
+            self.minimise_model()
+        except UnsolvableError:
+            if self.calls <= 1:
+                raise
+            self._failed = True  # the bounds found so far hold
+        check_bound(self._risk, self._lower, self._value, self._scale)
+        self._record()
+
+    def _add_planes(self, new: Evaluation) -> None:
         for part, (a, b) in enumerate(new.planes()):
             if self._planes.add(a, b, part):
                 self._master.plane_added()
                 self._idle = np.append(self._idle, 0)
-        self.minimise_model()
-        check_bound(self._risk, self._lower, self._value, self._scale)
-        self._record()
 
     def level_point(self, level: float | None) -> NDArray[np.float64]:
         """Return the next point of the level method."""
@@ -267,20 +290,20 @@ def units_of(regularizer: L1 | L2, dimension: int) -> Units | None:
 
 def check_limits(tol: float, max_calls: int, max_time: float | None = None) -> None:
     """Raise a ValueError for a tolerance or a limit that cannot be."""
-    if not tol >= 0:
+    if not as_number(tol) >= 0:
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
-    if max_calls < 1:
+    if not as_number(max_calls) >= 1:
         raise ValueError(f"max_calls is {max_calls}: expected at least 1")
-    if max_time is not None and not max_time > 0:
+    if max_time is not None and not as_number(max_time) > 0:
         raise ValueError(f"max_time is {max_time}: expected a positive number of seconds, or None")
 
 
 def _check_options(method: str, level: float | None, max_idle: int | None) -> None:
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: expected one of {METHODS}")
-    if level is not None and not 0 < level < 1:
+    if level is not None and not 0 < as_number(level) < 1:
         raise ValueError(f"level is {level}: expected a number between 0 and 1")
-    if max_idle is not None and max_idle < 1:
+    if max_idle is not None and not as_number(max_idle) >= 1:
         raise ValueError(f"max_idle is {max_idle}: expected at least 1, or None")
 
 
@@ -325,7 +348,7 @@ def agreed_dimension(given: dict[str, int | None]) -> int:
 
 def finite_vector(name: str, vector: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Return a fresh vector of floats, or raise a ValueError that names it."""
-    vector = np.array(vector, dtype=np.float64)
+    vector = np.array(real_array(vector, name))
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise ValueError(f"{name} has shape {vector.shape}: expected ({dimension},) and finite numbers")
     return vector

@@ -22,6 +22,7 @@ class Evaluation:
     risk: float
     subgradient: Vector
     parts: tuple[tuple[float, Vector], ...] = ()
+    rounding: float = 0.0  #: error of the value, as far as the risk knows of more than its slopes tell
 
     @property
     def magnitude(self) -> float:
@@ -35,9 +36,11 @@ class Evaluation:
         a plane above the risk would make the lower bound of the optimum wrong.
         """
         for value, slope in self.parts or ((self.risk, self.subgradient),):
-            products = slope * self.w
-            rounding = ROUNDING * (abs(value) + float(np.sum(np.abs(products))))
-            yield slope, value - float(np.sum(products)) - rounding
+            with np.errstate(over="ignore", invalid="ignore"):  # `Planes.add` refuses what is not finite
+                products = slope * self.w
+                rounding = ROUNDING * (abs(value) + float(np.sum(np.abs(products))))
+                offset = value - float(np.sum(products)) - rounding - self.rounding
+            yield slope, offset
 
 
 # Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
@@ -67,6 +70,7 @@ def evaluate(risk: Risk, w: Vector, lower_bound: float | None, name: str = "the 
             "give a true lower bound, or None"
         )
     if not has_parts:
-        return Evaluation(w, float(values), slopes)
+        rounding = float(risk.rounding(w)) if hasattr(risk, "rounding") else 0.0
+        return Evaluation(w, float(values), slopes, rounding=rounding)
     parts = tuple((float(one), slope) for one, slope in zip(values, slopes, strict=True))
     return Evaluation(w, float(values.sum()), slopes.sum(axis=0), parts)

@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array
 from ermlab.optimize._blas import one_blas_thread
 
 # The squared length of a plane with such slopes is a finite number, and far from overflowing.
@@ -71,16 +72,10 @@ class Planes:
 
     def add(self, a: ArrayLike, b: float, part: int = 0) -> bool:
         """Add the plane ``<a, w> + b`` of a part; return false if the very same is there already."""
-        a = np.asarray(a, dtype=np.float64)
+        a = real_array(a, "a plane")
         if a.shape != (self.dimension,):
             raise ValueError(f"plane of shape {a.shape}: expected ({self.dimension},)")
-        if not (np.isfinite(a).all() and np.isfinite(b)):
-            raise ValueError("a plane must be finite: found NaN or infinity")
-        if np.abs(a).max() > LARGEST_SLOPE:
-            raise ValueError(
-                f"a plane has a slope of {np.abs(a).max():.3g}, whose square would overflow: scale the "
-                "features, for example with sklearn.preprocessing.StandardScaler"
-            )
+        _check_size(a, b)
         if not 0 <= part < self.n_parts:
             raise ValueError(f"plane of part {part}: expected 0 to {self.n_parts - 1}")
         if any(np.array_equal(self._A[i], a) for i in np.flatnonzero((self.b == b) & (self.part == part))):
@@ -96,12 +91,20 @@ class Planes:
     @classmethod
     def of(cls, A: ArrayLike, b: ArrayLike, part: ArrayLike | None = None, n_parts: int = 1) -> Self:
         """Return a set of planes that are all different, given at once."""
-        A = np.ascontiguousarray(A, dtype=np.float64)
+        A, b = np.ascontiguousarray(real_array(A, "A")), real_array(b, "b")
+        part = np.zeros(b.shape, dtype=np.int64) if part is None else np.asarray(part)
+        if A.ndim != 2 or not b.shape == part.shape == A.shape[:1]:
+            raise ValueError(
+                f"slopes of shape {A.shape}, offsets {b.shape}, parts {part.shape}: expected (m, d) and (m,)"
+            )
         planes = cls(A.shape[1], n_parts)
         if not len(A):
             return planes
-        planes._count, planes._A, planes._b = len(A), A.copy(), np.array(b, dtype=np.float64)
-        planes._part = np.zeros(len(A), dtype=np.int64) if part is None else np.array(part, dtype=np.int64)
+        if part.dtype.kind not in "iu" or not 0 <= part.min() <= part.max() < n_parts:
+            raise ValueError(f"planes of parts {part}: expected whole numbers, 0 to {n_parts - 1}")
+        _check_size(A, b)
+        planes._count, planes._A, planes._b = len(A), A.copy(), b.copy()
+        planes._part = part.astype(np.int64)
         with one_blas_thread():
             planes._gram = A @ A.T
         return planes
@@ -153,3 +156,14 @@ class Planes:
         A[:m], b[:m], gram[:m, :m] = self.A, self.b, self.gram
         self._A, self._b, self._gram = A, b, gram
         self._part = np.resize(self._part, capacity)
+
+
+def _check_size(slopes: NDArray[np.float64], offsets: ArrayLike) -> None:
+    """Raise a ValueError unless planes are finite and their products are."""
+    if not (np.isfinite(slopes).all() and np.isfinite(offsets).all()):
+        raise ValueError("a plane must be finite: found NaN or infinity")
+    if (largest := np.abs(slopes).max()) > LARGEST_SLOPE:
+        raise ValueError(
+            f"a plane has a slope of {largest:.3g}, whose square would overflow: scale the features, for "
+            "example with sklearn.preprocessing.StandardScaler"
+        )

@@ -139,4 +139,9 @@ def _first_step(smooth, w: Vector, gradient: Vector) -> float:
 
 
 def _norm(x: Vector) -> float:
-    return math.sqrt(float(np.sum(x * x)))
+    """Return the Euclidean norm, whose square may overflow or underflow."""
+    largest = float(np.max(np.abs(x), initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    scaled = x / largest
+    return largest * math.sqrt(float(np.sum(scaled * scaled)))

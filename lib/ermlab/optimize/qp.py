@@ -1,11 +1,21 @@
 """Quadratic programmes on simplices: the dual of the L2-regularised cutting-plane model."""
 
+import math
+import operator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import as_number, real_array
 from ermlab.optimize._simplex_qp_numba import maximise
+
+# The kernel counts steps in 64 bits.
+MOST_STEPS = 2**62
+# Sums of weights up to this are finite.
+LARGEST_WEIGHT = 1e290
+# Weights sum to the number of parts up to this share.
+SIMPLEX_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,22 +61,25 @@ def solve_simplex_qp(
     part
         Number of the part of each index, from 0; none may be empty. By default there is one.
     """
-    G, b = np.ascontiguousarray(G, dtype=np.float64), np.ascontiguousarray(b, dtype=np.float64)
+    G, b = np.ascontiguousarray(real_array(G, "G")), np.ascontiguousarray(real_array(b, "b"))
     if b.ndim != 1 or b.size == 0 or G.shape != (b.size, b.size):
         raise ValueError(
             f"G has shape {G.shape} and b {b.shape}: expected (m, m) and (m,) with m of at least 1"
         )
     if not (np.isfinite(G).all() and np.isfinite(b).all()):
         raise ValueError("G and b must be finite: found NaN or infinity")
-    if not tol >= 0:
+    precision = as_number(tol)
+    if not precision >= 0:
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
     part, n_parts = _parts(part, b.size)
     alpha = _start(G, b, alpha0, part, n_parts)
-    max_iter = 100 + 20 * b.size if max_iter is None else max_iter
-    gap, iterations = maximise(G, b, alpha, tol, max_iter, part, n_parts)
-    if not np.isfinite(alpha).all():
+    max_iter = 100 + 20 * b.size if max_iter is None else min(operator.index(max_iter), MOST_STEPS)
+    gap, iterations = maximise(G, b, alpha, precision, max_iter, part, n_parts)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked next
+        value = float(b @ alpha - 0.5 * alpha @ G @ alpha)
+        total = float(alpha.sum())
+    if not (math.isfinite(value) and abs(total - n_parts) <= SIMPLEX_ERROR * n_parts):
         raise ValueError("G is not positive semidefinite, or so large that its products overflow: scale it")
-    value = float(b @ alpha - 0.5 * alpha @ G @ alpha)
     return SimplexQPResult(alpha=alpha, value=value, gap=float(gap), iterations=int(iterations))
 
 
@@ -74,24 +87,30 @@ def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:
     """Return the part of each index and how many there are."""
     if part is None:
         return np.zeros(m, dtype=np.int64), 1
-    part = np.ascontiguousarray(part, dtype=np.int64)
-    if part.shape != (m,) or part.min() < 0:
-        raise ValueError(f"part has shape {part.shape}: expected ({m},) and numbers from 0")
-    if not (sizes := np.bincount(part)).all():
-        raise ValueError(f"part {int(np.argmin(sizes))} is empty: expected an index in each")
-    return part, len(sizes)
+    numbers = np.asarray(part)
+    if numbers.shape != (m,) or numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise ValueError(
+            f"part has shape {numbers.shape}, type {numbers.dtype}: expected ({m},) and whole numbers from 0"
+        )
+    present = np.unique(numbers)  # not counts, of which a large number would ask for too many
+    if present[-1] != present.size - 1:
+        empty = int(np.argmax(present != np.arange(present.size)))
+        raise ValueError(f"part {empty} is empty: expected an index in each")
+    return np.ascontiguousarray(numbers, dtype=np.int64), present.size
 
 
 def _start(
     G: NDArray, b: NDArray, alpha0: ArrayLike | None, part: NDArray[np.int64], n_parts: int
 ) -> NDArray[np.float64]:
     """Return a fresh feasible point: ``alpha0`` brought onto each simplex, or its best corner."""
-    alpha = np.zeros_like(b) if alpha0 is None else np.maximum(np.asarray(alpha0, dtype=np.float64), 0.0)
+    alpha = np.zeros_like(b) if alpha0 is None else np.maximum(real_array(alpha0, "alpha0"), 0.0)
     if alpha.shape != b.shape or not np.isfinite(alpha).all():
         raise ValueError(f"alpha0 has shape {alpha.shape}: expected {b.shape} and finite numbers")
-    corners = b - 0.5 * np.diag(G)
+    corners = 0.5 * b - 0.25 * np.diag(G)  # halved, so that they cannot overflow
     for d in range(n_parts):
         members = np.flatnonzero(part == d)
+        if alpha0 is not None and alpha[members].max() > LARGEST_WEIGHT:
+            alpha[members] /= alpha[members].max()
         if (total := alpha[members].sum()) > 0:
             alpha[members] /= total
         else:

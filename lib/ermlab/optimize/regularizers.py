@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array
+
 
 class _Scaled:
     """A regularizer with a positive strength, for all coordinates alike or for each.
@@ -16,7 +18,7 @@ class _Scaled:
     """
 
     def __init__(self, lam: ArrayLike):
-        strengths = np.array(lam, dtype=np.float64)
+        strengths = np.array(real_array(lam, "lam"))
         if strengths.ndim > 1 or strengths.size == 0 or not (np.isfinite(strengths) & (strengths > 0)).all():
             raise ValueError(
                 f"{type(self).__name__}: lam is {lam}: expected a finite positive number, or one per weight"
@@ -45,9 +47,10 @@ class L2(_Scaled):
 
     def __call__(self, w: NDArray[np.float64]) -> float:
         """Return the value at ``w``."""
-        if isinstance(self.lam, float):
-            return 0.5 * self.lam * float(np.sum(w * w))
-        return 0.5 * float(np.sum((np.sqrt(self.lam) * w) ** 2))
+        with np.errstate(over="ignore"):  # the caller refuses what is not finite
+            if isinstance(self.lam, float):
+                return 0.5 * self.lam * float(np.sum(w * w))
+            return 0.5 * float(np.sum((np.sqrt(self.lam) * w) ** 2))
 
 
 class L1(_Scaled):

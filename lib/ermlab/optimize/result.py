@@ -10,6 +10,11 @@ from ermlab.optimize._units import Units
 from ermlab.optimize.evaluation import Evaluation
 from ermlab.optimize.planes import Planes
 
+# A search has stalled if this many calls have lowered the gap by less than this share: rounding keeps it
+# where it is, as where the optimum is 0 or the features are of very different scales.
+STALLED_ENTRIES = 100
+STALLED_SHARE = 1e-3
+
 
 @dataclass
 class History:
@@ -26,6 +31,14 @@ class History:
         """Append a value to each list."""
         for name in vars(self):
             getattr(self, name).append(entry[name])
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the gap has stopped falling."""
+        return (
+            len(self.gap) > STALLED_ENTRIES
+            and self.gap[-1] > (1.0 - STALLED_SHARE) * self.gap[-1 - STALLED_ENTRIES]
+        )
 
 
 @dataclass(frozen=True)

@@ -108,14 +108,35 @@ class _Block:
         return kernels.slopes(self.rows, self.right, w)
 
 
+def _checked(row: SparseRow, dimension: int, i: int, z: int) -> SparseRow:
+    """Return a row that compiled loops may follow, or raise a ValueError."""
+    columns, values = np.asarray(row.columns), np.ascontiguousarray(row.values, dtype=np.float64)
+    if columns.ndim != 1 or columns.shape != values.shape or columns.dtype.kind not in "iu":
+        raise ValueError(
+            f"the feature of sample {i} and output {z} has columns of shape {columns.shape} and type "
+            f"{columns.dtype}, values of shape {values.shape}: expected whole numbers, and as many values"
+        )
+    if columns.size and not 0 <= columns.min() <= columns.max() < dimension:
+        raise ValueError(
+            f"the feature of sample {i} and output {z} has columns from {columns.min()} to {columns.max()}: "
+            f"expected 0 to {dimension - 1}"
+        )
+    fits = dimension <= np.iinfo(np.int32).max
+    return SparseRow(np.ascontiguousarray(columns, dtype=np.int32 if fits else np.int64), values)
+
+
 class SparseBlocks:
     """An `ermlab.optimize.BlockDual` for a `SparseRisk`: cached planes and dual variables of each sample."""
 
     def __init__(self, risk: SparseRisk, lam: float):
         self._risk, self._lam = risk, lam
         self._dense = np.zeros(risk.dimension)
-        self._blocks = [_Block(risk.feature(i, RIGHT), self._dense) for i in range(len(risk))]
+        self._blocks = [_Block(self._feature(i, RIGHT), self._dense) for i in range(len(risk))]
         self.w = np.zeros(risk.dimension)
+
+    def _feature(self, i: int, z: int) -> SparseRow:
+        """Return the joint feature of a sample and an output, checked."""
+        return _checked(self._risk.feature(i, z), self._risk.dimension, i, z)
 
     def at(self, lam: float) -> Self:
         """Go on with another strength of regularisation: the planes stay.
@@ -139,7 +160,7 @@ class SparseBlocks:
         found = self._risk.most_violated(self.w)
         for i, (block, z) in enumerate(zip(self._blocks, found, strict=True)):
             block.forget_idle()
-            row, loss = block[z] if z in block else self._risk.feature(i, z), self._risk.loss(i, z)
+            row, loss = block[z] if z in block else self._feature(i, z), self._risk.loss(i, z)
             height = kernels.product(row, self.w) - kernels.product(block.right, self.w) + loss
             if height <= 0:
                 z, row, loss, height = RIGHT, block.right, 0.0, 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.kernels._units import safe_unit
+from ermlab._utils.validation import safe_unit
 from ermlab.regularization._ksupport_losses import Loss, SmoothedHinge
 from ermlab.regularization._ksupport_newton import newton_direction
 from ermlab.regularization.ksupport_norm import dual_norm, norm, prox

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
-from ermlab.kernels._units import real_array
+from ermlab._utils.validation import real_array
 from ermlab.regularization._laplacian_cca_kernel import CentredGram
 
 Laplacian = Callable[[NDArray[np.float64]], NDArray[np.float64]]

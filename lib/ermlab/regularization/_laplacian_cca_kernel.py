@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from ermlab.kernels._units import real_array
+from ermlab._utils.validation import real_array
 
 Kernel = str | Callable[[NDArray, NDArray], NDArray]
 

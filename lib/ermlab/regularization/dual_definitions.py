@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
-from ermlab.kernels._units import LARGEST, SMALLEST, real_array
+from ermlab._utils.validation import LARGEST, SMALLEST, real_array
 
 _EXACT = {"xatol": 1e-12, "maxiter": 500}
 

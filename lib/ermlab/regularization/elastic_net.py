@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
+from ermlab._utils.validation import largest_magnitude, real_array
 from ermlab.kernels._sparse import sound_csr
-from ermlab.kernels._units import largest_magnitude, real_array
 from ermlab.optimize._blas import one_blas_thread
 
 _STEPS = 200

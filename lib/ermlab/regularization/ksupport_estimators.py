@@ -23,7 +23,7 @@ from sklearn.utils import Tags, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ermlab.kernels._units import LARGEST, SMALLEST, largest_magnitude, whole_number
+from ermlab._utils.validation import LARGEST, SMALLEST, largest_magnitude, whole_number
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.regularization._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from ermlab.regularization._ksupport_solver import Solution, Solver

@@ -13,7 +13,7 @@ import numbers
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import LARGEST, SMALLEST, real_array, safe_unit
+from ermlab._utils.validation import LARGEST, SMALLEST, real_array, safe_unit
 from ermlab.regularization._ksupport_numba import shrink, squared_norm, threshold
 
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ermlab.kernels._units import safe_unit
+from ermlab._utils.validation import safe_unit
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.regularization._laplacian_cca_algebra import Laplacian, View, leading_pairs
 from ermlab.regularization._laplacian_cca_kernel import CentredGram, Expansion, Kernel, Rows

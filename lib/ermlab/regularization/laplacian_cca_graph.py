@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.kernels._units import real_array
+from ermlab._utils.validation import real_array
 
 COINCIDENT = 1e-12  # squared distances below this share of the largest are rounding errors
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ermlab.risk._taxonomic_blocks_numba import ascend
 from ermlab.risk._taxonomic_planes import search_line
-from ermlab.risk._taxonomic_problem import Limits, Point, Problem, Solution, relative_gap
+from ermlab.risk._taxonomic_problem import Bounds, Limits, Point, Problem, Solution
 
 #: Passes over the samples between two exact evaluations at most.
 PASSES = 10
@@ -28,21 +28,22 @@ def minimise_with_blocks(
     limits = Limits(max_iter, max_time)
     zero = problem.zero()
     best, value = zero, problem.value(zero)
-    at_zero, lower, seconds = value, 0.0, []
+    at_zero, bounds, seconds = value, Bounds(problem), []
     mu, point = np.zeros_like(zero.alpha), zero
     rng = np.random.default_rng(0)
-    while relative_gap(value, lower, at_zero) > tol and limits.allow(seconds):
+    while bounds.relative_gap(best, value, at_zero) > tol and limits.allow(seconds):
         began = time.perf_counter()
-        gap = max(value - lower, 0.0)
+        gap = max(value - bounds.computed, 0.0)
         asked = tol * (min(value, at_zero - value) if seconds else value)
         point = _ascend(problem, mu, point, rng, SAMPLE_PRECISION * asked, MODEL_PRECISION * gap)
-        lower = max(lower, _dual_value(problem, mu, point))
+        error = 0.5 * problem.lam * problem.norm2_error(problem.lengths(point.alpha))
+        bounds.add(_dual_value(problem, mu, point), error)
         # The dual is long exact when small slacks still spoil the value: a slightly longer w has none.
         scaled, scaled_value = search_line(problem, zero, point, at_zero)
         if scaled_value < value:
             best, value = scaled, scaled_value
         seconds.append(time.perf_counter() - began)
-    return Solution(best, value, lower, at_zero, seconds)
+    return Solution(best, value, bounds.certified(best), bounds.computed, at_zero, seconds)
 
 
 def _ascend(

@@ -1,5 +1,7 @@
 """The joint kernel ``K (x) B`` of samples and classes, which is never formed (thesis, eq. 5.28 and 5.29)."""
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,11 @@ class JointKernel:
     def __init__(self, K: Matrix, B: Matrix, *, factor: bool = False, n_threads: int | None = None):
         self.K, self.B = K, B
         self._factor, self._n_threads = factor, n_threads
+
+    @cached_property
+    def radii(self) -> NDArray[np.float64]:
+        """The length ``sqrt(k(x, x))`` of each sample."""
+        return np.sqrt(np.sum(self.K * self.K, axis=1) if self._factor else np.diagonal(self.K))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.risk import _taxonomic_numba as kernels
-from ermlab.risk._taxonomic_problem import Limits, Pairs, Point, Problem, Solution, relative_gap
+from ermlab.risk._taxonomic_problem import Bounds, Limits, Pairs, Point, Problem, Solution
 
 #: The next constraint is sought this share of the way from the best point to the minimiser of the model.
 TOWARDS_MODEL = 0.1
@@ -39,6 +39,7 @@ class Constraints:
         self.other = np.full((1, n), -1, dtype=np.int16)
         self._idle = np.zeros(1, dtype=np.int64)
         self.offsets, self.gram = np.zeros(1), np.zeros((1, 1))
+        self._lengths = np.zeros((1, problem.kernel.shape[1]))
         self.mu = np.ones(1)
 
     def add(self, pairs: Pairs) -> None:
@@ -51,6 +52,7 @@ class Constraints:
         gram = np.empty((m + 1, m + 1))
         gram[:m, :m], gram[m], gram[:, m] = self.gram, row, row
         self.gram, self.offsets = gram, np.append(self.offsets, offset)
+        self._lengths = np.vstack([self._lengths, problem.lengths(new.alpha)])
         self.mu, self._idle = np.append(self.mu, 0.0), np.append(self._idle, 0)
 
     def combination(self, numbers: Sequence[int], weights: Sequence[float]) -> tuple[Point, float]:
@@ -70,6 +72,10 @@ class Constraints:
         self._idle = np.where(self.mu > 0, 0, self._idle + 1)
         return float(self.offsets @ self.mu - self.mu @ self.gram @ self.mu / (2 * lam))
 
+    def bound_error(self) -> float:
+        """Return how much rounding may have changed the last lower bound by."""
+        return self._problem.norm2_error(self.mu @ self._lengths) / (2 * self._problem.lam)
+
     def minimiser(self) -> Point:
         """Return the ``w`` of the weights: one product with the kernel."""
         numbers = np.flatnonzero(self.mu)
@@ -82,6 +88,7 @@ class Constraints:
         if not chosen.all():
             self.gram, self.offsets = self.gram[np.ix_(chosen, chosen)], self.offsets[chosen]
             self.true, self.other = self.true[chosen], self.other[chosen]
+            self._lengths = self._lengths[chosen]
             self.mu, self._idle = self.mu[chosen], self._idle[chosen]
 
 
@@ -99,19 +106,19 @@ def minimise_with_planes(
     best = problem.zero()
     pairs = problem.most_violated(best.scores)
     value = at_zero = pairs.risk
-    lower, seconds = 0.0, []
-    while relative_gap(value, lower, at_zero) > tol and limits.allow(seconds):
+    bounds, seconds = Bounds(problem), []
+    while bounds.relative_gap(best, value, at_zero) > tol and limits.allow(seconds):
         began = clock()
         constraints.add(pairs)
         scale = max(min(value, at_zero - value), 1e-6 * value)
-        lower = max(lower, constraints.solve(QP_PRECISION * tol * scale))
+        bounds.add(constraints.solve(QP_PRECISION * tol * scale), constraints.bound_error())
         constraints.drop_idle()
         target = constraints.minimiser()
         best, value = search_line(problem, best, target, value)
         between = (1 - TOWARDS_MODEL) * best.scores + TOWARDS_MODEL * target.scores
         pairs = problem.most_violated(between)
         seconds.append(clock() - began)
-    return Solution(best, value, lower, at_zero, seconds)
+    return Solution(best, value, bounds.certified(best), bounds.computed, at_zero, seconds)
 
 
 def search_line(problem: Problem, start: Point, target: Point, value: float) -> tuple[Point, float]:

@@ -9,8 +9,10 @@ from ermlab.risk import _taxonomic_numba as kernels
 from ermlab.risk._taxonomic_kernel import JointKernel
 
 Matrix = NDArray[np.float64]
-#: A gap of this share of the objective at 0 is rounding.
+#: A gap of this share of the objective is rounding.
 ROUNDING = 1e-12
+#: Error of a sum of products, as a share of the sizes of its terms.
+PRECISION = 8 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,31 @@ class Problem:
         norm2 = float(np.sum(alpha * scores))
         # Where the terms cancel, rounding may leave less than 0; it matters if the objective can tell.
         allowed = max(1e-9 * float(np.sum(np.abs(alpha * scores))), 2 * ROUNDING * self.loss.max() / self.lam)
-        if norm2 < -allowed:
+        if not norm2 >= -max(allowed, self.norm2_error(self.lengths(alpha))):
             raise ValueError(
                 f"|w|^2 is {norm2:.3g} for some w: expected a positive semidefinite kernel, of a scale at "
                 "which rounding does not matter"
             )
         return Point(alpha, scores, max(norm2, 0.0))
+
+    def lengths(self, alpha: Matrix) -> NDArray[np.float64]:
+        """Return the sum over samples of ``|phi(x)| |alpha|`` for each class.
+
+        However much of a ``w`` cancels, its scores are as exact as rounding of these leaves them.
+        """
+        return self.kernel.radii @ np.abs(alpha)
+
+    def norm2_error(self, lengths: NDArray[np.float64]) -> float:
+        """Return how much rounding may have changed ``|w|^2`` by, from the lengths of its terms."""
+        return PRECISION * float(lengths @ np.abs(self.kernel.B) @ lengths)
+
+    def value_error(self, point: Point) -> float:
+        """Return how much rounding may have changed the objective at a point by."""
+        # |K| is at most the product of the radii: so large are the terms of a score.
+        lengths = self.lengths(point.alpha)
+        score = PRECISION * float(np.mean(self.kernel.radii) * np.max(lengths @ np.abs(self.kernel.B)))
+        risk = 2.0 * score * (float(self.loss.max()) if self.slack else 1.0)
+        return risk + 0.5 * self.lam * self.norm2_error(lengths)
 
     def most_violated(self, scores: Matrix) -> Pairs:
         """Return for each sample the pair of classes that violates most (thesis, eq. 5.17)."""
@@ -99,29 +120,51 @@ class Limits:
         return len(seconds) < self.max_iter and (self.max_time is None or sum(seconds) <= self.max_time)
 
 
+class Bounds:
+    """Lower bounds of the optimum: the best as computed, and the best whatever rounding did to it."""
+
+    def __init__(self, problem: Problem):
+        self._problem = problem
+        self.computed, self._certified = 0.0, 0.0
+
+    def add(self, bound: float, error: float) -> None:
+        """Take in a bound and what rounding may have added to it."""
+        self.computed, self._certified = max(self.computed, bound), max(self._certified, bound - error)
+
+    def certified(self, best: Point) -> float:
+        """Return the lower bound, less what rounding may have taken from the value of the best point."""
+        return self._certified - self._problem.value_error(best)
+
+    def relative_gap(self, best: Point, value: float, at_zero: float) -> float:
+        """Return the relative gap of the best point."""
+        return relative_gap(value, self.certified(best), self.computed, at_zero)
+
+
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver stopped: the optimum lies in ``[lower, value]``."""
+    """Where a solver stopped: the optimum lies in ``[lower, value]``, rounding included."""
 
     point: Point
     value: float
     lower: float
+    computed: float  #: the lower bound as if there were no rounding
     value_at_zero: float
     seconds: list[float]  #: of each iteration
 
     @property
     def relative_gap(self) -> float:
         """The gap as a share of the value, or of its distance from that of ``w = 0`` if that is less."""
-        return relative_gap(self.value, self.lower, self.value_at_zero)
+        return relative_gap(self.value, self.lower, self.computed, self.value_at_zero)
 
 
-def relative_gap(value: float, lower: float, at_zero: float) -> float:
+def relative_gap(value: float, lower: float, computed: float, at_zero: float) -> float:
     """Return the gap as a share of the value, or of its distance from the value of ``w = 0`` if that is less.
 
-    A small C makes all values alike: by the first share alone ``w = 0`` would do, which knows nothing.
+    A small C makes all values alike: by the first share alone ``w = 0`` would do, which knows nothing. But
+    where the lower bound as computed is the value, nothing better than ``w = 0`` may be there to be found.
     """
     gap = value - lower
-    if gap <= ROUNDING * at_zero:
+    if gap <= ROUNDING * value:
         return 0.0
-    scale = min(value, at_zero - value)
+    scale = value if value - computed <= ROUNDING * value else min(value, at_zero - value)
     return gap / scale if scale > 0 else np.inf

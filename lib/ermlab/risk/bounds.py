@@ -118,6 +118,8 @@ def fitted_rate(n: ArrayLike, values: ArrayLike) -> float:
     n, values = _positive(n=n, values=values)
     if n.shape != values.shape or n.size < 2:
         raise ValueError(f"n has shape {n.shape} and values {values.shape}: expected two equal rows")
+    if n.min() == n.max():
+        raise ValueError(f"n is {n.min():g} throughout: expected at least two different numbers")
     return float(np.polyfit(np.log(n), np.log(values), 1)[0])
 
 

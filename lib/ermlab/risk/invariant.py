@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.validation import positive_number, real_array, strength_of_price
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
@@ -107,7 +108,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         self._check_options()
         X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
-        lam = 1.0 / (self.C * len(signs))
+        lam = strength_of_price(self.C, len(signs))
         limits = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
         if self.penalty == "l2":
             self.result_ = minimize_blocks(risk, L2(lam), **limits)
@@ -124,7 +125,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return ``<w, x> + b`` for features of shape (..., d)."""
         check_is_fitted(self)
-        X = np.asarray(X)
+        X = _floats(X)
         if X.ndim < 1 or X.shape[-1] != len(self.coef_):
             raise ValueError(f"features of shape {X.shape}: expected (..., {len(self.coef_)})")
         single = X.dtype == np.float32 and np.abs(self.coef_).max() <= np.finfo(np.float32).max
@@ -146,10 +147,8 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
             raise ValueError(f"penalty is {self.penalty!r}: expected one of {PENALTIES}")
         if self.choice not in CHOICES:
             raise ValueError(f"choice is {self.choice!r}: expected one of {CHOICES}")
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C is {self.C}: expected a positive number")
-        if not 0 < self.intercept_scaling < np.inf:
-            raise ValueError(f"intercept_scaling is {self.intercept_scaling}: expected a positive number")
+        positive_number("C", self.C)
+        positive_number("intercept_scaling", self.intercept_scaling)
 
     def _bags(self, X: NDArray, groups: NDArray, signs: NDArray, weights: NDArray) -> Bags:
         """Return the bags whose worst hinges add up to the risk: a bag a row for the mean."""
@@ -176,8 +175,7 @@ def check_bags(
     bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return rows, the sample of each row, labels and weights of the samples, or raise a ValueError."""
-    X = np.asarray(bags)
-    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    X = np.ascontiguousarray(_floats(bags))
     if X.ndim not in (2, 3) or 0 in X.shape:
         raise ValueError(
             f"bags of shape {X.shape}: expected (n, T, d), or (m, d) with groups, none of them 0"
@@ -190,10 +188,16 @@ def check_bags(
     groups = np.arange(len(X)) if groups is None else check_groups(groups, len(X))
     n = groups.max() + 1
     labels = check_labels(y, n)
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = np.ones(n) if sample_weight is None else real_array(sample_weight, "sample_weight")
     if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"sample_weight of shape {weights.shape}: expected {n} finite numbers of at least 0")
     return X, groups, labels, weights
+
+
+def _floats(features: ArrayLike) -> NDArray:
+    """Return features in single precision as they are, others in double precision."""
+    features = np.asarray(features)
+    return features if features.dtype == np.float32 else real_array(features, "features")
 
 
 def check_labels(y: ArrayLike, n: int) -> NDArray[np.float64]:

@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.validation import strength_of_price
 from ermlab.optimize import L2, minimize
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk._hinge_bags_numba import worst_rows
 from ermlab.risk.invariant import check_bags, check_groups, check_labels
 from ermlab.risk.ranking import Oracle
+from ermlab.risk.ranking._errors import RankingErrors
 from ermlab.risk.ranking._features import Features
 
 
@@ -59,6 +61,7 @@ class InvariantRankingRisk:
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
         self.dimension, self.edges = self._features.dimension, self._oracle.edges
         self.used = np.zeros(len(groups), dtype=np.bool_)
+        self._errors = RankingErrors(self._oracle)
 
     def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the risk and a subgradient at ``w``."""
@@ -67,10 +70,18 @@ class InvariantRankingRisk:
         worst_rows(self._y[self._groups] * scores, self._rows, self._starts, worst)
         alpha, delta = self._oracle(scores[worst])
         self.used[worst[alpha != 0]] = True
+        self._errors.add(alpha, scores[worst])
         with one_blas_thread():
             total = delta - float(alpha @ scores[worst])
         slope = self._features.combine(alpha, worst)
         return max(total, 0.0) / self.edges, -slope / self.edges
+
+    def rounding(self, w: NDArray[np.float64]) -> float:
+        """Return the error at ``w`` of the value and of the planes so far.
+
+        An offset that all features have leaves no trace in the subgradient, but in the digits of the scores.
+        """
+        return self._errors.at(self._features.score_error(w))
 
 
 class InvariantRankingSVM(BaseEstimator):
@@ -132,13 +143,10 @@ class InvariantRankingSVM(BaseEstimator):
         groups
             Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
         """
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C is {self.C}: expected a positive number")
+        regularizer = L2(strength_of_price(self.C))
         X, groups, labels, _ = check_bags(bags, y, groups, None)
         risk = InvariantRankingRisk(X, groups, labels)
-        result = minimize(
-            risk, L2(1.0 / self.C), tol=self.tol, max_calls=self.max_calls, max_time=self.max_time
-        )
+        result = minimize(risk, regularizer, tol=self.tol, max_calls=self.max_calls, max_time=self.max_time)
         warn_unless_converged(result, self.max_calls, self.max_time)
         self.result_, self.coef_ = result, result.w
         self.objective_, self.gap_ = self.C * result.value, result.relative_gap

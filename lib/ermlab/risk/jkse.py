@@ -13,15 +13,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.validation import positive_number, real_array
+from ermlab.kernels._sparse import sound_csr
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.risk._jkse_numba import ascend, primal_and_dual
-from ermlab.risk.structured import Task
+from ermlab.risk.structured import Task, by_position
 
 Vector = NDArray[np.float64]
 Pairs = list[tuple[Any, Any]]
@@ -199,7 +201,7 @@ class LinearJKSE(BaseEstimator):
         if total < np.finfo(np.float64).tiny:
             raise ValueError(f"C is {self.C}: expected a sum of the weights, {total}, that can be inverted")
         self.coef_, self.alpha_, self.rho_ = solution.v / total, solution.alpha / total, 1.0 / total
-        self.nu_ = total / (self.C * len(X))
+        self.nu_ = total / (float(self.C) * len(X))
         self.gap_, self.n_iter_ = solution.gap, solution.passes
         return self
 
@@ -233,16 +235,15 @@ def mirrored_svm(
     random_state: int | None = 0,
 ) -> MirroredSVM:
     """Minimise ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)`` for rows ``phi_i``, dense or sparse."""
-    if not 0 < C < np.inf:
-        raise ValueError(f"C is {C}: expected a positive number")
-    if not tol > 0:
-        raise ValueError(f"tol is {tol}: expected a positive number")
-    if max_iter < 1:
+    C, tol = positive_number("C", C), positive_number("tol", tol, infinite=True)
+    if not max_iter >= 1:
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")
-    features = csr_array(features, dtype=np.float64)
+    if issparse(features):  # to convert it, scipy follows its indices
+        features = sound_csr(features, "features").astype(np.float64)
+    else:
+        features = csr_array(real_array(features, "features"))
     if features.ndim != 2 or features.shape[0] == 0:
         raise ValueError(f"features of shape {features.shape}: expected (n, d) with n of at least 1")
-    features.check_format(full_check=True)
     if not np.isfinite(features.data).all():
         raise ValueError("features hold NaN or infinity: expected finite numbers")
     rows = features.indptr.astype(np.int64), features.indices.astype(np.int64), features.data
@@ -277,7 +278,7 @@ def _squared_norms(features: csr_array) -> Vector:
 def _pairs(X: Sequence, y: Sequence) -> Pairs:
     if len(X) != len(y) or len(X) == 0:
         raise ValueError(f"{len(X)} inputs and {len(y)} outputs: expected as many of both, at least 1")
-    return list(zip(X, y, strict=True))
+    return list(zip(by_position(X), by_position(y), strict=True))
 
 
 def _kernel_matrix(K: ArrayLike) -> Vector:

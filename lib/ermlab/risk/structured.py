@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.validation import positive_number, real_array, strength_of_price
 from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, Result, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
@@ -21,6 +22,8 @@ from ermlab.risk._multiclass_numba import most_violated, risk_and_subgradient
 RESCALINGS = ("margin", "slack")
 PENALTIES = {"l1": L1, "l2": L2}
 SOLVERS = ("auto", "bundle", "blocks")
+# Losses up to this can be multiplied with margins and weights, and summed.
+LARGEST_LOSS = 1e150
 # Passes after which "auto" gives up planes of each sample.
 AUTO_CALLS = 100
 Vector = NDArray[np.float64]
@@ -93,7 +96,7 @@ class StructuredRisk:
         self.dimension = task.dimension
         self._virtual_samples: set[tuple[int, int | float]] = set()
         self._in_batches, self._virtual = isinstance(task, BatchTask), isinstance(task, VirtualTask)
-        self._X, self._Y = task.prepare_batch(X, Y) if self._in_batches else (X, Y)
+        self._X, self._Y = task.prepare_batch(X, Y) if self._in_batches else (by_position(X), by_position(Y))
 
     def __call__(self, w: Vector) -> tuple[float, Vector]:
         """Return the risk and a subgradient at ``w``."""
@@ -139,6 +142,15 @@ class StructuredRisk:
         return PlaneBlocks(self, lam)
 
 
+def by_position(some: Sequence) -> Sequence:
+    """Return a table or column of pandas as an array; others as they are.
+
+    A column finds its entries by their labels, which a shuffled one has in another order than its entries; a
+    table finds its columns.
+    """
+    return some.to_numpy() if hasattr(some, "iloc") else some
+
+
 def violation_plane(
     task: Task, x: Any, y: Any, z: Any, rescaling: str, weight: float = 1.0
 ) -> tuple[Vector, float]:
@@ -149,7 +161,11 @@ def violation_plane(
 
 def predict_all(task: Task, w: Vector, X: Sequence) -> Sequence:
     """Return the prediction for each input: an array if the task answers in batches, else a list."""
-    return task.batch_predict(w, X) if isinstance(task, BatchTask) else [task.predict(w, x) for x in X]
+    return (
+        task.batch_predict(w, X)
+        if isinstance(task, BatchTask)
+        else [task.predict(w, x) for x in by_position(X)]
+    )
 
 
 def mean_loss(task: Task, truths: Sequence, outputs: Sequence) -> float:
@@ -174,12 +190,14 @@ class MultiClassTask:
                 f"{n_classes} classes, {n_features} features: expected at least 2 and at least 1"
             )
         self.n_classes, self.n_features = n_classes, n_features
-        self.losses = 1.0 - np.eye(n_classes) if losses is None else np.array(losses, dtype=np.float64)
+        self.losses = 1.0 - np.eye(n_classes) if losses is None else np.array(real_array(losses, "losses"))
         shape = (n_classes, n_classes)
         if self.losses.shape != shape or not (self.losses >= 0).all() or np.diag(self.losses).any():
             raise ValueError(
                 f"losses of shape {self.losses.shape}: expected {shape}, non-negative with a diagonal of 0"
             )
+        if self.losses.max() > LARGEST_LOSS:
+            raise ValueError(f"losses up to {self.losses.max()}: expected at most {LARGEST_LOSS:.3g}")
 
     @property
     def dimension(self) -> int:
@@ -188,6 +206,11 @@ class MultiClassTask:
 
     def joint_feature(self, x: Vector, y: int) -> Vector:
         """Return ``x`` in the block of class ``y``, 0 elsewhere."""
+        if not isinstance(y, (int, np.integer)) or not 0 <= y < self.n_classes:
+            raise ValueError(f"class {y!r}: expected a whole number from 0 to {self.n_classes - 1}")
+        x = real_array(x, "x")
+        if x.shape != (self.n_features,):
+            raise ValueError(f"features of shape {x.shape}: expected ({self.n_features},)")
         feature = np.zeros((self.n_classes, self.n_features))
         feature[y] = x
         return feature.ravel()
@@ -240,7 +263,7 @@ class MultiClassTask:
         return scores
 
     def _features(self, X: ArrayLike) -> Vector:
-        X = np.ascontiguousarray(X, dtype=np.float64)
+        X = np.ascontiguousarray(real_array(X, "X"))
         if X.ndim != 2 or X.shape[1] != self.n_features or not np.isfinite(X).all():
             raise ValueError(f"features of shape {X.shape}: expected (n, {self.n_features}), finite")
         return X
@@ -307,7 +330,7 @@ class StructuredSVM(BaseEstimator):
         """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
-        self.result_ = self._minimize(risk, PENALTIES[self.penalty](1.0 / (self.C * len(X))))
+        self.result_ = self._minimize(risk, PENALTIES[self.penalty](strength_of_price(self.C, len(X))))
         warn_unless_converged(self.result_, self.max_calls, self.max_time)
         self.coef_ = self.result_.w
         self.virtual_samples_ = sorted(risk.virtual_samples)
@@ -316,8 +339,7 @@ class StructuredSVM(BaseEstimator):
     def _check_options(self) -> None:
         if self.penalty not in PENALTIES:
             raise ValueError(f"penalty is {self.penalty!r}: expected one of {tuple(PENALTIES)}")
-        if not self.C > 0:
-            raise ValueError(f"C is {self.C}: expected a positive number")
+        positive_number("C", self.C)
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
         if self.solver == "blocks" and self.penalty != "l2":

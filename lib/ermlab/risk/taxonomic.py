@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ermlab._utils.validation import positive_number, real_array, strength_of_price
 from ermlab.risk._taxonomic_blocks import minimise_with_blocks
 from ermlab.risk._taxonomic_kernel import JointKernel, scores_of
 from ermlab.risk._taxonomic_planes import LINE_EVALUATIONS, minimise_with_planes
@@ -132,7 +133,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             labels=labels,
             loss=loss,
             slack=self.rescaling == "slack",
-            lam=1.0 / (self.C * len(K)),
+            lam=strength_of_price(self.C, len(K)),
         )
         minimise = minimise_with_blocks if in_blocks else minimise_with_planes
         solution = minimise(problem, self.tol, self.max_iter, self.max_time)
@@ -166,11 +167,9 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             raise ValueError(f"kernel is {self.kernel!r}: expected one of {KERNELS}")
         if self.solver not in SOLVERS:
             raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
-        if not (self.C > 0 and np.isfinite(self.C)):
-            raise ValueError(f"C is {self.C}: expected a positive number")
-        if not self.tol > 0:
-            raise ValueError(f"tol is {self.tol}: expected a positive number")
-        if self.max_iter < 1:
+        positive_number("C", self.C)
+        positive_number("tol", self.tol, infinite=True)
+        if not self.max_iter >= 1:
             raise ValueError(f"max_iter is {self.max_iter}: expected at least 1")
         if self.max_time is not None and not self.max_time > 0:
             raise ValueError(f"max_time is {self.max_time}: expected a positive number of seconds, or None")
@@ -253,7 +252,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         return loss
 
     def _class_matrix(self, name: str, matrix: ArrayLike) -> Matrix:
-        matrix, k = np.ascontiguousarray(matrix, dtype=np.float64), len(self.classes_)
+        matrix, k = np.ascontiguousarray(real_array(matrix, name)), len(self.classes_)
         if matrix.shape != (k, k):
             raise ValueError(
                 f"{name} has shape {matrix.shape} and y {k} classes: expected ({k}, {k}) and a sample for "

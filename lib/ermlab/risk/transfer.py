@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import positive_number
 from ermlab.optimize import L2, CCCPResult, Planes, Result, Risk, cccp, minimize
 from ermlab.optimize.bundle import agreed_dimension
 
@@ -48,9 +49,7 @@ class Coupling:
     """
 
     def __init__(self, n_domains: int, dimension: int, lam: float, rho: float):
-        for name, value in (("lam", lam), ("rho", rho)):
-            if not value > 0:
-                raise ValueError(f"{name} is {value}: expected a positive number, or infinity")
+        lam, rho = positive_number("lam", lam, infinite=True), positive_number("rho", rho, infinite=True)
         if np.isinf(lam) and np.isinf(rho):
             raise ValueError("lam and rho are infinite: expected one of them to be finite")
         self.n_domains, self.dimension, self._lam = n_domains, dimension, lam

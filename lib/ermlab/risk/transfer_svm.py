@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.optimize.convergence import warn_unless_converged
-from ermlab.risk.structured import StructuredRisk, Task, mean_loss, predict_all
+from ermlab.risk.structured import StructuredRisk, Task, by_position, mean_loss, predict_all
 from ermlab.risk.transfer import minimize_transfer
 
 
@@ -68,6 +68,7 @@ class TransferSVM(BaseEstimator):
             raise ValueError(
                 f"{len(X)} inputs, {len(y)} outputs and {len(domains)} domains: expected as many of each"
             )
+        X, y = by_position(X), by_position(y)
         self.domains_ = list(dict.fromkeys(domains))
         members = [[i for i, name in enumerate(domains) if name == one] for one in self.domains_]
         risks = [

@@ -272,3 +272,62 @@ def test_wrong_parts(hinge):
     parts.n_parts = 3
     with pytest.raises(ValueError, match=r"returned a value of shape \(2,\): expected \(3,\)"):
         minimize(parts, L2(0.1))
+
+
+def _hinges(scale=1.0):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3)) * rng.choice([-1.0, 1.0], (20, 1))
+
+    def risk(w):
+        slack = 1.0 - X @ w
+        active = slack > 0
+        return scale * float(slack[active].sum()) / 20, -scale * X[active].sum(axis=0) / 20
+
+    return risk
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("regularizer", "options", "message"),
+    [
+        (L2(0.1), {"w0": [1e200] * 3}, "the objective is inf for weights up to"),
+        (L2(0.1), {"constant": np.inf}, "constant is inf"),
+        (L1(0.1), {"constant": np.nan}, "constant is nan"),
+        (L2(0.1), {"risk_lower_bound": np.nan}, "risk_lower_bound is nan"),
+        (L2(0.1), {"linear": [1e300, 0, 0]}, "the linear term has a slope of 1e"),
+        (L1(0.1), {"linear": [1e300, 0, 0]}, "the linear term has a slope of 1e"),
+        (L2(1e-300), {}, "StandardScaler, or regularize more strongly"),
+        (L2(0.1), {"w0": np.array([1j, 0, 0])}, "w0 has complex entries"),
+        (L2(0.1), {"max_calls": np.nan}, "max_calls is nan"),
+        (L2(0.1), {"max_idle": np.nan}, "max_idle is nan"),
+        (L2(0.1), {"tol": 10**400}, "expected a number of at least 0"),
+    ],
+)
+def test_numbers_beyond_the_solver_are_refused(regularizer, options, message):
+    with pytest.raises(ValueError, match=message):
+        minimize(_hinges(), regularizer, **{"w0": np.zeros(3), **options})
+
+
+@pytest.mark.parametrize("lam", [10**400, [[1.0]], np.array(1j)])
+def test_strengths_that_are_no_numbers(lam):
+    with pytest.raises(ValueError, match="lam"):
+        L2(lam)
+
+
+def test_tolerance_below_rounding_does_no_harm():
+    # With 1e-30 a master problem counted as steep that was solved to its last digit: the bound stayed low.
+    exact, finer = (
+        minimize(_hinges(), L2(0.1), w0=np.zeros(3), tol=tol, max_calls=60) for tol in (0.0, 1e-30)
+    )
+    assert finer.relative_gap < 1e-9
+    assert finer.value == pytest.approx(exact.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-14, 1e-8, 1e8, 1e30])
+def test_units_of_the_risk_do_not_matter_for_l1(scale):
+    # HiGHS has absolute tolerances, and takes 1e20 for infinity.
+    expected = minimize(_hinges(), L1(0.1), w0=np.zeros(3))
+    result = minimize(_hinges(scale), L1(0.1 * scale), w0=np.zeros(3))
+    assert result.converged
+    assert result.value / scale == pytest.approx(expected.value, rel=1e-6)
+    np.testing.assert_allclose(result.w, expected.w, rtol=1e-6, atol=1e-9)

@@ -188,3 +188,24 @@ def test_every_estimator_honours_its_time_limit():
             TaxonomicSVM(solver=solver, **limits).fit(X @ X.T, y)
         with pytest.raises(ValueError, match="max_time is 0: expected a positive number of seconds"):
             TaxonomicSVM(solver=solver, max_time=0).fit(X @ X.T, y)
+
+
+def test_a_search_that_rounding_has_stopped_ends():
+    # The optimum is 0, and all weights are sums that cancel: no point has a relative gap of 1e-9.
+    def risk(w):
+        return 1.3 * abs(w[0]), 1.3 * np.sign(w)
+
+    result = minimize(risk, L2(0.1), w0=[1.0], linear=[0.9], tol=1e-9, max_calls=100_000)
+    assert result.gap <= 1e-12
+    assert result.calls < 1000
+
+
+def test_a_programme_that_highs_cannot_solve_ends_the_search_with_the_bounds_so_far():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    X[0] *= 1e12
+    model = StructuredSVM(MultiClassTask(3, 4), penalty="l1", solver="bundle", max_calls=120)
+    with pytest.warns(UserWarning, match="StandardScaler"):
+        model.fit(X, np.random.default_rng(0).integers(0, 3, 40))
+    assert model.result_.lower_bound <= model.result_.value < 1.0
+    with pytest.raises(ValueError, match=r"the slope .* is too large for the strength .*StandardScaler"):
+        minimize(hinge_risk(), L1(1e-18), w0=np.zeros(5))

@@ -88,3 +88,21 @@ def test_bad_planes(filled, a, b, message):
 def test_dimension_is_positive():
     with pytest.raises(ValueError, match="dimension is 0"):
         Planes(0)
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "part", "message"),
+    [
+        ([1.0, 2.0], [0.0], None, r"slopes of shape \(2,\)"),
+        (np.eye(3), [0.0], None, r"offsets \(1,\)"),
+        (np.eye(3), np.zeros(3), [0, 1], r"parts \(2,\)"),
+        (np.eye(3), np.zeros(3), [0, 5, 1], "expected whole numbers, 0 to 1"),
+        (np.eye(3), np.zeros(3), [0, 0.5, 1], "expected whole numbers, 0 to 1"),
+        (np.full((2, 2), np.nan), np.zeros(2), None, "must be finite"),
+        (np.full((2, 2), 1e200), np.zeros(2), None, "StandardScaler"),
+        (1j * np.eye(2), np.zeros(2), None, "A has complex entries"),
+    ],
+)
+def test_planes_given_at_once_are_checked(A, b, part, message):
+    with pytest.raises(ValueError, match=message):
+        Planes.of(A, b, part, n_parts=2)

@@ -125,3 +125,16 @@ def test_no_step_is_short_enough():
     # The "gradient" points uphill, so no quadratic bound ever holds.
     with pytest.raises(ValueError, match="no step"):
         fista(lambda w: (float(w[0]), np.array([-1.0])), identity, [0.0], step=1.0)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-170, 1e160, 1e200])
+def test_units_of_the_objective_do_not_matter(scale):
+    # The squared gradient underflows or overflows.
+    curvature = np.array([1.0, 10.0])
+
+    def smooth(w):
+        return scale * float(np.sum(0.5 * curvature * w * w - w)), scale * (curvature * w - 1.0)
+
+    result = fista(smooth, lambda u, step: u, np.zeros(2))
+    assert result.converged
+    np.testing.assert_allclose(result.w, 1 / curvature, rtol=1e-5)

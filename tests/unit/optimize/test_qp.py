@@ -76,3 +76,62 @@ def test_gap_is_honest_when_stopped_early():
 def test_bad_input(G, b, options, message):
     with pytest.raises(ValueError, match=message):
         solve_simplex_qp(G, b, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"part": [0, 10**12]}, ValueError, "part 1 is empty"),
+        ({"part": [0.5, 1.2]}, ValueError, "whole numbers from 0"),
+        ({"max_iter": 10.0}, TypeError, "integer"),
+        ({"max_iter": "a"}, TypeError, "integer"),
+        ({"tol": 10**400}, ValueError, "expected a number of at least 0"),
+        ({"alpha0": np.array([1j, 0.0])}, ValueError, "alpha0 has complex entries"),
+    ],
+)
+def test_input_that_compiled_code_must_not_see(options, error, message):
+    with pytest.raises(error, match=message):
+        solve_simplex_qp(np.eye(2), [1.0, 2.0], **options)
+
+
+def test_start_whose_sum_overflows():
+    result = solve_simplex_qp(np.eye(3), [1.0, 1.0, 1.0], alpha0=[1e308, 1e308, 1e308])
+    np.testing.assert_allclose(result.alpha, 1 / 3)
+
+
+def test_more_steps_than_64_bits_count():
+    assert solve_simplex_qp(np.eye(2), [1.0, 3.0], max_iter=10**20).alpha[1] == 1.0
+
+
+def test_matrix_at_the_end_of_the_range_is_refused():
+    # What came back was no point of the simplex, but 0.
+    with pytest.raises(ValueError, match="so large that its products overflow"):
+        solve_simplex_qp(1e308 * np.eye(3), [1.0, 2.0, 3.0])
+
+
+def test_index_that_is_kept_out_is_not_tried_for_ever():
+    # Eight planes in two dimensions: three of the start depend on each other, and a fourth looks good only
+    # before these are at their optimum.
+    rng = np.random.default_rng(214890)
+    m = int(rng.integers(1, 14))
+    A = rng.normal(size=(m, int(rng.integers(1, 8)))) * 10.0 ** rng.uniform(-3, 3)
+    b = rng.normal(size=m) * 10.0 ** rng.uniform(-6, 6)
+    start = [0.29637, 0.35234, 0.21237, 0.13908, 0.0, 0.0, 0.0, 0.0]
+    result = solve_simplex_qp(A @ A.T, b, start, tol=1e-3)
+    assert result.gap <= 1e-3
+    assert result.iterations < 20
+
+
+def test_indefinite_matrix_with_parts():
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        m = int(rng.integers(3, 12))
+        G = np.where(rng.random((m, m)) < 0.5, 0, rng.integers(-2, 3, (m, m))).astype(float)
+        part = np.append([0, 1, 2], rng.integers(0, 3, m - 3))
+        start = rng.random(m) * (rng.random(m) < 0.5)
+        try:
+            result = solve_simplex_qp(G + G.T, 1e-3 * rng.normal(size=m), start, tol=1e-3, part=part)
+        except ValueError as error:
+            assert "not positive semidefinite" in str(error)  # noqa: PT017  (either will do)
+        else:
+            np.testing.assert_allclose(np.bincount(part, result.alpha), 1.0)

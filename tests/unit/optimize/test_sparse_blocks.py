@@ -130,3 +130,34 @@ def test_planes_without_weight_are_forgotten(lam):
         assert RIGHT in block
         assert block.alpha.sum() == pytest.approx(1)
     np.testing.assert_allclose(dual.w, w)
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "message"),
+    [
+        ([5], [1.0], "columns from 5 to 5: expected 0 to 2"),
+        ([-1], [1.0], "columns from -1 to -1: expected 0 to 2"),
+        ([0, 1], [1.0], r"values of shape \(1,\)"),
+        ([0.5], [1.0], "type float64"),
+    ],
+)
+def test_columns_that_compiled_loops_must_not_follow(columns, values, message):
+    class Risk:
+        dimension = 3
+
+        def __len__(self):
+            return 1
+
+        def most_violated(self, w):
+            return [0]
+
+        def feature(self, i, z):
+            return (
+                SparseRow(np.array([0], np.int32), np.ones(1)) if z == RIGHT else SparseRow(columns, values)
+            )
+
+        def loss(self, i, z):
+            return 1.0
+
+    with pytest.raises(ValueError, match=message):
+        SparseBlocks(Risk(), 1.0).collect()

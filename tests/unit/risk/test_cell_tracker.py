@@ -176,7 +176,7 @@ def test_missing_and_cut_files_are_refused(tracker, tmp_path):
         CellTracker.load(path)
     tracker.save(path)
     path.write_text(path.read_text()[:50])
-    with pytest.raises(DataError, match=r"tracker\.json: no JSON"):
+    with pytest.raises(DataError, match=r"tracker\.json, line \d+: .*; expected valid JSON"):
         CellTracker.load(path)
     path.write_text("[]")
     with pytest.raises(DataError, match="another format"):

@@ -212,7 +212,7 @@ def test_groups_of_any_type_of_integer(bags):
     [
         (1e200, {}, "virtual sample 0 has the squared norm inf"),
         (1.0, {"fit_intercept": True, "intercept_scaling": 1e200}, r"its constant feature 1e\+200"),
-        (1.0, {"C": 1e308}, "lam is 0.0"),
+        (1.0, {"C": 1e308}, r"C is 1e\+308 for 2 samples"),
         (1.0, {"C": 1e307, "weights": [100.0, 1.0]}, "bag 0 has the price 50.0 for lam = "),
     ],
 )
@@ -236,3 +236,16 @@ def test_weights_too_large_for_single_precision():
     assert model.coef_[0] > np.finfo(np.float32).max
     scores = model.decision_function(X.astype(np.float32))
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-3)
+
+
+def test_complex_features_are_refused():
+    with pytest.raises(ValueError, match="features has complex entries"):
+        InvariantSVM().fit(1j * np.eye(2), [1, -1])
+    with pytest.raises(ValueError, match="features has complex entries"):
+        InvariantSVM().fit(np.eye(2), [1, -1]).decision_function(1j * np.eye(2))
+
+
+@pytest.mark.parametrize("C", [10**400, "1", None, np.array([1.0, 2.0])])
+def test_prices_that_are_no_numbers(C):
+    with pytest.raises(ValueError, match="C is"):
+        InvariantSVM(C=C).fit(np.eye(2), [1, -1])

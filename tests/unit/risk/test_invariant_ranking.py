@@ -111,7 +111,8 @@ def test_scores_need_a_fit_and_as_many_features():
 
 
 def test_clone_keeps_the_parameters():
-    assert clone(InvariantRankingSVM(3.0, tol=0.1)).get_params() == {"C": 3.0, "tol": 0.1, "max_calls": 1000}
+    expected = {"C": 3.0, "tol": 0.1, "max_calls": 1000, "max_time": None}
+    assert clone(InvariantRankingSVM(3.0, tol=0.1)).get_params() == expected
 
 
 @pytest.mark.parametrize(

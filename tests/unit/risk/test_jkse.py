@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
@@ -323,10 +323,35 @@ def test_options_of_the_mirrored_svm(options, message):
 def test_sparse_features_with_columns_out_of_range():
     features = csr_array(np.eye(3))
     features.indices[1] = 1 << 20
-    with pytest.raises(ValueError, match="indices must be < 3"):
+    with pytest.raises(ValueError, match="expected 0 to 2"):
         mirrored_svm(features, 1.0)
 
 
 def test_weights_too_small_to_be_inverted():
     with pytest.raises(ValueError, match="C is 1e-320"):
         LinearJKSE(MultiClassTask(2, 2), C=1e-320).fit(np.eye(2), [0, 1])
+
+
+@pytest.mark.parametrize("index", [10**7, -(10**7)])
+def test_sparse_features_by_columns_with_rows_out_of_range(index):
+    # scipy converts such a matrix by rows, and writes to other memory.
+    features = csc_array(np.eye(3))
+    features.indices[1] = index
+    with pytest.raises(ValueError, match="expected 0 to 2"):
+        mirrored_svm(features, 1.0)
+
+
+@pytest.mark.parametrize("C", [10**400, np.array([1.0, 2.0]), "1", None])
+def test_prices_that_are_no_numbers(C):
+    with pytest.raises(ValueError, match="C is"):
+        mirrored_svm(np.eye(2), C)
+
+
+def test_price_in_an_array():
+    np.testing.assert_array_equal(mirrored_svm(np.eye(2), np.array(1.0)).v, mirrored_svm(np.eye(2), 1.0).v)
+
+
+@pytest.mark.parametrize("y", [["a", "b"], [0.0, 1.0], [0, 5]])
+def test_classes_that_are_none(y):
+    with pytest.raises(ValueError, match="expected a whole number from 0 to 1"):
+        LinearJKSE(MultiClassTask(2, 2)).fit(np.eye(2), y)

@@ -2,6 +2,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -204,3 +205,61 @@ def test_scores_that_overflow_are_refused():
     task = MultiClassTask(2, 2)
     with pytest.raises(ValueError, match=r"scores that overflow.*StandardScaler"):
         task.scores(np.full(4, 1e200), np.full((3, 2), 1e200))
+
+
+class OneByOne:
+    """Three classes without the fast ways of `MultiClassTask`."""
+
+    def __init__(self):
+        self._task = MultiClassTask(3, 3)
+        self.dimension = 9
+
+    def __getattr__(self, name):
+        if name in ("joint_feature", "loss", "predict", "most_violated"):
+            return getattr(self._task, name)
+        raise AttributeError(name)
+
+
+def test_pandas_is_taken_by_position():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 3)), rng.integers(0, 3, 24)
+    labels = rng.permutation(24)
+    table, column = pd.DataFrame(X, index=labels, columns=list("abc")), pd.Series(y, index=labels)
+    expected = StructuredSVM(OneByOne(), max_calls=60).fit(X, y)
+    found = StructuredSVM(OneByOne(), max_calls=60).fit(table, column)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    assert found.predict(table) == expected.predict(X)
+
+
+@pytest.mark.parametrize("loss", [np.inf, 1e300])
+def test_losses_that_overflow(loss):
+    with pytest.raises(ValueError, match="expected at most"):
+        MultiClassTask(2, 2, [[0.0, loss], [loss, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([1.0, 2.0], "a", "class 'a': expected a whole number from 0 to 2"),
+        ([1.0, 2.0], 1.0, "class 1.0: expected"),
+        ([1.0, 2.0], 3, "class 3: expected"),
+        ([1.0, 2.0], -1, "class -1: expected"),
+        (1.0, 0, r"features of shape \(\): expected \(2,\)"),
+        (np.array([1j, 0]), 0, "x has complex entries"),
+    ],
+)
+def test_joint_feature_checks_its_input(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        MultiClassTask(3, 2).joint_feature(x, y)
+
+
+@pytest.mark.parametrize("C", [10**400, np.float64(1e308), 1e-320, np.inf])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_prices_without_a_strength(C):
+    with pytest.raises(ValueError, match="C is"):
+        StructuredSVM(MultiClassTask(2, 2), C=C).fit(np.eye(2), [0, 1])
+
+
+def test_complex_features_are_refused():
+    with pytest.raises(ValueError, match="X has complex entries"):
+        StructuredSVM(MultiClassTask(2, 2)).fit(1j * np.eye(2), [0, 1])

@@ -267,3 +267,28 @@ def test_one_feature_whose_scores_cancel(solver):
 def test_numbers_that_overflow(K, options, message):
     with pytest.raises(ValueError, match=message):
         TaxonomicSVM(**options).fit(K, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("options", [{"solver": "planes"}, {"solver": "blocks"}, {"kernel": "linear"}])
+def test_certificate_holds_where_rounding_decides(options):
+    # The squared length of w is rounding alone; divided by lam it was a lower bound far above the optimum.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 3)), np.arange(24) % 3
+    K = X if "kernel" in options else X @ X.T
+    for C in (1e12, 1e30):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = TaxonomicSVM(C=C, max_iter=40, **options).fit(K, y)
+        assert model.gap_ > 1e-3  # nothing is certain
+
+
+def test_certificate_of_a_small_optimum():
+    # Two far points: the optimum is 1e-14 of the value at w = 0, which a gap must be measured by no more.
+    X, y = np.array([[1.0, 0.0], [-1.0, 1e-3], [0.9, 0.3]]), [0, 1, 0]
+    for options in ({"solver": "planes"}, {"solver": "blocks"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            rough = TaxonomicSVM(C=1e14, tol=1e-3, **options).fit(X @ X.T, y)
+            exact = TaxonomicSVM(C=1e4, tol=1e-6, solver="blocks").fit(X @ X.T, y)
+        if rough.gap_ <= 1e-3:  # beyond the margin, C makes no difference
+            assert rough.objective_ == pytest.approx(exact.objective_, rel=2e-3)

@@ -140,7 +140,9 @@ def test_cached_kernel_values_give_the_same_iterations(bags, semantic):
     cached = runpy.run_path(str(ROOT / "benchmarks/cached_kernel.py"))["CachedConstraints"]
     K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
     problem = text_problem(K, y, centred(semantic.covariance()), 1.0)
-    one, other = (minimise_with_planes(problem, 1e-9, 12, constraints=form(problem)) for form in (Constraints, cached))
+    one, other = (
+        minimise_with_planes(problem, 1e-9, 12, constraints=form(problem)) for form in (Constraints, cached)
+    )
     assert one.value == pytest.approx(other.value, rel=1e-8)
     assert one.lower == pytest.approx(other.lower, rel=1e-8)
     assert len(iteration_times(problem, Constraints, 5, 2)) == 5

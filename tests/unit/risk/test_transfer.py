@@ -2,6 +2,7 @@
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
 from sklearn.base import clone
@@ -379,3 +380,19 @@ def test_risk_that_is_not_finite(value, slope):
     risk.dimension = 2
     with pytest.raises(ValueError, match=r"risk 0 returned .* found NaN or infinity"):
         minimize_transfer([risk], lam=1.0, rho=np.inf)
+
+
+def test_pandas_is_taken_by_position():
+    rng = np.random.default_rng(0)
+    X, y, domains = rng.normal(size=(24, 3)), rng.integers(0, 3, 24), np.arange(24) % 2
+    labels = rng.permutation(24)
+    svm = TransferSVM(MultiClassTask(3, 3), max_calls=60)
+    expected = clone(svm).fit(X, y, domains).coef_
+    found = clone(svm).fit(pd.DataFrame(X, index=labels), pd.Series(y, index=labels), domains).coef_
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("options", [{"lam": 10**400}, {"rho": "1"}, {"lam": None}])
+def test_strengths_that_are_no_numbers(options):
+    with pytest.raises(ValueError, match="expected a positive number, or infinity"):
+        TransferSVM(MultiClassTask(2, 2), **options).fit(np.eye(2), [0, 1], [0, 0])

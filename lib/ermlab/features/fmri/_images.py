@@ -10,10 +10,10 @@ from nibabel.spatialimages import SpatialImage
 from nilearn.image import new_img_like
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array
 from ermlab.datasets._files import reading
 from ermlab.datasets._volumes import open_image
 from ermlab.errors import DataError
-from ermlab.kernels._units import real_array
 
 ImageLike = str | Path | SpatialImage
 #: Seconds between volumes below which there is no scanner, and above which milliseconds were given.

@@ -7,8 +7,8 @@ from nilearn.glm.first_level import make_first_level_design_matrix, spm_hrf
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import convolve1d
 
+from ermlab._utils.validation import largest_magnitude
 from ermlab.features.fmri._images import check_repetition_time, check_rows
-from ermlab.kernels._units import largest_magnitude
 from ermlab.optimize._blas import one_blas_thread
 
 #: Mean of every volume after global scaling, as in SPM.

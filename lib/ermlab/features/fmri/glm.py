@@ -13,6 +13,7 @@ from nilearn.glm.first_level import FirstLevelModel, make_first_level_design_mat
 from nilearn.image import new_img_like
 from numpy.typing import NDArray
 
+from ermlab._utils.validation import real_array
 from ermlab.features.fmri._images import (
     ImageLike,
     as_image,
@@ -24,7 +25,6 @@ from ermlab.features.fmri._images import (
 )
 from ermlab.features.fmri.filters import GLOBAL_MEAN
 from ermlab.features.fmri.masking import brain_mask, checked_mask
-from ermlab.kernels._units import real_array
 from ermlab.optimize._blas import one_blas_thread
 
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")

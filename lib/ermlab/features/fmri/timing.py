@@ -4,6 +4,7 @@ import numpy as np
 from nibabel.spatialimages import SpatialImage
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array
 from ermlab.features.fmri._images import (
     ImageLike,
     as_series,
@@ -12,7 +13,6 @@ from ermlab.features.fmri._images import (
     series_like,
     volumes_first,
 )
-from ermlab.kernels._units import real_array
 
 
 def reference_time(slice_times: ArrayLike) -> float:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
+from ermlab._utils.validation import require_room, whole_number
 from ermlab.features.objectness.maps import as_image, as_labels, superpixel_boxes, superpixels
 from ermlab.inference.boxes import as_boxes_inside
-from ermlab.kernels._units import require_room, whole_number
 
 #: A prior has the square of the number of bins in memory, and smoothing takes time for each of its cells.
 _MOST_BINS = 1000

@@ -6,14 +6,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ermlab.kernels._sparse import sound_csr
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize._row_products_numba import row_scores
 from ermlab.parallel import over_ranges
+from ermlab.risk.ranking._rows_numba import widen
 
 # Entries of a chunk: a few megabytes where it has to be converted to float64.
 CHUNK_ENTRIES = 1 << 19
+# Error of a sum of products, as a share of the absolute values of its terms.
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 # Rows that are worth a thread of their own.
 _GRAIN = 4096
+
+
+def sound_matrix(X: ArrayLike | sparse.sparray | sparse.spmatrix) -> ArrayLike | sparse.sparray:
+    """Return a sparse matrix by rows or by columns whose indices lie inside of its shape, and others as is.
+
+    scipy follows indices where it converts and multiplies, whether or not they point to other memory.
+    """
+    if not sparse.issparse(X):
+        return X
+    if X.format not in ("csr", "csc"):
+        return sound_csr(X, "X")
+    X.check_format(full_check=True)
+    return X
 
 
 class Features:
@@ -24,19 +41,17 @@ class Features:
     """
 
     def __init__(self, X: ArrayLike | sparse.sparray | sparse.spmatrix):
-        if not sparse.issparse(X):
-            X = np.asarray(X)
-        elif X.format not in ("csr", "csc"):
-            X = X.tocsr()
-        if sparse.issparse(X):
-            X.check_format(full_check=True)  # products with indices out of range would read other memory
+        X = sound_matrix(X) if sparse.issparse(X) else np.asarray(X)
         if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "fiub":
             raise ValueError(
                 f"features of shape {X.shape} and type {X.dtype}: expected a matrix of real numbers, "
                 "at least one row and one column"
             )
         self._X = X
-        self._check_finite()
+        #: Largest absolute value of each column.
+        self.extent = self._find_extent()
+        if not np.isfinite(self.extent).all():
+            raise ValueError(f"features of shape {X.shape} hold NaN or infinity: expected finite numbers")
 
     def __len__(self) -> int:
         return self._X.shape[0]
@@ -74,6 +89,10 @@ class Features:
             )
         return total
 
+    def score_error(self, w: NDArray[np.float64]) -> float:
+        """Return how much rounding may have changed any score by: a share of the largest terms of any."""
+        return ROUNDING * float(np.sum(self.extent * np.abs(w)))
+
     def take(self, rows: NDArray[np.int64]) -> "Features":
         """Return some rows, copied."""
         return Features(self._X[rows])
@@ -100,12 +119,17 @@ class Features:
             some = slice(start, start + step)
             yield some, np.asarray(self._X[some if rows is None else rows[some]], dtype=np.float64)
 
-    def _check_finite(self) -> None:
-        if sparse.issparse(self._X):
-            finite = np.isfinite(self._X.data).all()
-        else:
-            finite = all(np.isfinite(chunk).all() for _, chunk in self._chunks())
-        if not finite:
-            raise ValueError(
-                f"features of shape {self._X.shape} hold NaN or infinity: expected finite numbers"
-            )
+    def _find_extent(self) -> NDArray[np.float64]:
+        extent = np.zeros(self.dimension)
+        if not sparse.issparse(self._X):
+            for _, chunk in self._chunks():
+                widen(np.ascontiguousarray(chunk), extent)
+            return extent
+        columns = self._X.indices
+        if self._X.format == "csc":
+            columns = np.repeat(np.arange(self.dimension), np.diff(self._X.indptr))
+        for start in range(0, self._X.nnz, CHUNK_ENTRIES):
+            some = slice(start, min(start + CHUNK_ENTRIES, self._X.nnz))
+            with np.errstate(invalid="ignore"):  # the caller refuses NaN
+                np.maximum.at(extent, columns[some], np.abs(self._X.data[some].astype(np.float64)))
+        return extent

@@ -90,3 +90,12 @@ def move(source, place, target, low, high):
     """Put each row where it belongs."""
     for k in range(low, high):
         target[place[k]] = source[k]
+
+
+@njit(cache=True, nogil=True)
+def widen(X, extent):
+    """Raise the extent of each column to its largest absolute value; NaN is the largest of all."""
+    for r in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            size = abs(X[r, k])
+            extent[k] = size if size > extent[k] or size != size else extent[k]

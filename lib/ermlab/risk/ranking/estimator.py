@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ermlab._utils.validation import strength_of_price
 from ermlab.optimize import L2, Surrogate, minimize
 from ermlab.optimize.convergence import warn_unless_converged
-from ermlab.risk.ranking._features import Features
+from ermlab.risk.ranking._features import Features, sound_matrix
 from ermlab.risk.ranking._subsample import draw_subsample
 from ermlab.risk.ranking.oracle import pairwise_risk
 from ermlab.risk.ranking.risk import RankingRisk
@@ -110,17 +111,16 @@ class RankingSVM(BaseEstimator):
         groups
             Group of each sample, such as its query or image; only samples of the same group make pairs.
         """
-        if not self.C > 0:
-            raise ValueError(f"C is {self.C}: expected a positive number")
+        regularizer = self._regularizer
         X, losses = validate_data(
-            self, X, losses, accept_sparse=("csr", "csc"), y_numeric=True, ensure_min_samples=2
+            self, sound_matrix(X), losses, accept_sparse=("csr", "csc"), y_numeric=True, ensure_min_samples=2
         )
         features, losses = Features(X), np.asarray(losses, dtype=np.float64)
         risk = self._risk(features, losses, self.threshold, groups)
         surrogate = self._surrogate(features, losses, groups)
         result = minimize(
             risk,
-            self._regularizer,
+            regularizer,
             tol=self.tol,
             max_calls=self.max_calls,
             w0=None if surrogate is None else surrogate.minimiser,
@@ -139,7 +139,7 @@ class RankingSVM(BaseEstimator):
     def decision_function(self, X: Matrix) -> NDArray[np.float64]:
         """Return the scores: the higher, the lower the loss is expected to be."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
+        X = validate_data(self, sound_matrix(X), accept_sparse=("csr", "csc"), reset=False)
         return Features(X).scores(self.coef_)
 
     def predict_order(self, X: Matrix, groups: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -163,7 +163,7 @@ class RankingSVM(BaseEstimator):
 
     @property
     def _regularizer(self) -> L2:
-        return L2(1.0 / self.C)
+        return L2(strength_of_price(self.C))
 
     def _risk(
         self,

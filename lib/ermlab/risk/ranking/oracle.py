@@ -10,6 +10,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import real_array
 from ermlab.risk.ranking import _rows_numba
 from ermlab.risk.ranking.passes import count_gone, sum_pairs
 from ermlab.risk.ranking.sorting import argsort
@@ -83,6 +84,11 @@ class Oracle:
         self._roots = _find_roots(group_first)
 
     @property
+    def sum_of_losses(self) -> float:
+        """The sum of all losses."""
+        return float(np.sum(self._losses))
+
+    @property
     def pairs(self) -> int:
         """Number of pairs of samples in the same group, ties in loss included."""
         sizes = np.diff(self._starts)
@@ -137,7 +143,7 @@ def pairwise_risk(losses: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | N
 
 def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
     """Return the losses as a contiguous vector, or raise a ValueError."""
-    losses = np.ascontiguousarray(losses, dtype=np.float64)
+    losses = np.ascontiguousarray(real_array(losses, "losses"))
     if losses.ndim != 1 or not 0 < losses.size <= MAX_SAMPLES:
         raise ValueError(
             f"losses have shape {losses.shape}: expected one number for each of 1 to 2^31 - 1 samples"
@@ -158,7 +164,7 @@ def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
 
 def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the scores as a contiguous vector of the shape of the losses, or raise a ValueError."""
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    scores = np.ascontiguousarray(real_array(scores, "scores"))
     if scores.shape != shape:
         raise ValueError(f"scores have shape {scores.shape}: expected {shape}, as the losses")
     _check_finite("scores", scores)
@@ -196,7 +202,7 @@ def _check_threshold(graph: str, threshold: ArrayLike | None, labels: NDArray) -
         return np.empty(0)
     if threshold is None:
         raise ValueError("threshold is None: expected a loss that divides the bipartite graph")
-    thresholds = np.asarray(threshold, dtype=np.float64)
+    thresholds = real_array(threshold, "threshold")
     if thresholds.shape not in ((), labels.shape) or np.isnan(thresholds).any():
         raise ValueError(
             f"threshold is {threshold!r}: expected a number, or one for each of the {labels.size} groups"

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ermlab.optimize._blas import one_blas_thread
+from ermlab.risk.ranking._errors import RankingErrors
 from ermlab.risk.ranking._features import Features
 from ermlab.risk.ranking.oracle import Oracle
 
@@ -63,11 +64,20 @@ class RankingRisk:
             )
         self.dimension = self._features.dimension
         self.edges = self._oracle.edges
+        self._errors = RankingErrors(self._oracle)
 
     def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the risk and a subgradient at ``w``: one call of the oracle and two products with ``X``."""
         scores = self._features.scores(w)
         alpha, delta = self._oracle(scores)
+        self._errors.add(alpha, scores)
         with one_blas_thread():
             total = delta - float(alpha @ scores)
         return max(total, 0.0) / self.edges, -self._features.combine(alpha) / self.edges
+
+    def rounding(self, w: NDArray[np.float64]) -> float:
+        """Return the error at ``w`` of the value and of the planes so far.
+
+        An offset that all features have leaves no trace in the subgradient, but in the digits of the scores.
+        """
+        return self._errors.at(self._features.score_error(w))

@@ -250,3 +250,35 @@ HAS_NAN = np.where(np.arange(20) == 3, np.nan, 0.5)
 def test_bad_input(options, data, expected):
     with pytest.raises(ValueError, match=expected):
         RankingSVM(**options).fit(*data)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sparse_coordinates_out_of_range(axis):
+    # scipy and scikit-learn convert such a matrix first, and write to other memory.
+    X = sparse.coo_array(np.eye(6))
+    X.coords[axis][2] = 10**7
+    with pytest.raises(ValueError, match="index"):
+        RankingSVM().fit(X, np.arange(6.0))
+    with pytest.raises(ValueError, match="index"):
+        RankingSVM().fit(np.eye(6), np.arange(6.0)).decision_function(X)
+
+
+@pytest.mark.parametrize("C", [10**400, "1", None, np.array([1.0, 2.0])])
+def test_prices_that_are_no_numbers(C):
+    with pytest.raises(ValueError, match="C is"):
+        RankingSVM(C=C).fit(np.eye(3), np.arange(3.0))
+
+
+@pytest.mark.parametrize("seed", [6, 27])
+def test_offset_of_the_features_does_not_spoil_the_certificate(seed):
+    # Scores are 1e6 times as large as what they differ by: the digits that are left do not do for tol.
+    rng = np.random.default_rng(seed)
+    plain = np.round(rng.normal(size=(7, 4)) * 2**20) / 2**20  # so that the offset can be added exactly
+    losses = 10.0 ** rng.uniform(-2, 2, 7)
+    svm = RankingSVM(C=1e6, tol=1e-5, max_calls=300, subsample=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        exact, shifted = (clone(svm).fit(X, losses).result_ for X in (plain, plain + 2.0**20))
+    assert shifted.lower_bound <= exact.value * (1 + 1e-7)
+    if shifted.converged:
+        assert shifted.value == pytest.approx(exact.value, rel=2e-5)

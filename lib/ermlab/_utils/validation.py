@@ -1,4 +1,4 @@
-"""Checks of numbers: real, whole, not too many, and of magnitudes whose squares stay in range."""
+"""Numbers and arrays that users give, checked before anything is computed from them."""
 
 import math
 import os
@@ -28,7 +28,7 @@ def real_array(values: ArrayLike, name: str, dtype: DTypeLike = np.float64) -> N
     try:
         with np.errstate(over="ignore"):
             return np.asarray(values, dtype=dtype)
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise ValueError(f"{name}: {error}; expected real numbers") from error
 
 
@@ -104,3 +104,36 @@ def finite_matrix(values: ArrayLike, name: str, wanted: str = "(n, d)") -> NDArr
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"{name} is {values[row, column]} at ({row}, {column}): expected finite numbers")
     return values
+
+
+def positive_number(name: str, value: float, *, infinite: bool = False) -> float:
+    """Return a float that is more than 0, and finite unless ``infinite``, or raise a ValueError."""
+    number = as_number(value)
+    if not number > 0 or (number == math.inf and not infinite):
+        expected = "a positive number" + (", or infinity" if infinite else "")
+        raise ValueError(f"{name} is {_shown(value)}: expected {expected}")
+    return number
+
+
+def as_number(value: float) -> float:
+    """Return a float: NaN for what is no single number, or more than a float can hold."""
+    if isinstance(value, (str, bytes)):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def strength_of_price(C: float, n: int = 1) -> float:
+    """Return ``1 / (C n)``: the regularization that a price ``C`` of a sum over ``n`` samples means."""
+    price = positive_number("C", C)
+    if not 0 < price * n < math.inf or not 0 < 1.0 / (price * n) < math.inf:
+        raise ValueError(f"C is {price} for {n} samples: expected a finite C n and 1 / (C n)")
+    return 1.0 / (price * n)
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message shows it."""
+    text = "an integer beyond all floats" if isinstance(value, int) and abs(value) > 2**1023 else repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."

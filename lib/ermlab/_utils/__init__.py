@@ -1,0 +1,1 @@
+"""What all packages share: checks of numbers that users give."""
