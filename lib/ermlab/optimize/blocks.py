@@ -213,7 +213,7 @@ class _Search:
         """Return where the search stands; its planes are the two that the certificate rests on."""
         best, planes = self._best, Planes(self._best.w.size)
         planes.add(*self._plane)
-        for a, b in best.planes():
+        for a, b in best.planes:
             planes.add(a, b)
         return Result(
             w=best.w,
@@ -237,7 +237,7 @@ class _Search:
 
     def _check_bound(self) -> None:
         """Make sure that the bounds do not contradict each other."""
-        if self._best is not None:
+        if self._best is not None and self._lower > self._value:
             scale = self._best.magnitude + abs(self._value) + abs(self._plane[1])
             check_bound(self._risk, self._lower, self._value, scale)
 

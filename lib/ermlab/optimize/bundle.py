@@ -194,11 +194,12 @@ class _Search:
             if self.calls <= 1:
                 raise
             self._failed = True  # the bounds found so far hold
-        check_bound(self._risk, self._lower, self._value, self._scale)
+        if self._lower > self._value:
+            check_bound(self._risk, self._lower, self._value, self._scale)
         self._record()
 
     def _add_planes(self, new: Evaluation) -> None:
-        for part, (a, b) in enumerate(new.planes()):
+        for part, (a, b) in enumerate(new.planes):
             if self._planes.add(a, b, part):
                 self._master.plane_added()
                 self._idle = np.append(self._idle, 0)

@@ -110,7 +110,7 @@ def cccp(
         if not recycle:
             planes = _no_planes(convex, current)
         if nonnegative:
-            for part, (a, b) in enumerate(tangent.planes()):
+            for part, (a, b) in enumerate(tangent.planes):
                 planes.add(a, b, part)
         inner = minimize(
             convex,

@@ -1,7 +1,8 @@
 """Values and subgradients of a risk at a point, checked."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,18 +30,20 @@ class Evaluation:
         """The size of the terms that the risk is the sum of, of which rounding is a share."""
         return abs(self.risk) + float(np.sum(np.abs(self.subgradient * self.w)))
 
-    def planes(self) -> Iterator[tuple[Vector, float]]:
-        """Yield slope and offset of the tangent plane of each part.
+    @cached_property
+    def planes(self) -> tuple[tuple[Vector, float], ...]:
+        """Slope and offset of the tangent plane of each part.
 
         The offset is lowered by what rounding may have added to it, which is much where ``w`` is far away:
         a plane above the risk would make the lower bound of the optimum wrong.
         """
-        for value, slope in self.parts or ((self.risk, self.subgradient),):
-            with np.errstate(over="ignore", invalid="ignore"):  # `Planes.add` refuses what is not finite
+        planes = []
+        with np.errstate(over="ignore", invalid="ignore"):  # `Planes.add` refuses what is not finite
+            for value, slope in self.parts or ((self.risk, self.subgradient),):
                 products = slope * self.w
                 rounding = ROUNDING * (abs(value) + float(np.sum(np.abs(products))))
-                offset = value - float(np.sum(products)) - rounding - self.rounding
-            yield slope, offset
+                planes.append((slope, value - float(np.sum(products)) - rounding - self.rounding))
+        return tuple(planes)
 
 
 # Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
