@@ -15,13 +15,9 @@ SNAKEMAKE := $(BIN)/snakemake
 .DEFAULT_GOAL := report
 .PHONY: report smoke paper figure track tracker test test-bounds lint format lock environment clean
 
-# Tests of compiled code, which also run with bounds checking: short ones that reach every kernel.
-KERNEL_TESTS := tests/unit/optimize/test_qp.py tests/unit/optimize/test_bundle.py tests/unit/optimize/test_sparse_blocks.py \
-	tests/unit/inference tests/unit/kernels/test_histogram.py tests/unit/kernels/test_slot.py \
-	tests/unit/kernels/test_weisfeiler_lehman.py tests/unit/kernels/test_pyramid.py \
-	tests/unit/regularization/test_ksupport.py tests/unit/risk/ranking/test_oracle.py \
-	tests/unit/features/test_surf.py tests/unit/features/test_hog.py tests/unit/features/test_small_hog.py \
-	tests/unit/features/test_words.py tests/properties
+# Tests of all packages with compiled code, which also run with bounds checking.
+KERNEL_TESTS := $(addprefix tests/unit/,optimize risk inference kernels regularization features evaluation \
+	datasets/test_bold.py) tests/properties
 
 report: environment
 	@$(SNAKEMAKE)
