@@ -11,8 +11,6 @@ from ermlab.optimize.regularizers import L1
 
 # HiGHS refuses larger entries of a row.
 LARGEST_SLOPE = 1e15
-
-
 # Offsets from the first to the second of these suit the absolute tolerances of HiGHS.
 USUAL_OFFSETS = 1e-3, 1e6
 
@@ -77,7 +75,7 @@ class L1Master:
         return (self._dual > 0) | (self._slopes == self._slopes.min())
 
     def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
-        """Return a lower bound of the model's minimum, exact whatever ``tol``, and the minimiser."""
+        """Return a lower bound of the model's minimum, and the minimiser, exact whatever is asked for."""
         self._highs.run()
         if self._highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
             self._highs.clearSolver()  # the last basis may be the reason
