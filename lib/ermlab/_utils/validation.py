@@ -77,6 +77,13 @@ def safe_unit(*arrays: NDArray[np.floating]) -> float:
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
+def safe_norm(v: NDArray[np.floating]) -> float:
+    """Return the Euclidean norm of a vector whose squared entries may overflow or vanish."""
+    unit = safe_unit(v)
+    scaled = v if unit == 1 else v / unit
+    return unit * math.sqrt(float(np.sum(scaled * scaled)))
+
+
 def require_sums(sums: NDArray[np.float64], name: str) -> None:
     """Raise a ValueError unless the sums of two rows, and of their comparisons, stay finite."""
     if sums.size and not sums.max() <= LARGEST_SUM:
@@ -125,12 +132,12 @@ def as_number(value: float) -> float:
         return math.nan
 
 
-def strength_of_price(C: float, n: int = 1) -> float:
-    """Return ``1 / (C n)``: the regularization that a price ``C`` of a sum over ``n`` samples means."""
-    price = positive_number("C", C)
-    if not 0 < price * n < math.inf or not 0 < 1.0 / (price * n) < math.inf:
-        raise ValueError(f"C is {price} for {n} samples: expected a finite C n and 1 / (C n)")
-    return 1.0 / (price * n)
+def regularization_strength(C: float, n: int = 1) -> float:
+    """Return ``1 / (C n)``: the strength for the mean over ``n`` samples where their sum has the factor C."""
+    C = positive_number("C", C)
+    if not 0 < C * n < math.inf or not 0 < 1.0 / (C * n) < math.inf:
+        raise ValueError(f"C is {C} for {n} samples: expected a finite C n and 1 / (C n)")
+    return 1.0 / (C * n)
 
 
 def _shown(value: object) -> str:

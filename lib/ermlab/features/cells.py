@@ -138,7 +138,7 @@ def settle_tracks(film: CellFilm) -> CellFilm:
         *earlier, (first, last) = _stretches(seen[label]) if known else [(begin, end)]
         # The last stretch keeps the label, by which children know their parent.
         for name, start, stop in [*((next(fresh), *some) for some in earlier), (label, first, last)]:
-            # Of a track that is never seen no frame is named: it may be said to last for ever.
+            # Of a track that is never seen no frame is named: its lineage may claim any length.
             names |= {(label, frame): name for frame in range(start, stop + 1)} if known else {}
             lineage.append([name, start, stop, 0])
         lineage[-1][2] = end if label in dividing else last

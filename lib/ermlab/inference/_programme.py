@@ -10,7 +10,7 @@ _PRECISION = 1e-7
 #: Linear programmes after which branch and bound gives way to branch and cut.
 _FEW_PROGRAMMES = 20
 #: Nodes of branch and cut after which a search is given up: where hundreds of sets are tied, the proof alone
-#: may take for ever. A number of nodes and no time, so that the result does not depend on the machine.
+#: may never end. A number of nodes and no time, so that the result does not depend on the machine.
 _MOST_NODES = 10_000
 
 Vector = NDArray[np.float64]

@@ -50,10 +50,10 @@ class Chi2Expansion:
         """Return the values (functions, windows) of all functions for each of some sets of windows."""
         if len(windows) == 0:
             return []
-        for some in windows:
-            same = some.kernel.n_words == self._kernel.n_words
-            if not same or tuple(some.kernel.levels) != tuple(self._kernel.levels):
-                raise ValueError(f"windows of {some.kernel}: expected the words and levels of {self._kernel}")
+        expected = (self._kernel.n_words, tuple(self._kernel.levels))
+        for kernel in (each.kernel for each in windows):
+            if (kernel.n_words, tuple(kernel.levels)) != expected:
+                raise ValueError(f"windows of {kernel}: expected the words and levels of {self._kernel}")
         begins = _list_of_counts(windows, self._kernel.n_words)
         words = np.concatenate([some.grid.words.ravel() for some in windows])
         grids = np.array([(*some.grid.words.shape, some.shape[1]) for some in windows])

@@ -60,7 +60,7 @@ def gaussian_ridge_predictions(
     found = []
     with one_blas_thread():
         for bandwidth in bandwidths:
-            K, K_new = (_similarities(some, bandwidth, median) for some in (squares, new_squares))
+            K, K_new = (_similarities(each, bandwidth, median) for each in (squares, new_squares))
             values, vectors = np.linalg.eigh(K)
             inside = vectors.T @ (y - y.mean())
             outside = K_new @ vectors

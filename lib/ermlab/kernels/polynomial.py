@@ -49,8 +49,8 @@ def polynomial_features(X: ArrayLike, degree: int, constant: float = 1.0) -> NDA
     columns = np.concatenate([X, np.ones((*X.shape[:-1], 1))], axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
         features = columns[..., members[:, 0]]
-        for some in members.T[1:]:
-            features *= columns[..., some]
+        for column in members.T[1:]:
+            features *= columns[..., column]
         features *= factors
     return _finite(features)
 

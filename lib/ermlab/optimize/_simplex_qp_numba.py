@@ -306,7 +306,7 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
                 return gap, iteration
             k = _enter(L, k, G, S, part, sigma, alpha, gradient, best, direction, total, members)
             # An index whose column is a combination of others may look good only while these are not at
-            # their optimum; to try it again before they are would be for ever.
+            # their optimum; to try it again before they are would never end.
             kept_out = S[k - 1] != best
             if kept_out and full_steps >= FULL_STEPS:  # rounding: they are
                 return gap, iteration

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import safe_norm
+
 Vector = NDArray[np.float64]
 # The line search accepts differences of the objective that rounding makes.
 ROUNDING = 1e-12
@@ -71,7 +73,7 @@ def fista(
         raise ValueError(f"w0 has shape {w.shape}: expected a vector of finite numbers")
     y, momentum, restarts = w, 1.0, 0
     value, gradient = _evaluate(smooth, y)
-    first_norm = _norm(gradient)
+    first_norm = safe_norm(gradient)
     step = _first_step(smooth, y, gradient) if step is None else float(step)
     if not (step > 0 and math.isfinite(step)):
         raise ValueError(f"step is {step}: expected a finite positive number")
@@ -79,13 +81,13 @@ def fista(
 
     for iteration in range(1, max_iter + 1):  # noqa: B007  (reported below)
         new, new_value, new_gradient, step = _backtrack(smooth, prox, y, value, gradient, step)
-        residual = _norm(new - y) / step
+        residual = safe_norm(new - y) / step
         history.value.append(new_value + (0.0 if penalty is None else float(penalty(new))))
         history.residual.append(residual)
         history.step.append(step)
         history.restarts.append(restarts)
         history.seconds.append(time.perf_counter() - began)
-        converged = residual <= tol * max(first_norm, _norm(gradient))
+        converged = residual <= tol * max(first_norm, safe_norm(gradient))
         if converged:
             w = new
             break
@@ -130,18 +132,9 @@ def _evaluate(smooth, w: Vector) -> tuple[float, Vector]:
 
 def _first_step(smooth, w: Vector, gradient: Vector) -> float:
     """Return the inverse curvature along the gradient, a little less for rounding; 1 where there is none."""
-    length = _norm(gradient)
+    length = safe_norm(gradient)
     if length == 0:
         return 1.0
-    probe = 1e-4 * max(1.0, _norm(w)) / length
-    curvature = _norm(_evaluate(smooth, w - probe * gradient)[1] - gradient) / (probe * length)
+    probe = 1e-4 * max(1.0, safe_norm(w)) / length
+    curvature = safe_norm(_evaluate(smooth, w - probe * gradient)[1] - gradient) / (probe * length)
     return (1.0 - 1e-6) / curvature if curvature > 0 else 1.0
-
-
-def _norm(x: Vector) -> float:
-    """Return the Euclidean norm, whose square may overflow or underflow."""
-    largest = float(np.max(np.abs(x), initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    scaled = x / largest
-    return largest * math.sqrt(float(np.sum(scaled * scaled)))

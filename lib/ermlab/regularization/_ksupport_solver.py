@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab._utils.validation import safe_unit
+from ermlab._utils.validation import safe_norm
 from ermlab.regularization._ksupport_losses import Loss, SmoothedHinge
 from ermlab.regularization._ksupport_newton import newton_direction
 from ermlab.regularization.ksupport_norm import dual_norm, norm, prox
@@ -218,13 +218,13 @@ class Solver:
         """Return about the largest eigenvalue of ``X X'``, of centred features if there is an intercept."""
         direction, size = loss.best(z)[1], 0.0
         for _ in range(POWER_STEPS):
-            length = _length(direction)
+            length = safe_norm(direction)
             if length == 0:
                 break
             direction = X @ ((direction / length) @ X)
             if loss.fit_intercept:
                 direction -= direction.mean()
-            size = _length(direction)
+            size = safe_norm(direction)
         return size or self._squares or 1.0
 
     def _penalty(self, w: Vector, lam: float) -> float:
@@ -236,12 +236,6 @@ class Solver:
 
 def _value(solution: Solution) -> float:
     return solution.value
-
-
-def _length(v: Vector) -> float:
-    """Return the Euclidean length, also where its square overflows or vanishes."""
-    unit = safe_unit(v)
-    return unit * float(np.linalg.norm(v / unit if unit != 1 else v))
 
 
 def _predictions(X: NDArray[np.float64], w: Vector) -> Vector:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab._utils.validation import positive_number, real_array, strength_of_price
+from ermlab._utils.validation import positive_number, real_array, regularization_strength
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
@@ -108,7 +108,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         self._check_options()
         X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
-        lam = strength_of_price(self.C, len(signs))
+        lam = regularization_strength(self.C, len(signs))
         limits = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
         if self.penalty == "l2":
             self.result_ = minimize_blocks(risk, L2(lam), **limits)

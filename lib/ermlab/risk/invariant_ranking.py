@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab._utils.validation import strength_of_price
+from ermlab._utils.validation import regularization_strength
 from ermlab.optimize import L2, minimize
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
@@ -143,7 +143,7 @@ class InvariantRankingSVM(BaseEstimator):
         groups
             Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
         """
-        regularizer = L2(strength_of_price(self.C))
+        regularizer = L2(regularization_strength(self.C))
         X, groups, labels, _ = check_bags(bags, y, groups, None)
         risk = InvariantRankingRisk(X, groups, labels)
         result = minimize(risk, regularizer, tol=self.tol, max_calls=self.max_calls, max_time=self.max_time)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab._utils.validation import positive_number, real_array, strength_of_price
+from ermlab._utils.validation import positive_number, real_array, regularization_strength
 from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, Result, minimize, minimize_blocks
 from ermlab.optimize._blas import one_blas_thread
 from ermlab.optimize.convergence import warn_unless_converged
@@ -142,13 +142,12 @@ class StructuredRisk:
         return PlaneBlocks(self, lam)
 
 
-def by_position(some: Sequence) -> Sequence:
+def by_position(samples: Sequence) -> Sequence:
     """Return a table or column of pandas as an array; others as they are.
 
-    A column finds its entries by their labels, which a shuffled one has in another order than its entries; a
-    table finds its columns.
+    Indexing a column of pandas looks up the label of a row, not its position, and indexing a table a column.
     """
-    return some.to_numpy() if hasattr(some, "iloc") else some
+    return samples.to_numpy() if hasattr(samples, "iloc") else samples
 
 
 def violation_plane(
@@ -330,7 +329,7 @@ class StructuredSVM(BaseEstimator):
         """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
-        self.result_ = self._minimize(risk, PENALTIES[self.penalty](strength_of_price(self.C, len(X))))
+        self.result_ = self._minimize(risk, PENALTIES[self.penalty](regularization_strength(self.C, len(X))))
         warn_unless_converged(self.result_, self.max_calls, self.max_time)
         self.coef_ = self.result_.w
         self.virtual_samples_ = sorted(risk.virtual_samples)

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ermlab._utils.validation import positive_number, real_array, strength_of_price
+from ermlab._utils.validation import positive_number, real_array, regularization_strength
 from ermlab.risk._taxonomic_blocks import minimise_with_blocks
 from ermlab.risk._taxonomic_kernel import JointKernel, scores_of
 from ermlab.risk._taxonomic_planes import LINE_EVALUATIONS, minimise_with_planes
@@ -133,7 +133,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             labels=labels,
             loss=loss,
             slack=self.rescaling == "slack",
-            lam=strength_of_price(self.C, len(K)),
+            lam=regularization_strength(self.C, len(K)),
         )
         minimise = minimise_with_blocks if in_blocks else minimise_with_planes
         solution = minimise(problem, self.tol, self.max_iter, self.max_time)

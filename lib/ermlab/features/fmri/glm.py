@@ -90,7 +90,9 @@ def first_level(
             f"reference_time is {reference_time!r}: expected from 0 to below {repetition_time} s"
         )
     if confounds is not None and not isinstance(confounds, pd.DataFrame):
-        raise ValueError(f"confounds is a {type(confounds).__name__}: expected a table, a row a volume")
+        raise ValueError(
+            f"confounds is a {type(confounds).__name__}: expected a table with one row for each volume"
+        )
     if confounds is not None and not np.isfinite(confounds.to_numpy(dtype=np.float64)).all():
         raise ValueError("confounds has NaN or infinite values: expected finite ones")
     if confounds is not None and len(confounds) != img.shape[3]:
@@ -200,8 +202,8 @@ def _with_ordinary_strengths(events: pd.DataFrame) -> tuple[pd.DataFrame, dict[s
     if "modulation" not in events:
         return events, {}
     units = {
-        kind: float(_column_units(some.to_numpy(dtype=np.float64)[:, None])[0])
-        for kind, some in events.groupby("trial_type")["modulation"]
+        kind: float(_column_units(strengths.to_numpy(dtype=np.float64)[:, None])[0])
+        for kind, strengths in events.groupby("trial_type")["modulation"]
     }
     return events.assign(modulation=events["modulation"] / events["trial_type"].map(units)), units
 

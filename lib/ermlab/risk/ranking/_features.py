@@ -129,7 +129,7 @@ class Features:
         if self._X.format == "csc":
             columns = np.repeat(np.arange(self.dimension), np.diff(self._X.indptr))
         for start in range(0, self._X.nnz, CHUNK_ENTRIES):
-            some = slice(start, min(start + CHUNK_ENTRIES, self._X.nnz))
+            chunk = slice(start, min(start + CHUNK_ENTRIES, self._X.nnz))
             with np.errstate(invalid="ignore"):  # the caller refuses NaN
-                np.maximum.at(extent, columns[some], np.abs(self._X.data[some].astype(np.float64)))
+                np.maximum.at(extent, columns[chunk], np.abs(self._X.data[chunk].astype(np.float64)))
         return extent

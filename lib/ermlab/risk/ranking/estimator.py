@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ermlab._utils.validation import strength_of_price
+from ermlab._utils.validation import regularization_strength
 from ermlab.optimize import L2, Surrogate, minimize
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.risk.ranking._features import Features, sound_matrix
@@ -163,7 +163,7 @@ class RankingSVM(BaseEstimator):
 
     @property
     def _regularizer(self) -> L2:
-        return L2(strength_of_price(self.C))
+        return L2(regularization_strength(self.C))
 
     def _risk(
         self,
