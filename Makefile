@@ -29,16 +29,16 @@ smoke paper: environment
 
 figure: environment
 	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }
-	@section=$$($(BIN)/python workflow/scripts/section_of.py $(ID)) && $(SNAKEMAKE) $(ID) --forcerun narrate_$$section
+	@section=$$($(BIN)/python workflow/reproduction/claims/section_of.py $(ID)) && $(SNAKEMAKE) $(ID) --forcerun narrate_$$section
 
 track: environment
 	@test -n "$(IN)" -a -n "$(OUT)" || { echo "which film, and where to? make track IN=film/01 OUT=film/01_RES"; exit 2; }
-	@$(BIN)/python workflow/scripts/track_cells.py "$(IN)" "$(OUT)" $(if $(MODEL),--model "$(MODEL)")
+	@$(BIN)/python -m ermlab.cli.track "$(IN)" "$(OUT)" $(if $(MODEL),--model "$(MODEL)")
 
 tracker: environment
 	@test -n "$(IN)" -a -n "$(TRA)" -a -n "$(OUT)" || \
 		{ echo "from what, and where to? make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json"; exit 2; }
-	@$(BIN)/python workflow/scripts/learn_tracker.py "$(IN)" "$(TRA)" "$(OUT)"
+	@$(BIN)/python -m ermlab.cli.train_tracker "$(IN)" "$(TRA)" "$(OUT)"
 
 # The processes of the tests share the cores: threads of the linear algebra would spin, waiting for each other.
 test: export OMP_NUM_THREADS ?= 1

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ermlab.datasets.registry import MIRROR_VARIABLE, acquire, load_registry
+from reproduction.acquire.registry import MIRROR_VARIABLE, acquire, load_registry
 
 BY_HAND = (
     "tar xJf {archive} -C {target} && cd {target} && find . -type f -print0 | xargs -0 sha256sum > /dev/null"

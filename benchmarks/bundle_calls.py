@@ -6,7 +6,7 @@ Counts do not depend on the machine. Prints one row a problem with the ratio of 
 import numpy as np
 
 from ermlab.optimize import L1, L2, minimize
-from ermlab.risk.structured import MultiClassTask, StructuredRisk
+from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
 
 MAX_CALLS = 2000
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from ermlab.risk._taxonomic_planes import Constraints
-from ermlab.risk._taxonomic_problem import Point
+from ermlab.taxonomy._planes import Constraints
+from ermlab.taxonomy._problem import Point
 
 
 @njit  # compiled anew each time: run by its path, the module has no name to be kept under

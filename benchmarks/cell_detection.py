@@ -19,10 +19,10 @@ from skimage.measure import regionprops, regionprops_table
 from skimage.morphology import disk, white_tophat
 from skimage.segmentation import watershed
 
-from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
-from ermlab.datasets.mitocheck_nuclei import read_mitocheck_nuclei, simulate_mitocheck_nuclei
-from ermlab.features.cell_detection import DetectionSettings, detect, typical_diameter
-from ermlab.features.cells import match_tracks, measure
+from ermlab.tracking.cell_detection import DetectionSettings, detect, typical_diameter
+from ermlab.tracking.cells import match_tracks, measure
+from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
+from reproduction.datasets.mitocheck_nuclei import read_mitocheck_nuclei, simulate_mitocheck_nuclei
 
 MEASURES = ("centroid", "area", "intensity_mean", "eccentricity")
 

@@ -21,7 +21,7 @@ from nilearn.image import resample_img, smooth_img
 from scipy.spatial.transform import Rotation
 from threadpoolctl import threadpool_limits
 
-from ermlab.features.fmri import realign
+from ermlab.fmri import realign
 
 try:
     from dipy.align import affine_registration

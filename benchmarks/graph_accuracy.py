@@ -9,9 +9,9 @@ import argparse
 import numpy as np
 from weisfeiler_lehman import real_sets
 
-from ermlab.evaluation.nested import nested_svm_accuracy
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.kernels.weisfeiler_lehman import WeisfeilerLehman, linear_kernel
+from reproduction.experiments.graph_kernels.nested import nested_svm_accuracy
 
 HEIGHTS = (0, 1, 2, 3)
 CS = (0.1, 1.0, 10.0, 100.0, 1000.0)

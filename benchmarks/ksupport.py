@@ -21,8 +21,8 @@ from scipy.ndimage import gaussian_filter1d
 from sklearn.linear_model import enet_path, lasso_path
 from threadpoolctl import threadpool_limits
 
-from ermlab.regularization.ksupport import dual_norm, norm, prox
-from ermlab.regularization.ksupport_estimators import ksupport_path
+from ermlab.sparse import dual_norm, norm, prox
+from ermlab.sparse.ksupport_estimators import ksupport_path
 
 try:
     from modopt.opt.proximity import KSupportNorm

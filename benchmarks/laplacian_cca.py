@@ -13,8 +13,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ermlab.regularization.laplacian_cca import LaplacianKCCA
-from ermlab.regularization.laplacian_cca_selection import LaplacianKCCACV
+from ermlab.cca.laplacian_kcca import LaplacianKCCA
+from ermlab.cca.selection import LaplacianKCCACV
 
 
 def two_views(n, d, seed):

@@ -12,8 +12,9 @@ import time
 import numpy as np
 from skimage.data import astronaut
 
-from ermlab.features.objectness import CUES, ImageCues, WindowPrior, initial_windows
-from ermlab.features.objectness._cues_numba import (
+from ermlab.detection.boxes import suppress
+from reproduction.experiments.window_cascade.objectness import CUES, ImageCues, WindowPrior, initial_windows
+from reproduction.experiments.window_cascade.objectness._cues_numba import (
     GRID_BE,
     GRID_WS,
     INNER_WEIGHT_WS,
@@ -21,7 +22,6 @@ from ermlab.features.objectness._cues_numba import (
     cell_start,
     expected_direction,
 )
-from ermlab.inference.boxes import suppress
 
 HEIGHT, WIDTH = 375, 500
 TABLES = ("_edge_sums", "_line_sums", "_colour_sums", "_label_sums", "_saliency_sums")

@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 from ermlab.optimize import L2, minimize
-from ermlab.risk.ranking.estimator import RankingSVM
-from ermlab.risk.ranking.risk import RankingRisk
+from ermlab.ranking.estimator import RankingSVM
+from ermlab.ranking.risk import RankingRisk
 
 GAP = 1e-3
 LIMIT = 200

@@ -19,11 +19,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from ermlab.datasets.mslr_5k import HIGHEST_GRADE, read_mslr_5k
-from ermlab.datasets.registry import MIRROR_VARIABLE, acquire, load_registry
-from ermlab.evaluation.ranking import ndcg
-from ermlab.risk.ranking.estimator import RankingSVM
-from ermlab.risk.ranking.oracle import pairwise_risk
+from ermlab.metrics.ranking import ndcg
+from ermlab.ranking.estimator import RankingSVM
+from ermlab.ranking.oracle import pairwise_risk
+from reproduction.acquire.registry import MIRROR_VARIABLE, acquire, load_registry
+from reproduction.datasets.mslr_5k import HIGHEST_GRADE, read_mslr_5k
 
 STRENGTHS = np.logspace(-2, 4, 7)
 FOLDS = 5

@@ -11,9 +11,9 @@ import resource
 import numba
 import numpy as np
 
-from ermlab.risk.ranking import most_violated
-from ermlab.risk.ranking.algorithms import complete_constraint
-from ermlab.risk.ranking.cases import best_seconds, random_losses_and_scores
+from ermlab.ranking import most_violated
+from reproduction.experiments.ranking_oracle.algorithms import complete_constraint
+from reproduction.experiments.ranking_oracle.cases import best_seconds, random_losses_and_scores
 
 
 def one_thread(action):

@@ -16,9 +16,9 @@ import time
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from ermlab.risk.ranking.estimator import RankingSVM
-from ermlab.risk.ranking.oracle import pairwise_risk
-from ermlab.risk.ranking.risk import RankingRisk
+from ermlab.ranking.estimator import RankingSVM
+from ermlab.ranking.oracle import pairwise_risk
+from ermlab.ranking.risk import RankingRisk
 
 GAP = 1e-3
 TOLERANCES = (1e2, 3e1, 1e1, 3e0, 1e0, 3e-1, 1e-1, 3e-2, 1e-2, 1e-3, 1e-4)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab.risk.ranking import RankingSVM
-from ermlab.risk.ranking.cases import fill_planted_problem
+from ermlab.ranking import RankingSVM
+from reproduction.experiments.ranking_oracle.cases import fill_planted_problem
 
 
 def train(X, losses, C, rescaling, tol):

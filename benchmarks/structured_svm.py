@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from ermlab.risk.structured import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk, StructuredSVM
 
 C = 1.0
 GAP = 1e-3

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from numba import njit
 
-from ermlab.inference.subwindow import detect, search
+from ermlab.detection import detect, search
 
 SHAPE = (480, 640)
 N_POINTS, N_WORDS = 5000, 1000

@@ -16,13 +16,18 @@ import numpy as np
 from cached_kernel import CachedConstraints
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from ermlab.datasets.newsgroups20 import read_newsgroups20
 from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
-from ermlab.kernels.taxonomy import Taxonomy
-from ermlab.risk._taxonomic_planes import Constraints
-from ermlab.risk.taxonomic import TaxonomicSVM
-from ermlab.risk.taxonomic_timing import iteration_times, late_ratio, relative_slope, text_problem
-from ermlab.risk.text_protocol import class_covariances, class_trees, draw_bags
+from ermlab.taxonomy._planes import Constraints
+from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+from ermlab.taxonomy.tree import Taxonomy
+from reproduction.datasets.newsgroups20 import read_newsgroups20
+from reproduction.experiments.text_taxonomy.protocol import class_covariances, class_trees, draw_bags
+from reproduction.experiments.text_taxonomy.timing import (
+    iteration_times,
+    late_ratio,
+    relative_slope,
+    text_problem,
+)
 
 TAXONOMY = Path(__file__).parents[1] / "config/taxonomies/newsgroups20.nwk"
 

@@ -17,14 +17,15 @@ from pathlib import Path
 import highspy
 import numpy as np
 
-from ermlab.datasets.cell_migration import read_cell_migration
-from ermlab.features.cell_events import Gates, hypotheses_between
-from ermlab.features.cell_films import CellFilm, film_of_migration, frame_pairs
-from ermlab.inference.assignment import Assigner
 from ermlab.optimize import L2
-from ermlab.risk.hand_tuned import hand_tuned
-from ermlab.risk.lap_tracker import lap_links
-from ermlab.risk.tracking_training import average_loss, train_tracker
+from ermlab.tracking.assignment import Assigner
+from ermlab.tracking.events import Gates, hypotheses_between
+from ermlab.tracking.films import CellFilm, frame_pairs
+from ermlab.tracking.training import average_loss, train_tracker
+from reproduction.datasets.cell_migration import read_cell_migration
+from reproduction.experiments.cell_films.migration import film_of_migration
+from reproduction.experiments.tracking.hand_tuned import hand_tuned
+from reproduction.experiments.tracking.lap_tracker import lap_links
 
 SIZE = 10.0  # of a cell, in pixels
 LAM = 0.1

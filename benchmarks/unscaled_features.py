@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from ermlab.risk.ranking import RankingSVM
-from ermlab.risk.structured import MultiClassTask, StructuredSVM
+from ermlab.ranking import RankingSVM
+from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
 
 N, CLASSES = 300, 3
 

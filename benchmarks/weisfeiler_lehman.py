@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import coo_array
 
-from ermlab.datasets.graphs_tu import read_graphs_tu
-from ermlab.datasets.registry import MIRROR_VARIABLE, acquire, load_registry
 from ermlab.kernels.weisfeiler_lehman import linear_kernel, subtree_features
+from reproduction.acquire.registry import MIRROR_VARIABLE, acquire, load_registry
+from reproduction.datasets.graphs_tu import read_graphs_tu
 
 ROOT = Path(__file__).parents[1]
 

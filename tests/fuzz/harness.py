@@ -44,7 +44,7 @@ def survive(file: str, subject: str) -> list[str]:
 
     Return the names of those that were refused.
     """
-    from ermlab.workflow.digest import compiled_digest
+    from reproduction.pipeline.digest import compiled_digest
 
     cache = PROJECT / ".cache/numba-bounds" / compiled_digest(PROJECT / "lib")
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(cache)}

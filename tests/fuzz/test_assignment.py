@@ -10,15 +10,19 @@ from harness import Cases, survive
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ermlab.inference._packing_numba import index, undecided
-from ermlab.inference.assignment import Assigner, Candidates, Hypotheses
-from ermlab.inference.enumeration import all_assignments, random_hypotheses
-from ermlab.inference.neighbour_graphs import best_matching, neighbour_graph, neighbourhood_change
-from ermlab.inference.packing import NONE, Packing
-from ermlab.inference.small_assignment import SmallAssigner, SmallHypotheses, SmallProblems
+from ermlab.tracking._packing_numba import index, undecided
+from ermlab.tracking.assignment import Assigner, Candidates, Hypotheses
+from ermlab.tracking.packing import NONE, Packing
+from ermlab.tracking.small_assignment import SmallAssigner, SmallHypotheses, SmallProblems
+from reproduction.experiments.tracking.enumeration import all_assignments, random_hypotheses
+from reproduction.experiments.tracking.neighbour_graphs import (
+    best_matching,
+    neighbour_graph,
+    neighbourhood_change,
+)
 
 Vector = NDArray[np.float64]
-#: Relative to the largest score; `ermlab.inference._programme` counts 1e-7 as nothing.
+#: Relative to the largest score; `ermlab.tracking._programme` counts 1e-7 as nothing.
 PRECISION = 1e-6
 
 

@@ -10,16 +10,16 @@ from harness import Cases, survive
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from ermlab.datasets.ctc import Lineage, TrackedCells
-from ermlab.features.cell_detection import DetectionSettings, detect, film_of_images, typical_diameter
-from ermlab.features.cell_events import Cells, Gates, hypotheses_between
-from ermlab.features.cell_films import CellFilm
-from ermlab.features.cell_patches import film_patches, patch_numbers
-from ermlab.features.cells import film_of_masks, join_frames, match_tracks, measure, settle_tracks
-from ermlab.risk.active import MEASURES, ActiveLearner
-from ermlab.risk.cell_tracker import CellTracker
-from ermlab.risk.patch_tracking import PatchPool, PatchRisk
-from ermlab.risk.tracking import PartialTrackingRisk
+from ermlab.tracking.active_learning import MEASURES, ActiveLearner
+from ermlab.tracking.cell_detection import DetectionSettings, detect, film_of_images, typical_diameter
+from ermlab.tracking.cell_tracker import CellTracker
+from ermlab.tracking.cells import film_of_masks, join_frames, match_tracks, measure, settle_tracks
+from ermlab.tracking.ctc import Lineage, TrackedCells
+from ermlab.tracking.events import Cells, Gates, hypotheses_between
+from ermlab.tracking.films import CellFilm
+from ermlab.tracking.patches import film_patches, patch_numbers
+from ermlab.tracking.task import PartialTrackingRisk
+from reproduction.experiments.transfer.patch_training import PatchPool, PatchRisk
 
 Image = NDArray[np.float64]
 #: Large enough for two nuclei, small enough to look at often.

@@ -10,16 +10,16 @@ from harness import Cases, survive
 from hostile_data import all_tables
 from scipy import ndimage
 
-from ermlab.datasets._bold_motion_numba import resample
-from ermlab.features.flower_mask import boundary_points, foreground
-from ermlab.features.flowers import mean_kernel
-from ermlab.features.fmri._splines_numba import reslice, sample
 from ermlab.features.hog import hog
 from ermlab.features.patches import Region, RegionGrids, turned, turned_patch
 from ermlab.features.small_hog import HogLayout, small_hog
 from ermlab.features.surf import dense_surf, describe, grid_points
-from ermlab.features.voxel_graphs import neighbour_graph, voxel_graphs
 from ermlab.features.words import Vocabulary, histogram
+from ermlab.fmri._splines_numba import reslice, sample
+from ermlab.fmri.voxel_graphs import neighbour_graph, voxel_graphs
+from reproduction.datasets.simulators.bold_motion_numba import resample
+from reproduction.experiments.flowers_taxonomy.descriptors import mean_kernel
+from reproduction.experiments.flowers_taxonomy.mask import boundary_points, foreground
 
 BAD_NUMBERS = (0, -1, 1.5, np.nan, np.inf, None, "two")
 

@@ -12,18 +12,18 @@ from hostile_data import all_tables
 from scipy.sparse import coo_array, csc_array, csr_array, dia_array
 
 from ermlab.kernels import generalised_gaussian, histogram
-from ermlab.kernels.gaussian_ridge import gaussian_ridge_predictions
 from ermlab.kernels.polynomial import n_features, polynomial_features, polynomial_kernel
 from ermlab.kernels.pyramid import PyramidQuantizer, PyramidWL
 from ermlab.kernels.slot import SlotMap, score_windows, sum_of_features, window_descriptors
-from ermlab.kernels.taxonomy import Taxonomy, four_point_violation, tree_covariance, tree_metric, unit_trace
-from ermlab.kernels.taxonomy_learning import METHODS, hsic, hsic_cov, learn_edge_lengths, learn_taxonomy
 from ermlab.kernels.weisfeiler_lehman import (
     SubtreeVocabulary,
     WeisfeilerLehman,
     WeisfeilerLehmanKernel,
     subtree_features,
 )
+from ermlab.taxonomy.learning import METHODS, hsic, hsic_cov, learn_edge_lengths, learn_taxonomy
+from ermlab.taxonomy.tree import Taxonomy, four_point_violation, tree_covariance, tree_metric, unit_trace
+from reproduction.experiments.graph_kernels.gaussian_ridge import gaussian_ridge_predictions
 
 
 def broken_sparse() -> dict[str, csr_array | csc_array | coo_array | dia_array]:

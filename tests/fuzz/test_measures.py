@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from harness import Cases, survive
 
-from ermlab.evaluation import clusters, detection, resampling, splits
-from ermlab.evaluation.ranking import ndcg
-from ermlab.risk import bounds, losses, vicinal
+from ermlab.fmri import clusters
+from ermlab.metrics import detection, resampling, splits
+from ermlab.metrics.ranking import ndcg
+from ermlab.structured import bounds, losses, vicinal
 
 LARGEST = np.finfo(np.float64).max
 NUMBERS = (0.0, -1.0, 1.0, 5e-324, 1e-300, 1e9, 1e150, 1e300, LARGEST, -LARGEST, np.inf, -np.inf, np.nan)

@@ -6,8 +6,12 @@ from expectations import refused
 from harness import Cases, survive
 from numpy.typing import NDArray
 
-from ermlab.features.objectness.cues import ImageCues
-from ermlab.features.objectness.windows import WindowPrior, initial_windows, superpixel_windows
+from reproduction.experiments.window_cascade.objectness.cues import ImageCues
+from reproduction.experiments.window_cascade.objectness.windows import (
+    WindowPrior,
+    initial_windows,
+    superpixel_windows,
+)
 
 
 def objectness() -> Cases:

@@ -5,7 +5,7 @@ import pytest
 from harness import Cases, survive
 from hostile_data import all_tables, solvable
 
-from ermlab.risk.ranking import RankingSVM
+from ermlab.ranking import RankingSVM
 
 
 def ranking_svm() -> Cases:

@@ -7,10 +7,10 @@ import pytest
 from harness import Cases, survive
 from scipy import sparse
 
-from ermlab.risk.ranking import Oracle, RankingRisk, most_violated, pairwise_risk
-from ermlab.risk.ranking._subsample import draw_subsample
-from ermlab.risk.ranking.algorithms import bipartite_constraint, complete_constraint
-from ermlab.risk.ranking.sorting import argsort
+from ermlab.ranking import Oracle, RankingRisk, most_violated, pairwise_risk
+from ermlab.ranking._subsample import draw_subsample
+from ermlab.ranking.sorting import argsort
+from reproduction.experiments.ranking_oracle.algorithms import bipartite_constraint, complete_constraint
 
 SEEDS = range(1)
 LARGEST = np.finfo(np.float64).max

@@ -23,31 +23,31 @@ from harness import Cases, survive
 from PIL import Image
 from scipy import sparse
 
-from ermlab.datasets import _files as files
-from ermlab.datasets._archive import unpack
-from ermlab.datasets._bold_files import read_regions, read_sidecar, read_tsv
-from ermlab.datasets._volumes import read_volume
-from ermlab.datasets.cell_migration import FEATURES as COLUMNS
-from ermlab.datasets.cell_migration import _read_detections
-from ermlab.datasets.ctc import read_tracked_cells
-from ermlab.datasets.ctc_films import read_annotation, read_frames
-from ermlab.datasets.ctc_results import read_tracking
-from ermlab.datasets.graphs_tu import read_tu
-from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
-from ermlab.datasets.kit_ais_cars import read_kit_ais_cars
-from ermlab.datasets.mslr_5k import read_letor
-from ermlab.datasets.registry import load_registry
-from ermlab.datasets.treehash import tree_hash
-from ermlab.datasets.uiuc_cars import read_uiuc_cars
-from ermlab.datasets.voc2007_sample import read_voc2007_sample
-from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
-from ermlab.errors import DataError
-from ermlab.evaluation.exhibits import load_exhibits
-from ermlab.features.cell_events import FEATURES
-from ermlab.features.cell_films import CellFilm
-from ermlab.features.fmri._images import as_series, header_repetition_time
-from ermlab.features.fmri.own_scan import OwnScan, _targets
-from ermlab.risk.cell_tracker import CellTracker
+from ermlab._utils import files
+from ermlab.exceptions import DataError
+from ermlab.fmri._images import as_series, header_repetition_time
+from ermlab.fmri.volumes import read_volume
+from ermlab.tracking.cell_tracker import CellTracker
+from ermlab.tracking.ctc import read_tracked_cells
+from ermlab.tracking.ctc_films import read_annotation, read_frames
+from ermlab.tracking.ctc_results import read_tracking
+from ermlab.tracking.events import FEATURES
+from ermlab.tracking.films import CellFilm
+from reproduction.acquire.archive import unpack
+from reproduction.acquire.registry import load_registry
+from reproduction.acquire.treehash import tree_hash
+from reproduction.claims.exhibits import load_exhibits
+from reproduction.datasets.bold_files import read_regions, read_sidecar, read_tsv
+from reproduction.datasets.cell_migration import FEATURES as COLUMNS
+from reproduction.datasets.cell_migration import _read_detections
+from reproduction.datasets.graphs_tu import read_tu
+from reproduction.datasets.haxby2001_slice import read_haxby2001_slice
+from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
+from reproduction.datasets.mslr_5k import read_letor
+from reproduction.datasets.uiuc_cars import read_uiuc_cars
+from reproduction.datasets.voc2007_sample import read_voc2007_sample
+from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
+from reproduction.experiments.own_fmri.scans import OwnScan, _targets
 
 PROJECT = Path(__file__).parents[2]
 MUTATIONS = int(os.environ.get("ERMLAB_FUZZ", "200"))

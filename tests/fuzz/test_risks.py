@@ -9,16 +9,16 @@ from harness import Cases, survive
 from hostile_data import all_tables, finite_tables
 from scipy import sparse
 
-from ermlab.inference.assignment import Assigner, Candidates, Hypotheses
-from ermlab.inference.enumeration import random_hypotheses
-from ermlab.risk.bridge import BridgeRisk
-from ermlab.risk.invariant import InvariantSVM
-from ermlab.risk.invariant_ranking import InvariantRankingRisk, InvariantRankingSVM
-from ermlab.risk.jkse import JKSE, LinearJKSE, mirrored_svm, one_class_weights
-from ermlab.risk.perceptron import train_perceptron
-from ermlab.risk.structured import MultiClassTask
-from ermlab.risk.taxonomic import TaxonomicSVM
-from ermlab.risk.transfer_svm import TransferSVM
+from ermlab.ranking.invariant_ranking import InvariantRankingRisk, InvariantRankingSVM
+from ermlab.structured.bridge import BridgeRisk
+from ermlab.structured.invariant import InvariantSVM
+from ermlab.structured.jkse import JKSE, LinearJKSE, mirrored_svm, one_class_weights
+from ermlab.structured.structured_svm import MultiClassTask
+from ermlab.structured.transfer_svm import TransferSVM
+from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+from ermlab.tracking.assignment import Assigner, Candidates, Hypotheses
+from ermlab.tracking.perceptron import train_perceptron
+from reproduction.experiments.tracking.enumeration import random_hypotheses
 
 SEEDS = range(1)
 # Factors of the risk at the ends of what a float holds, and beyond.

@@ -11,12 +11,12 @@ from harness import Cases, survive
 from hostile_data import all_tables
 from scipy.sparse import csr_array
 
-from ermlab.regularization.elastic_net import DistinctColumns, PriceGrid, fit_elastic_nets
-from ermlab.regularization.ksupport import dual_norm, norm, prox
-from ermlab.regularization.ksupport_estimators import KSupportClassifier, KSupportRegressor, ksupport_path
-from ermlab.regularization.laplacian_cca import LaplacianKCCA
-from ermlab.regularization.laplacian_cca_graph import median_distance, normalized_laplacian
-from ermlab.regularization.laplacian_cca_selection import LaplacianKCCACV
+from ermlab.cca.laplacian_kcca import LaplacianKCCA
+from ermlab.cca.laplacians import median_distance, normalized_laplacian
+from ermlab.cca.selection import LaplacianKCCACV
+from ermlab.sparse import dual_norm, norm, prox
+from ermlab.sparse.elastic_net import DistinctColumns, PriceGrid, fit_elastic_nets
+from ermlab.sparse.ksupport_estimators import KSupportClassifier, KSupportRegressor, ksupport_path
 
 ROUNDING = 1e-9
 

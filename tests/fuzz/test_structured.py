@@ -5,7 +5,7 @@ import pytest
 from harness import Cases, survive
 from hostile_data import all_tables, solvable
 
-from ermlab.risk.structured import MultiClassTask, StructuredSVM
+from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
 
 
 class PlainTask:

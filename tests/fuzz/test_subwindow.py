@@ -11,9 +11,7 @@ from harness import Cases, survive
 from hostile_weights import hostile_weights
 from numpy.typing import NDArray
 
-from ermlab.inference.boxes import overlap
-from ermlab.inference.strategy import best_strategy, count_splits, measure_costs, strategy_cost
-from ermlab.inference.subwindow import (
+from ermlab.detection import (
     Detection,
     Detector,
     Quality,
@@ -24,6 +22,8 @@ from ermlab.inference.subwindow import (
     loss_augmented,
     pyramid,
 )
+from ermlab.detection.boxes import overlap
+from ermlab.detection.strategy import best_strategy, count_splits, measure_costs, strategy_cost
 
 Vector = NDArray[np.float64]
 #: Shapes with all boxes few enough to be listed, among them lines and a single pixel.

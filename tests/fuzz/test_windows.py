@@ -10,10 +10,10 @@ from hostile_weights import hostile_weights
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ermlab.features.word_grids import WordGrid
-from ermlab.inference.boxes import best_overlap, overlap, suppress
-from ermlab.inference.chi2_windows import Chi2Expansion
-from ermlab.inference.windows import PairKernel, Windows
+from ermlab.detection.boxes import best_overlap, overlap, suppress
+from ermlab.detection.chi2_windows import Chi2Expansion
+from ermlab.detection.windows import PairKernel, Windows
+from ermlab.detection.word_grids import WordGrid
 
 Vector = NDArray[np.float64]
 

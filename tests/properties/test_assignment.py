@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.inference.assignment import Assigner, NoAssignmentError
-from ermlab.inference.enumeration import all_assignments, random_hypotheses
+from ermlab.tracking.assignment import Assigner, NoAssignmentError
+from reproduction.experiments.tracking.enumeration import all_assignments, random_hypotheses
 
 problems = st.builds(
     lambda seed, m, n, share: (
@@ -97,7 +97,7 @@ def test_branch_and_cut_finds_the_same(monkeypatch):
     rng = np.random.default_rng(1)
     problem = random_hypotheses(rng, 4, 4, 1.0)
     every = all_assignments(problem)
-    monkeypatch.setattr("ermlab.inference._programme._FEW_PROGRAMMES", 0)
+    monkeypatch.setattr("ermlab.tracking._programme._FEW_PROGRAMMES", 0)
     assigner = Assigner(problem)
     for _ in range(20):
         scores = rng.normal(size=len(problem))

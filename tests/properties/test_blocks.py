@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ermlab.optimize import L2, minimize, minimize_blocks, solve_simplex_qp
-from ermlab.risk._multiclass_dual_numba import maximise_sample
-from ermlab.risk.structured import MultiClassTask, StructuredRisk
+from ermlab.structured._multiclass_dual_numba import maximise_sample
+from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.risk.bounds import admissibility, partial_annotation_bound, tight_score_stability
-from ermlab.risk.bridge_cases import disc, random_problem, sampled_excess
-from ermlab.risk.stability import loss_change_ratio, random_exchange, train_ranker
+from ermlab.structured.bounds import admissibility, partial_annotation_bound, tight_score_stability
+from reproduction.experiments.partial_bound.cases import disc, random_problem, sampled_excess
+from reproduction.experiments.ranking_bounds.stability import loss_change_ratio, random_exchange, train_ranker
 
 seeds = st.integers(0, 2**32 - 1)
 rescalings = st.sampled_from(["slack", "margin"])

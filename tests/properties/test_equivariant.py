@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.risk.equivariant import AngleRange, EquivariantTask, Identity, Rotation
-from ermlab.risk.structured import MultiClassTask, StructuredRisk
+from ermlab.structured.equivariant import AngleRange, EquivariantTask, Identity, Rotation
+from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
 
 
 class Relabel:

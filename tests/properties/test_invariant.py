@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 
 from ermlab.optimize import PlaneBlocks, minimize_blocks
 from ermlab.optimize.regularizers import L2
-from ermlab.risk._hinge_bags import Bags, WorstHingeRisk
-from ermlab.risk.invariant import InvariantSVM
+from ermlab.structured._hinge_bags import Bags, WorstHingeRisk
+from ermlab.structured.invariant import InvariantSVM
 
 
 def random_bags(seed):

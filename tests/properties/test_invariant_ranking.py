@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.risk.invariant_ranking import InvariantRankingRisk, InvariantRankingSVM
-from ermlab.risk.ranking import RankingSVM
+from ermlab.ranking import RankingSVM
+from ermlab.ranking.invariant_ranking import InvariantRankingRisk, InvariantRankingSVM
 
 # Quarters are exact in floating point, so that brute force and oracle see the same ties.
 quarters = st.integers(-8, 8).map(lambda k: k / 4)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.regularization.ksupport import dual_norm, norm, prox
+from ermlab.sparse import dual_norm, norm, prox
 
 # Small integers make ties and zeros; the floats span magnitudes.
 entries = st.one_of(

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.regularization.laplacian_cca import LaplacianKCCA
-from ermlab.regularization.laplacian_cca_graph import normalized_laplacian
+from ermlab.cca.laplacian_kcca import LaplacianKCCA
+from ermlab.cca.laplacians import normalized_laplacian
 
 seeds = st.integers(0, 2**32 - 1)
 # Below 1e-3, two components may lie so close that rounding decides on their order.

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
-from ermlab.inference._packing_numba import choose, index, undecided
-from ermlab.inference.packing import NONE, Packing
+from ermlab.tracking._packing_numba import choose, index, undecided
+from ermlab.tracking.packing import NONE, Packing
 
 
 def random_sets(rng, n_sources, n_targets, n_pairs, n_triples):

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.risk.ranking import Oracle, pairwise_risk
-from ermlab.risk.ranking.algorithms import complete_constraint
+from ermlab.ranking import Oracle, pairwise_risk
+from reproduction.experiments.ranking_oracle.algorithms import complete_constraint
 
 # Quarters are exact in floating point, so that brute force and oracle see the same ties.
 quarters = st.integers(-12, 12).map(lambda k: k / 4)

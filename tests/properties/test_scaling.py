@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from ermlab.regularization.elastic_net import PriceGrid, fit_elastic_nets, solve_dual
-from ermlab.regularization.ksupport import dual_norm, norm, prox
-from ermlab.regularization.ksupport_estimators import LOSSES, KSupportClassifier, KSupportRegressor
-from ermlab.regularization.laplacian_cca import LaplacianKCCA
+from ermlab.cca.laplacian_kcca import LaplacianKCCA
+from ermlab.sparse import dual_norm, norm, prox
+from ermlab.sparse.elastic_net import PriceGrid, fit_elastic_nets, solve_dual
+from ermlab.sparse.ksupport_estimators import LOSSES, KSupportClassifier, KSupportRegressor
 
 seeds = st.integers(0, 10**6)
 scales = st.floats(-9, 9).map(lambda power: 10.0**power)

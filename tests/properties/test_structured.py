@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.risk.structured import MultiClassTask, StructuredRisk
+from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
 
 
 class OneByOne:

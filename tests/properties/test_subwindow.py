@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.inference.subwindow import (
+from ermlab.detection import (
     best_box,
     best_boxes,
     histogram,
@@ -14,8 +14,8 @@ from ermlab.inference.subwindow import (
     pyramid,
     search,
 )
-from ermlab.inference.subwindow._depth_first_numba import reached_score
-from ermlab.inference.subwindow._search_numba import halves
+from ermlab.detection._depth_first_numba import reached_score
+from ermlab.detection._search_numba import halves
 
 N_WORDS = 4
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ermlab.inference.boxes import overlap as overlaps
-from ermlab.inference.strategy import best_strategy, count_splits, measure_costs, strategy_cost
-from ermlab.inference.subwindow import best_boxes, detect, linear
-from ermlab.inference.subwindow._bounds_numba import least_overlap
+from ermlab.detection import best_boxes, detect, linear
+from ermlab.detection._bounds_numba import least_overlap
+from ermlab.detection.boxes import overlap as overlaps
+from ermlab.detection.strategy import best_strategy, count_splits, measure_costs, strategy_cost
 
 N = 4
 THRESHOLDS = st.sampled_from([0.25, 0.5, 0.75, 1.0])

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ermlab.kernels.taxonomy import (
+from ermlab.taxonomy.learning import hsic, hsic_cov, learn_edge_lengths, optimal_covariance
+from ermlab.taxonomy.tree import (
     Taxonomy,
     centred,
     four_point_violation,
@@ -16,9 +17,8 @@ from ermlab.kernels.taxonomy import (
     tree_covariance,
     tree_metric,
 )
-from ermlab.kernels.taxonomy_cases import random_taxonomy
-from ermlab.kernels.taxonomy_learning import hsic, hsic_cov, learn_edge_lengths, optimal_covariance
-from ermlab.kernels.tree_fitting import nearest_tree, neighbour_joining
+from ermlab.taxonomy.tree_fitting import nearest_tree, neighbour_joining
+from reproduction.experiments.tree_covariance.cases import random_taxonomy
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.risk.vicinal import (
+from ermlab.structured.vicinal import (
     equivariant_losses,
     is_ordered,
     lemma_bound,
@@ -13,7 +13,7 @@ from ermlab.risk.vicinal import (
     step_family,
     vicinal_risk,
 )
-from ermlab.risk.vicinal_cases import random_members, random_ordered_family
+from reproduction.experiments.vicinal_risk.cases import random_members, random_ordered_family
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ermlab.datasets.registry import MIRROR_VARIABLE, acquire, load_registry
+from reproduction.acquire.registry import MIRROR_VARIABLE, acquire, load_registry
 
 REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
 

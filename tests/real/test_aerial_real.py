@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ermlab.evaluation.aerial import car_curve, criteria
-from ermlab.evaluation.detection import average_precision
-from ermlab.risk.aerial_protocol import Settings, Trainer, detect, frame_grid, read_frames
+from ermlab.metrics.detection import average_precision
+from reproduction.experiments.aerial_cars.measures import car_curve, criteria
+from reproduction.experiments.aerial_cars.protocol import Settings, Trainer, detect, frame_grid, read_frames
 
 SETTINGS = Settings(
     cell=5,

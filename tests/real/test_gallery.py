@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ermlab.datasets.registry import load_registry
-from ermlab.plotting.gallery import DRAW
+from reproduction.acquire.registry import load_registry
+from reproduction.gallery.pictures import DRAW
 
 REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
 

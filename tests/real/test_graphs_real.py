@@ -5,9 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ermlab.datasets.graphs_tu import read_graphs_tu
-from ermlab.evaluation.nested import nested_svm_accuracy
 from ermlab.kernels.weisfeiler_lehman import WeisfeilerLehmanKernel, linear_kernel, subtree_features
+from reproduction.datasets.graphs_tu import read_graphs_tu
+from reproduction.experiments.graph_kernels.nested import nested_svm_accuracy
 
 #: Accuracy of the Weisfeiler-Lehman subtree kernel in 10-fold cross-validation, and its spread over
 #: repetitions: Shervashidze et al. (2011), Yanardag and Vishwanathan (2015), Kriege et al. (2016).

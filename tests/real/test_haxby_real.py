@@ -6,8 +6,8 @@ from nilearn.glm.first_level import spm_hrf
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
 from sklearn.svm import SVC
 
-from ermlab.datasets.haxby2001_slice import read_haxby2001_slice
-from ermlab.features.haxby import detrend_runs, prepare_haxby
+from reproduction.datasets.haxby2001_slice import read_haxby2001_slice
+from reproduction.experiments.fmri_studies.haxby import detrend_runs, prepare_haxby
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
-from ermlab.datasets.mitocheck_nuclei import read_mitocheck_nuclei
+from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
+from reproduction.datasets.mitocheck_nuclei import read_mitocheck_nuclei
 
 #: Pixels of a region that is no speck and no sliver at the border.
 SMALLEST = 150

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from ermlab.datasets.voc2007_sample import read_voc2007_sample
-from ermlab.features.objectness import CUES, ImageCues, WindowPrior, initial_windows, superpixels
-from ermlab.inference.boxes import best_overlap
+from ermlab.detection.boxes import best_overlap
+from reproduction.datasets.voc2007_sample import read_voc2007_sample
+from reproduction.experiments.window_cascade.objectness import (
+    CUES,
+    ImageCues,
+    WindowPrior,
+    initial_windows,
+    superpixels,
+)
 
 
 @pytest.fixture(scope="module")

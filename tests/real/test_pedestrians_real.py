@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ermlab.datasets.daimler_pedestrians import read_crop_set
-from ermlab.features.crop_versions import VERSIONS, VersionStore
-from ermlab.features.natural_groups import natural_groups
 from ermlab.features.small_hog import HogLayout, small_hog
-from ermlab.risk.pedestrian_protocol import METHODS, error, train
+from reproduction.datasets.daimler_pedestrians import read_crop_set
+from reproduction.experiments.pedestrians.crop_versions import VERSIONS, VersionStore
+from reproduction.experiments.pedestrians.natural_groups import natural_groups
+from reproduction.experiments.pedestrians.protocol import METHODS, error, train
 
 LAYOUT = HogLayout(levels=((2, 1), (12, 6)), blocks=(2, 1))
 

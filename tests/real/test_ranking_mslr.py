@@ -5,10 +5,10 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from ermlab.datasets.mslr_5k import HIGHEST_GRADE, read_mslr_5k
-from ermlab.evaluation.ranking import ndcg
-from ermlab.risk.ranking.estimator import RankingSVM
-from ermlab.risk.ranking.oracle import pairwise_risk
+from ermlab.metrics.ranking import ndcg
+from ermlab.ranking.estimator import RankingSVM
+from ermlab.ranking.oracle import pairwise_risk
+from reproduction.datasets.mslr_5k import HIGHEST_GRADE, read_mslr_5k
 
 
 @pytest.fixture(scope="module")

@@ -7,20 +7,20 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
 from sklearn.svm import SVC
 
-from ermlab.datasets.cell_migration import UNTRACKED, read_cell_migration
-from ermlab.datasets.ctc_hela02_images import read_ctc_hela02_images
-from ermlab.datasets.ctc_sim_truth import read_ctc_sim_truth
-from ermlab.datasets.daimler_pedestrians import read_daimler_pedestrians
-from ermlab.datasets.flowers17 import read_flowers17
-from ermlab.datasets.graphs_tu import read_graphs_tu
-from ermlab.datasets.haxby2001_slice import REST, read_haxby2001_slice
-from ermlab.datasets.kit_ais_cars import read_kit_ais_cars
-from ermlab.datasets.mslr_5k import read_mslr_5k
-from ermlab.datasets.mutag import read_mutag
-from ermlab.datasets.newsgroups20 import ancestors, read_newsgroups20
-from ermlab.datasets.uiuc_cars import read_uiuc_cars
-from ermlab.datasets.voc2007_sample import CLASSES, read_voc2007_sample
-from ermlab.datasets.wager2008_contrasts import read_wager2008_contrasts
+from reproduction.datasets.cell_migration import UNTRACKED, read_cell_migration
+from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
+from reproduction.datasets.ctc_sim_truth import read_ctc_sim_truth
+from reproduction.datasets.daimler_pedestrians import read_daimler_pedestrians
+from reproduction.datasets.flowers17 import read_flowers17
+from reproduction.datasets.graphs_tu import read_graphs_tu
+from reproduction.datasets.haxby2001_slice import REST, read_haxby2001_slice
+from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
+from reproduction.datasets.mslr_5k import read_mslr_5k
+from reproduction.datasets.mutag import read_mutag
+from reproduction.datasets.newsgroups20 import ancestors, read_newsgroups20
+from reproduction.datasets.uiuc_cars import read_uiuc_cars
+from reproduction.datasets.voc2007_sample import CLASSES, read_voc2007_sample
+from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
 
 
 def boxes_that_leave(scenes):

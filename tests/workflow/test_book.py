@@ -8,7 +8,7 @@ import pytest
 from browser import check_book, find_chromium
 from small_run import ROOT, write_small_run
 
-build_book = runpy.run_path(str(ROOT / "workflow/scripts/build_book.py"))["main"]
+build_book = runpy.run_path(str(ROOT / "workflow/reproduction/book/build.py"))["main"]
 needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
 
 BROKEN = r"""<!doctype html>

@@ -13,7 +13,7 @@ import pytest
 from conftest import run_snakemake, snakemake_command
 from nbformat.v4 import new_code_cell, new_notebook
 
-from ermlab.workflow.guard import VARIABLE
+from reproduction.pipeline.guard import VARIABLE
 
 # Safety against a test that never ends; nothing is measured by it.
 PATIENCE = 120
@@ -26,7 +26,7 @@ rule wait_in_script:
     log:
         "logs/wait.log",
     script:
-        "workflow/scripts/wait.py"
+        "workflow/wait.py"
 
 
 rule wait_in_notebook:
@@ -40,7 +40,7 @@ rule wait_in_notebook:
     params:
         parameters={"name": "notebook"},
     script:
-        "workflow/scripts/run_notebook.py"
+        "workflow/reproduction/pipeline/run_notebook.py"
 """
 # A child in a session of its own, and then a call that does not let other threads of the interpreter run.
 WAIT = """
@@ -55,7 +55,7 @@ def wait(name):
     re.match("(a+)+$", 60 * "a" + "b")
 """
 SCRIPT = """
-from ermlab.workflow.job import job
+from reproduction.pipeline.job import job
 
 if "snakemake" in globals():
     with job(snakemake):
@@ -69,7 +69,7 @@ def waiting_project(project):
     """The project with two jobs that wait for ever, unless there is a file ``go``."""
     with (project / "Snakefile").open("a") as file:
         file.write(RULES)
-    (project / "workflow/scripts/wait.py").write_text(WAIT + SCRIPT)
+    (project / "workflow/wait.py").write_text(WAIT + SCRIPT)
     cells = [
         new_code_cell('name = ""', metadata={"tags": ["parameters"]}),
         new_code_cell(WAIT + "\nwait(name)"),
@@ -131,7 +131,7 @@ def test_a_new_run_ends_what_is_left_when_the_guard_was_killed_too(started, wait
     run, processes = started
     jobs = jobs_of(processes)
     guards = [process for process in processes if process not in jobs]
-    assert ["ermlab.workflow.guard" in process.cmdline() for process in guards] == [True]
+    assert ["reproduction.pipeline.guard" in process.cmdline() for process in guards] == [True]
     for process in (*guards, run):
         process.kill()
     run.wait()

@@ -147,7 +147,7 @@ def finished_copy(finished_run, tmp_path):
 
 
 def test_a_change_in_the_library_reruns_just_the_rules_that_use_it(finished_copy):
-    module = finished_copy / "lib/ermlab/risk/vicinal.py"
+    module = finished_copy / "lib/ermlab/structured/vicinal.py"
     module.write_text(module.read_text() + "\n# a comment changes nothing\n")
     assert "Nothing to be done" in run_snakemake(finished_copy, "--dry-run", *SMOKE).stdout
 

@@ -35,7 +35,7 @@ rule train_active_learners:
         mem_mb=1500,
         runtime=120,
     params:
-        library=library_digest("workflow/scripts/train_active_learners.py"),
+        library=library_digest("workflow/reproduction/experiments/active_learning/train.py"),
         arguments={
             name: active_learning[name] for name in ("cells", "patches", "test_pairs", "seeds", "enumerated")
         }
@@ -47,7 +47,7 @@ rule train_active_learners:
     message:
         "active learning, {wildcards.study}"
     script:
-        "../scripts/train_active_learners.py"
+        "../reproduction/experiments/active_learning/train.py"
 
 
 rule evaluate_active_learning:
@@ -85,7 +85,7 @@ rule evaluate_active_learning:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_active_learning.py"),
+        library=library_digest("workflow/reproduction/experiments/active_learning/evaluate.py"),
         studies={study: content["datasets"] for study, content in active_studies.items()},
         threshold=active_learning["threshold"],
         window=active_learning["window"],
@@ -93,4 +93,4 @@ rule evaluate_active_learning:
     message:
         "test errors, stops and tables of active learning"
     script:
-        "../scripts/evaluate_active_learning.py"
+        "../reproduction/experiments/active_learning/evaluate.py"

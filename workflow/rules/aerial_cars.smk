@@ -35,12 +35,12 @@ rule prepare_aerial_grids:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_aerial_grids.py"),
+        library=library_digest("workflow/reproduction/experiments/aerial_cars/prepare.py"),
         size={"frames": aerial["frames"], "cell": aerial["cell"]},
     message:
         "HOG cells of the aerial frames"
     script:
-        "../scripts/prepare_aerial_grids.py"
+        "../reproduction/experiments/aerial_cars/prepare.py"
 
 
 rule choose_aerial_prices:
@@ -58,7 +58,7 @@ rule choose_aerial_prices:
         mem_mb=2000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/choose_aerial_prices.py"),
+        library=library_digest("workflow/reproduction/experiments/aerial_cars/select.py"),
         arguments={
             "frames": aerial["frames"],
             "seed": config["seed"],
@@ -68,7 +68,7 @@ rule choose_aerial_prices:
     message:
         "price of slack of the aerial detectors, one scene against another"
     script:
-        "../scripts/choose_aerial_prices.py"
+        "../reproduction/experiments/aerial_cars/select.py"
 
 
 rule train_aerial_detectors:
@@ -89,7 +89,7 @@ rule train_aerial_detectors:
         mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_aerial_detectors.py"),
+        library=library_digest("workflow/reproduction/experiments/aerial_cars/train.py"),
         frames=aerial["frames"],
         seed=config["seed"],
         settings=aerial_settings,
@@ -97,7 +97,7 @@ rule train_aerial_detectors:
     message:
         "linear and slot detectors, with and without rotations, seed {wildcards.seed}, test scene {wildcards.fold}"
     script:
-        "../scripts/train_aerial_detectors.py"
+        "../reproduction/experiments/aerial_cars/train.py"
 
 
 rule evaluate_aerial_cars:
@@ -127,9 +127,9 @@ rule evaluate_aerial_cars:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_aerial_cars.py"),
+        library=library_digest("workflow/reproduction/experiments/aerial_cars/evaluate.py"),
         sizes={"frames": aerial["frames"], "settings": aerial_settings, "seeds": aerial["seeds"]},
     message:
         "precision and recall of the cars found from above"
     script:
-        "../scripts/evaluate_aerial_cars.py"
+        "../reproduction/experiments/aerial_cars/evaluate.py"

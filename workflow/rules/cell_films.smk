@@ -19,12 +19,12 @@ rule prepare_migration_films:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_migration_films.py"),
+        library=library_digest("workflow/reproduction/experiments/cell_films/prepare_migration.py"),
         steps=migration_steps,
     message:
         "detections of migrating cells"
     script:
-        "../scripts/prepare_migration_films.py"
+        "../reproduction/experiments/cell_films/prepare_migration.py"
 
 
 rule prepare_mask_film:
@@ -41,11 +41,11 @@ rule prepare_mask_film:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_mask_film.py"),
+        library=library_digest("workflow/reproduction/experiments/cell_films/prepare_masks.py"),
     message:
         "true masks of nuclei as detections"
     script:
-        "../scripts/prepare_mask_film.py"
+        "../reproduction/experiments/cell_films/prepare_masks.py"
 
 
 # Two films of each of two laboratories, with the cells that are found on their frames.
@@ -65,11 +65,11 @@ rule prepare_nuclei_films:
         mem_mb=1000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/prepare_nuclei_films.py"),
+        library=library_digest("workflow/reproduction/experiments/cell_films/prepare_nuclei.py"),
     message:
         "nuclei found on the frames of the laboratory {wildcards.laboratory}"
     script:
-        "../scripts/prepare_nuclei_films.py"
+        "../reproduction/experiments/cell_films/prepare_nuclei.py"
 
 
 shipped_tracker_films = {
@@ -80,7 +80,7 @@ shipped_tracker_films = {
 }
 
 
-# The tracker that comes with the library; a new one goes to lib/ermlab/models/cell_tracker.json by hand.
+# The tracker that comes with the library; a new one goes to lib/ermlab/tracking/models/cell_tracker.json by hand.
 rule train_shipped_tracker:
     input:
         **{
@@ -98,9 +98,9 @@ rule train_shipped_tracker:
         mem_mb=2000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/train_shipped_tracker.py"),
+        library=library_digest("workflow/reproduction/experiments/cell_films/train_shipped_tracker.py"),
         kinds=list(shipped_tracker_films),
     message:
         "the tracker that comes with the library"
     script:
-        "../scripts/train_shipped_tracker.py"
+        "../reproduction/experiments/cell_films/train_shipped_tracker.py"

@@ -17,14 +17,14 @@ rule evaluate_cccp_precision:
         mem_mb=1000,
         runtime=15,
     params:
-        library=library_digest("workflow/scripts/evaluate_cccp_precision.py"),
+        library=library_digest("workflow/reproduction/experiments/cccp_precision/evaluate.py"),
         seed=config["seed"],
         starts=config["cccp_precision"]["starts"],
         repeats=config["cccp_precision"]["repeats"],
     message:
         "CCCP with fixed and adaptive precision on functions of one variable and more"
     script:
-        "../scripts/evaluate_cccp_precision.py"
+        "../reproduction/experiments/cccp_precision/evaluate.py"
 
 
 rule evaluate_partial_bound:
@@ -40,11 +40,11 @@ rule evaluate_partial_bound:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_partial_bound.py"),
+        library=library_digest("workflow/reproduction/experiments/partial_bound/evaluate.py"),
         seed=config["seed"],
         problems=config["partial_bound"]["problems"],
         draws=config["partial_bound"]["draws"],
     message:
         "the generalisation bound of partial annotations on simulated problems"
     script:
-        "../scripts/evaluate_partial_bound.py"
+        "../reproduction/experiments/partial_bound/evaluate.py"

@@ -6,16 +6,16 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from ermlab.datasets.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
-from ermlab.errors import DataError
-from ermlab.evaluation.exhibits import load_exhibits
-from ermlab.evaluation.results import write_json
-from ermlab.report.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
-from ermlab.workflow.config import load_config
-from ermlab.workflow.digest import Library, compiled_digest
-from ermlab.workflow.guard import end_leftover_jobs, guard_run
-from ermlab.workflow.locks import clear_stale_lock
-from ermlab.workflow.parameters import declared_parameters
+from reproduction.acquire.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
+from ermlab.exceptions import DataError
+from reproduction.claims.exhibits import load_exhibits
+from reproduction.claims.results import write_json
+from reproduction.book.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
+from reproduction.pipeline.config import load_config
+from reproduction.pipeline.digest import Library, compiled_digest
+from reproduction.pipeline.guard import end_leftover_jobs, guard_run
+from reproduction.pipeline.locks import clear_stale_lock
+from reproduction.pipeline.parameters import declared_parameters
 
 try:
     config = load_config(config)

@@ -13,7 +13,7 @@ rule acquire_dataset:
         mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/acquire_dataset.py"),
+        library=library_digest("workflow/reproduction/acquire/run.py"),
         row=lambda wildcards: asdict(registry[wildcards.dataset]),
         simulator=lambda wildcards: function_digest(registry[wildcards.dataset].simulator),
         policy=config["data"],
@@ -22,4 +22,4 @@ rule acquire_dataset:
     message:
         "the data set {wildcards.dataset}"
     script:
-        "../scripts/acquire_dataset.py"
+        "../reproduction/acquire/run.py"

@@ -17,12 +17,12 @@ rule prepare_contrast_part:
         mem_mb=3000,
         runtime=120,
     params:
-        library=library_digest("workflow/scripts/prepare_contrast_part.py"),
+        library=library_digest("workflow/reproduction/experiments/fmri_studies/prepare_contrast_part.py"),
         arguments={"parts": stroop["parts"], "fwhm": stroop["fwhm"]},
     message:
         "contrast maps of the drug Stroop study, part {wildcards.part}"
     script:
-        "../scripts/prepare_contrast_part.py"
+        "../reproduction/experiments/fmri_studies/prepare_contrast_part.py"
 
 
 rule prepare_contrast_maps:
@@ -39,11 +39,11 @@ rule prepare_contrast_maps:
         mem_mb=1000,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/prepare_contrast_maps.py"),
+        library=library_digest("workflow/reproduction/experiments/fmri_studies/prepare_contrast_maps.py"),
     message:
         "contrast maps of the drug Stroop study"
     script:
-        "../scripts/prepare_contrast_maps.py"
+        "../reproduction/experiments/fmri_studies/prepare_contrast_maps.py"
 
 
 rule prepare_group_studies:
@@ -62,9 +62,9 @@ rule prepare_group_studies:
         mem_mb=2000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_group_studies.py"),
+        library=library_digest("workflow/reproduction/experiments/fmri_studies/prepare_group_studies.py"),
         pool=config["ksupport"]["pool"],
     message:
         "contrast maps of two groups as rows of voxels"
     script:
-        "../scripts/prepare_group_studies.py"
+        "../reproduction/experiments/fmri_studies/prepare_group_studies.py"

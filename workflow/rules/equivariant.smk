@@ -15,10 +15,10 @@ rule evaluate_vicinal_risk:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_vicinal_risk.py"),
+        library=library_digest("workflow/reproduction/experiments/vicinal_risk/evaluate.py"),
         seed=config["seed"],
         trials=config["vicinal_risk"]["trials"],
     message:
         "losses whose supremum bounds the vicinal risk"
     script:
-        "../scripts/evaluate_vicinal_risk.py"
+        "../reproduction/experiments/vicinal_risk/evaluate.py"

@@ -18,9 +18,9 @@ rule evaluate_equivariant_toy:
         runtime=20,
     params:
         **config["equivariant_toy"],
-        library=library_digest("workflow/scripts/evaluate_equivariant_toy.py"),
+        library=library_digest("workflow/reproduction/experiments/equivariant_toy/evaluate.py"),
         seed=config["seed"],
     message:
         "three classes from one point each, with growing ranges of rotation"
     script:
-        "../scripts/evaluate_equivariant_toy.py"
+        "../reproduction/experiments/equivariant_toy/evaluate.py"

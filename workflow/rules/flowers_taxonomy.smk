@@ -17,7 +17,7 @@ rule prepare_flower_words:
         mem_mb=2000,
         runtime=20,
     params:
-        library=library_digest("workflow/scripts/prepare_flower_words.py"),
+        library=library_digest("workflow/reproduction/experiments/flowers_taxonomy/prepare.py"),
         arguments={
             "images": flowers["images"],
             "splits": flowers["splits"],
@@ -27,7 +27,7 @@ rule prepare_flower_words:
     message:
         "colour, texture, gradients and boundary of the flowers as visual words"
     script:
-        "../scripts/prepare_flower_words.py"
+        "../reproduction/experiments/flowers_taxonomy/prepare.py"
 
 
 rule train_flower_taxonomies:
@@ -48,7 +48,7 @@ rule train_flower_taxonomies:
         mem_mb=1000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/train_flower_taxonomies.py"),
+        library=library_digest("workflow/reproduction/experiments/flowers_taxonomy/train.py"),
         arguments={
             "splits": flowers["splits"],
             "seed": config["seed"],
@@ -60,7 +60,7 @@ rule train_flower_taxonomies:
     message:
         "one-vs-rest and taxonomic SVMs of the flowers, split {wildcards.split}"
     script:
-        "../scripts/train_flower_taxonomies.py"
+        "../reproduction/experiments/flowers_taxonomy/train.py"
 
 
 rule evaluate_flowers_taxonomy:
@@ -92,9 +92,9 @@ rule evaluate_flowers_taxonomy:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/evaluate_flowers_taxonomy.py"),
+        library=library_digest("workflow/reproduction/experiments/flowers_taxonomy/evaluate.py"),
         arguments={"seed": config["seed"], "permutations": 100},
     message:
         "accuracy and taxonomies of the flowers"
     script:
-        "../scripts/evaluate_flowers_taxonomy.py"
+        "../reproduction/experiments/flowers_taxonomy/evaluate.py"

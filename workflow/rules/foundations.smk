@@ -14,9 +14,9 @@ rule evaluate_structured_losses:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/evaluate_structured_losses.py"),
+        library=library_digest("workflow/reproduction/experiments/structured_losses/evaluate.py"),
         points=config["structured_losses"]["points"],
     message:
         "the two rescaled hinge losses against the step loss"
     script:
-        "../scripts/evaluate_structured_losses.py"
+        "../reproduction/experiments/structured_losses/evaluate.py"

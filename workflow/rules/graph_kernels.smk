@@ -38,13 +38,13 @@ rule train_graph_kernels:
         mem_mb=3000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/train_graph_kernels.py"),
+        library=library_digest("workflow/reproduction/experiments/graph_kernels/train.py"),
         numbers=lambda wildcards: graph_jobs["splits"][int(wildcards.part)],
         arguments=graph_arguments,
     message:
         "graph kernels and their peers, {wildcards.groups}, part {wildcards.part}"
     script:
-        "../scripts/train_graph_kernels.py"
+        "../reproduction/experiments/graph_kernels/train.py"
 
 
 rule train_permuted_graphs:
@@ -64,13 +64,13 @@ rule train_permuted_graphs:
         mem_mb=3000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/train_permuted_graphs.py"),
+        library=library_digest("workflow/reproduction/experiments/graph_kernels/train_permuted.py"),
         numbers=lambda wildcards: graph_jobs["permuted"][int(wildcards.part)],
         arguments=graph_arguments | {"splits": graph_kernels["permuted_splits"]},
     message:
         "graph kernels with permuted labels, honest and leaking, {wildcards.groups}, part {wildcards.part}"
     script:
-        "../scripts/train_permuted_graphs.py"
+        "../reproduction/experiments/graph_kernels/train_permuted.py"
 
 
 rule train_graph_maps:
@@ -89,12 +89,12 @@ rule train_graph_maps:
         mem_mb=3000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_graph_maps.py"),
+        library=library_digest("workflow/reproduction/experiments/graph_kernels/train_maps.py"),
         arguments={name: graph_arguments[name] for name in ("grids", "folds", "seed")},
     message:
         "maps of what graphs are told apart by, {wildcards.groups}"
     script:
-        "../scripts/train_graph_maps.py"
+        "../reproduction/experiments/graph_kernels/train_maps.py"
 
 
 rule evaluate_graph_kernels:
@@ -133,11 +133,11 @@ rule evaluate_graph_kernels:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_graph_kernels.py"),
+        library=library_digest("workflow/reproduction/experiments/graph_kernels/evaluate.py"),
         studies=graph_studies,
         share=graph_kernels["share"],
         permuted_splits=graph_kernels["permuted_splits"],
     message:
         "accuracies, tests and controls of graph kernels"
     script:
-        "../scripts/evaluate_graph_kernels.py"
+        "../reproduction/experiments/graph_kernels/evaluate.py"

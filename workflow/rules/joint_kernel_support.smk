@@ -33,14 +33,14 @@ rule prepare_car_words:
         mem_mb=2000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_car_words.py"),
+        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/prepare.py"),
         size=localisation_size,
         seed=config["seed"],
         features={name: localisation[name] for name in ("n_words", "sample", "step", "scales")},
     message:
         "visual words of the car images, seed {wildcards.seed}"
     script:
-        "../scripts/prepare_car_words.py"
+        "../reproduction/experiments/joint_kernel_support/prepare.py"
 
 
 rule train_car_localisers:
@@ -61,7 +61,7 @@ rule train_car_localisers:
         mem_mb=3000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_car_localisers.py"),
+        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/train.py"),
         size=localisation_size,
         seed=config["seed"],
         noise=localisation["noise"],
@@ -69,7 +69,7 @@ rule train_car_localisers:
     message:
         "structured SVM and joint kernel support estimation under label noise, seed {wildcards.seed}"
     script:
-        "../scripts/train_car_localisers.py"
+        "../reproduction/experiments/joint_kernel_support/train.py"
 
 
 rule train_car_controls:
@@ -88,7 +88,7 @@ rule train_car_controls:
         mem_mb=3000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_car_controls.py"),
+        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/train_controls.py"),
         size=localisation_size,
         controls={
             "seed": config["seed"],
@@ -100,7 +100,7 @@ rule train_car_controls:
     message:
         "the decisions behind the localisers, and cross-validation"
     script:
-        "../scripts/train_car_controls.py"
+        "../reproduction/experiments/joint_kernel_support/train_controls.py"
 
 
 rule evaluate_joint_kernel_support:
@@ -134,9 +134,9 @@ rule evaluate_joint_kernel_support:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_joint_kernel_support.py"),
+        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/evaluate.py"),
         size=localisation_size,
     message:
         "equal error rates of the localised cars"
     script:
-        "../scripts/evaluate_joint_kernel_support.py"
+        "../reproduction/experiments/joint_kernel_support/evaluate.py"

@@ -65,12 +65,12 @@ rule prepare_film_study:
         mem_mb=2000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_film_study.py"),
+        library=library_digest("workflow/reproduction/experiments/fmri_studies/prepare_film_study.py"),
         arguments=config["movie_watching"],
     message:
         "the film in stretches, scan {wildcards.scan}"
     script:
-        "../scripts/prepare_film_study.py"
+        "../reproduction/experiments/fmri_studies/prepare_film_study.py"
 
 
 rule prepare_ksupport_studies:
@@ -92,12 +92,12 @@ rule prepare_ksupport_studies:
         mem_mb=2000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_ksupport_studies.py"),
+        library=library_digest("workflow/reproduction/experiments/ksupport/prepare.py"),
         pool=ksupport["pool"],
     message:
         "whole film, Haxby slice and Wager maps as rows of voxels"
     script:
-        "../scripts/prepare_ksupport_studies.py"
+        "../reproduction/experiments/ksupport/prepare.py"
 
 
 rule train_ksupport_paths:
@@ -122,7 +122,7 @@ rule train_ksupport_paths:
         mem_mb=3000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/train_ksupport_paths.py"),
+        library=library_digest("workflow/reproduction/experiments/ksupport/train_paths.py"),
         job=lambda wildcards: ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)],
         folds=lambda wildcards: 0 if wildcards.study == "reversed" else ksupport["folds"],
         arguments={
@@ -133,7 +133,7 @@ rule train_ksupport_paths:
     message:
         "LASSO, elastic net and k-support norm, {wildcards.study}, {wildcards.protocol} splits, part {wildcards.part}"
     script:
-        "../scripts/train_ksupport_paths.py"
+        "../reproduction/experiments/ksupport/train_paths.py"
 
 
 rule train_ksupport_maps:
@@ -154,7 +154,7 @@ rule train_ksupport_maps:
         mem_mb=3000,
         runtime=120,
     params:
-        library=library_digest("workflow/scripts/train_ksupport_maps.py"),
+        library=library_digest("workflow/reproduction/experiments/ksupport/train_maps.py"),
         arguments={
             "grids": ksupport_grids,
             "splits": ksupport["map_splits"],
@@ -165,7 +165,7 @@ rule train_ksupport_maps:
     message:
         "weights that tell two groups apart, {wildcards.groups}"
     script:
-        "../scripts/train_ksupport_maps.py"
+        "../reproduction/experiments/ksupport/train_maps.py"
 
 
 rule evaluate_ksupport:
@@ -206,11 +206,11 @@ rule evaluate_ksupport:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_ksupport.py"),
+        library=library_digest("workflow/reproduction/experiments/ksupport/evaluate.py"),
         datasets=ksupport_datasets,
         protocols=ksupport_protocols,
         arguments={"vectors": ksupport["vectors"], "seed": config["seed"]},
     message:
         "correlations, clusters and norms of the three regularisers"
     script:
-        "../scripts/evaluate_ksupport.py"
+        "../reproduction/experiments/ksupport/evaluate.py"

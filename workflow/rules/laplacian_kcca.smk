@@ -24,12 +24,12 @@ rule train_movie_kcca:
         mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_movie_kcca.py"),
+        library=library_digest("workflow/reproduction/experiments/laplacian_kcca/train_movie.py"),
         arguments=config["movie_watching"] | {"settings": kcca_settings},
     message:
         "Laplacian KCCA of film and brain, seed {wildcards.seed}"
     script:
-        "../scripts/train_movie_kcca.py"
+        "../reproduction/experiments/laplacian_kcca/train_movie.py"
 
 
 rule train_movie_sweep:
@@ -48,12 +48,12 @@ rule train_movie_sweep:
         mem_mb=2000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/train_movie_sweep.py"),
+        library=library_digest("workflow/reproduction/experiments/laplacian_kcca/train_sweep.py"),
         arguments=config["movie_watching"] | {"settings": kcca_settings | {"gamma": kcca["sweep"]["gamma"]}},
     message:
         "Laplacian KCCA in the scenario {wildcards.scenario}, seed {wildcards.seed}"
     script:
-        "../scripts/train_movie_sweep.py"
+        "../reproduction/experiments/laplacian_kcca/train_sweep.py"
 
 
 rule train_haxby_kcca:
@@ -70,13 +70,13 @@ rule train_haxby_kcca:
         mem_mb=2000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/train_haxby_kcca.py"),
+        library=library_digest("workflow/reproduction/experiments/laplacian_kcca/train_haxby.py"),
         runs=kcca["haxby_runs"],
         settings=kcca_settings,
     message:
         "Laplacian KCCA of pictures and brain"
     script:
-        "../scripts/train_haxby_kcca.py"
+        "../reproduction/experiments/laplacian_kcca/train_haxby.py"
 
 
 rule evaluate_laplacian_kcca:
@@ -102,10 +102,10 @@ rule evaluate_laplacian_kcca:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_laplacian_kcca.py"),
+        library=library_digest("workflow/reproduction/experiments/laplacian_kcca/evaluate.py"),
         scenarios=kcca["scenarios"],
         sweep=list(kcca_sweep.values()),
     message:
         "correlations and weight maps of Laplacian KCCA"
     script:
-        "../scripts/evaluate_laplacian_kcca.py"
+        "../reproduction/experiments/laplacian_kcca/evaluate.py"

@@ -15,11 +15,11 @@ rule prepare_movie_watching:
         mem_mb=4000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/prepare_movie_watching.py"),
+        library=library_digest("workflow/reproduction/experiments/fmri_studies/prepare_movie.py"),
     message:
         "the two films, preprocessed"
     script:
-        "../scripts/prepare_movie_watching.py"
+        "../reproduction/experiments/fmri_studies/prepare_movie.py"
 
 
 # Further scans, with another seed or in another scenario, are simulated; only their preprocessed series stay.
@@ -38,7 +38,7 @@ rule prepare_movie_scenario:
         mem_mb=4000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/prepare_movie_scenario.py"),
+        library=library_digest("workflow/reproduction/experiments/fmri_studies/prepare_scenario.py"),
         arguments=lambda wildcards: {
             "seed": config["seed"] + int(wildcards.seed),
             "size": config["scale"],
@@ -50,7 +50,7 @@ rule prepare_movie_scenario:
     message:
         "the two films in the scenario {wildcards.scenario}, seed {wildcards.seed}"
     script:
-        "../scripts/prepare_movie_scenario.py"
+        "../reproduction/experiments/fmri_studies/prepare_scenario.py"
 
 
 ruleorder: prepare_movie_watching > prepare_movie_scenario

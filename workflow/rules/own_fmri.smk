@@ -4,7 +4,7 @@ own_fmri = config["own_fmri"]
 own_fmri_files = []
 
 if own_fmri is not None:
-    from ermlab.features.fmri.own_scan import OwnScan
+    from reproduction.experiments.own_fmri.scans import OwnScan
 
     try:
         own_fmri_files = OwnScan.of(own_fmri).files
@@ -32,12 +32,12 @@ rule prepare_own_fmri:
         mem_mb=8000,
         runtime=120,
     params:
-        library=library_digest("workflow/scripts/prepare_own_fmri.py"),
+        library=library_digest("workflow/reproduction/experiments/own_fmri/prepare.py"),
         settings=own_fmri,
     message:
         "your scan, preprocessed"
     script:
-        "../scripts/prepare_own_fmri.py"
+        "../reproduction/experiments/own_fmri/prepare.py"
 
 
 rule evaluate_own_fmri:
@@ -57,9 +57,9 @@ rule evaluate_own_fmri:
         mem_mb=8000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/evaluate_own_fmri.py"),
+        library=library_digest("workflow/reproduction/experiments/own_fmri/evaluate.py"),
         settings=own_fmri,
     message:
         "what your scan tells of the target, on volumes held out"
     script:
-        "../scripts/evaluate_own_fmri.py"
+        "../reproduction/experiments/own_fmri/evaluate.py"

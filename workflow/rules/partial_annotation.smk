@@ -38,7 +38,7 @@ rule train_partial_trackers:
         mem_mb=2000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/train_partial_trackers.py"),
+        library=library_digest("workflow/reproduction/experiments/partial_annotation/train.py"),
         arguments=lambda wildcards: partial_common[wildcards.study]
         | {
             name: partial_settings["studies"][wildcards.study][name]
@@ -47,7 +47,7 @@ rule train_partial_trackers:
     message:
         "trackers from shares of the annotation, {wildcards.study}"
     script:
-        "../scripts/train_partial_trackers.py"
+        "../reproduction/experiments/partial_annotation/train.py"
 
 
 rule compare_cccp_variants:
@@ -67,7 +67,7 @@ rule compare_cccp_variants:
         mem_mb=2000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/compare_cccp_variants.py"),
+        library=library_digest("workflow/reproduction/experiments/partial_annotation/compare_cccp.py"),
         arguments=lambda wildcards: partial_common[wildcards.study]
         | {
             "starts": partial_settings["studies"][wildcards.study]["starts"],
@@ -76,7 +76,7 @@ rule compare_cccp_variants:
     message:
         "CCCP with and without recycling and adaptive precision, {wildcards.study}"
     script:
-        "../scripts/compare_cccp_variants.py"
+        "../reproduction/experiments/partial_annotation/compare_cccp.py"
 
 
 rule evaluate_partial_annotation:
@@ -97,10 +97,10 @@ rule evaluate_partial_annotation:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/evaluate_partial_annotation.py"),
+        library=library_digest("workflow/reproduction/experiments/partial_annotation/evaluate.py"),
         studies=list(partial_settings["studies"]),
         datasets=partial_datasets,
     message:
         "losses, times and bounds of partial annotation"
     script:
-        "../scripts/evaluate_partial_annotation.py"
+        "../reproduction/experiments/partial_annotation/evaluate.py"

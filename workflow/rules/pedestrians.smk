@@ -26,13 +26,13 @@ rule prepare_pedestrian_features:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_pedestrian_features.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/prepare.py"),
         size={name: pedestrian_settings[name] for name in ("pedestrians", "others")},
         descriptor=pedestrian_descriptor,
     message:
         "descriptors of pedestrians, mirrored and shifted"
     script:
-        "../scripts/prepare_pedestrian_features.py"
+        "../reproduction/experiments/pedestrians/prepare.py"
 
 
 rule compare_pedestrian_descriptors:
@@ -49,7 +49,7 @@ rule compare_pedestrian_descriptors:
         mem_mb=1000,
         runtime=20,
     params:
-        library=library_digest("workflow/scripts/compare_pedestrian_descriptors.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/compare_descriptors.py"),
         descriptor=pedestrian_descriptor,
         changes=pedestrian_settings["other_descriptors"],
         prices=pedestrian_prices["binary"],
@@ -57,7 +57,7 @@ rule compare_pedestrian_descriptors:
     message:
         "descriptors of pedestrians, compared on training sets"
     script:
-        "../scripts/compare_pedestrian_descriptors.py"
+        "../reproduction/experiments/pedestrians/compare_descriptors.py"
 
 
 rule train_pedestrian_classifiers:
@@ -77,14 +77,14 @@ rule train_pedestrian_classifiers:
         mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_pedestrian_classifiers.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/train.py"),
         descriptor=pedestrian_descriptor,
         prices=pedestrian_prices,
         tol=pedestrian_settings["tol"],
     message:
         "pedestrian classifiers trained on set {wildcards.part}, with every price"
     script:
-        "../scripts/train_pedestrian_classifiers.py"
+        "../reproduction/experiments/pedestrians/train.py"
 
 
 rule choose_pedestrian_prices:
@@ -103,12 +103,12 @@ rule choose_pedestrian_prices:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/choose_pedestrian_prices.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/select.py"),
         prices=pedestrian_prices,
     message:
         "price of each pedestrian classifier, chosen on training sets"
     script:
-        "../scripts/choose_pedestrian_prices.py"
+        "../reproduction/experiments/pedestrians/select.py"
 
 
 rule train_pedestrian_controls:
@@ -126,14 +126,14 @@ rule train_pedestrian_controls:
         mem_mb=2000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/train_pedestrian_controls.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/train_controls.py"),
         descriptor=pedestrian_descriptor,
         prices=pedestrian_prices,
         tol=pedestrian_settings["tol"],
     message:
         "pedestrian classifiers trained on cut versions"
     script:
-        "../scripts/train_pedestrian_controls.py"
+        "../reproduction/experiments/pedestrians/train_controls.py"
 
 
 rule train_pedestrian_groups:
@@ -155,7 +155,7 @@ rule train_pedestrian_groups:
         mem_mb=3000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_pedestrian_groups.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/train_groups.py"),
         descriptor=pedestrian_descriptor,
         prices=pedestrian_prices,
         shares=pedestrian_settings["groupings"],
@@ -163,7 +163,7 @@ rule train_pedestrian_groups:
     message:
         "groups of pedestrians of set {wildcards.part} as samples, {wildcards.kind}"
     script:
-        "../scripts/train_pedestrian_groups.py"
+        "../reproduction/experiments/pedestrians/train_groups.py"
 
 
 rule evaluate_pedestrians:
@@ -199,10 +199,10 @@ rule evaluate_pedestrians:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_pedestrians.py"),
+        library=library_digest("workflow/reproduction/experiments/pedestrians/evaluate.py"),
         descriptor=pedestrian_descriptor,
         prices=pedestrian_prices,
     message:
         "equal error rates of the pedestrian classifiers"
     script:
-        "../scripts/evaluate_pedestrians.py"
+        "../reproduction/experiments/pedestrians/evaluate.py"

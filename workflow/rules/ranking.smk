@@ -14,7 +14,7 @@ rule evaluate_ranking_oracle:
         mem_mb=8000,
         runtime=20,
     params:
-        library=library_digest("workflow/scripts/evaluate_ranking_oracle.py"),
+        library=library_digest("workflow/reproduction/experiments/ranking_oracle/evaluate.py"),
         seed=config["seed"],
         largest=config["ranking_oracle"]["largest"],
         levels=config["ranking_oracle"]["levels"],
@@ -23,7 +23,7 @@ rule evaluate_ranking_oracle:
     message:
         "ranking oracle against brute force, numpy's sort and the clock"
     script:
-        "../scripts/evaluate_ranking_oracle.py"
+        "../reproduction/experiments/ranking_oracle/evaluate.py"
 
 
 rule evaluate_ranking_bounds:
@@ -41,13 +41,13 @@ rule evaluate_ranking_bounds:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_ranking_bounds.py"),
+        library=library_digest("workflow/reproduction/experiments/ranking_bounds/evaluate.py"),
         seed=config["seed"],
         trials=config["ranking_bounds"]["trials"],
     message:
         "generalisation bounds of ranking, and measured stability against them"
     script:
-        "../scripts/evaluate_ranking_bounds.py"
+        "../reproduction/experiments/ranking_bounds/evaluate.py"
 
 
 cascade_splits = range(config["window_cascade"]["splits"])
@@ -68,14 +68,14 @@ rule prepare_windows:
         mem_mb=6000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/prepare_windows.py"),
+        library=library_digest("workflow/reproduction/experiments/window_cascade/prepare.py"),
         seed=config["seed"],
         images=config["window_cascade"]["images"],
         windows=config["window_cascade"]["windows"],
     message:
         "initial windows of the images, and the cues of each"
     script:
-        "../scripts/prepare_windows.py"
+        "../reproduction/experiments/window_cascade/prepare.py"
 
 
 rule train_window_cascade:
@@ -92,12 +92,12 @@ rule train_window_cascade:
         mem_mb=4000,
         runtime=120,
     params:
-        library=library_digest("workflow/scripts/train_window_cascade.py"),
+        library=library_digest("workflow/reproduction/experiments/window_cascade/train.py"),
         best_share=config["window_cascade"]["best_share"],
     message:
         "rankings of windows and a structured SVM, split {wildcards.split}"
     script:
-        "../scripts/train_window_cascade.py"
+        "../reproduction/experiments/window_cascade/train.py"
 
 
 rule evaluate_window_cascade:
@@ -119,9 +119,9 @@ rule evaluate_window_cascade:
         mem_mb=4000,
         runtime=30,
     params:
-        library=library_digest("workflow/scripts/evaluate_window_cascade.py"),
+        library=library_digest("workflow/reproduction/experiments/window_cascade/evaluate.py"),
         seed=config["seed"],
     message:
         "recall against overlap of the windows ranked first"
     script:
-        "../scripts/evaluate_window_cascade.py"
+        "../reproduction/experiments/window_cascade/evaluate.py"

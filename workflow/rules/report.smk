@@ -29,7 +29,7 @@ for section in catalogue.built_sections:
         message:
             f"{section.title}"
         script:
-            "../scripts/run_notebook.py"
+            "../reproduction/pipeline/run_notebook.py"
 
 
 for exhibit in catalogue.built_exhibits:
@@ -59,11 +59,11 @@ rule check_claims:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/check_claims.py"),
+        library=library_digest("workflow/reproduction/claims/check.py"),
     message:
         "the published claims against this run"
     script:
-        "../scripts/check_claims.py"
+        "../reproduction/claims/check.py"
 
 
 rule collect_provenance:
@@ -81,14 +81,14 @@ rule collect_provenance:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/collect_provenance.py"),
+        library=library_digest("workflow/reproduction/book/collect_provenance.py"),
         config=config,
         seeds=[config["seed"]],
         benchmarks="logs/benchmarks",
     message:
         "the commit, versions, settings and run times of this run"
     script:
-        "../scripts/collect_provenance.py"
+        "../reproduction/book/collect_provenance.py"
 
 
 rule build_book:
@@ -112,9 +112,9 @@ rule build_book:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/build_book.py"),
+        library=library_digest("workflow/reproduction/book/build.py"),
         source="reports/book",
     message:
         "the book"
     script:
-        "../scripts/build_book.py"
+        "../reproduction/book/build.py"

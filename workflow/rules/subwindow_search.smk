@@ -16,7 +16,7 @@ rule prepare_detection_words:
         mem_mb=4000,
         runtime=20,
     params:
-        library=library_digest("workflow/scripts/prepare_detection_words.py"),
+        library=library_digest("workflow/reproduction/experiments/detection_strategies/prepare.py"),
         seed=config["seed"],
         images=config["detection_strategies"]["images"],
         words=config["detection_strategies"]["words"],
@@ -24,7 +24,7 @@ rule prepare_detection_words:
     message:
         "training and test images as visual words"
     script:
-        "../scripts/prepare_detection_words.py"
+        "../reproduction/experiments/detection_strategies/prepare.py"
 
 
 rule train_detection_models:
@@ -43,12 +43,12 @@ rule train_detection_models:
         mem_mb=2000,
         runtime=20,
     params:
-        library=library_digest("workflow/scripts/train_detection_models.py"),
+        library=library_digest("workflow/reproduction/experiments/detection_strategies/train.py"),
         seed=config["seed"],
     message:
         "a linear model of the words of each class, against the rest"
     script:
-        "../scripts/train_detection_models.py"
+        "../reproduction/experiments/detection_strategies/train.py"
 
 
 rule evaluate_detection_strategies:
@@ -72,10 +72,10 @@ rule evaluate_detection_strategies:
         mem_mb=2000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/evaluate_detection_strategies.py"),
+        library=library_digest("workflow/reproduction/experiments/detection_strategies/evaluate.py"),
         test_images=config["detection_strategies"]["test_images"],
         unit=config["detection_strategies"]["unit"],
     message:
         "ten detections of each class in each test image: splits of every queue"
     script:
-        "../scripts/evaluate_detection_strategies.py"
+        "../reproduction/experiments/detection_strategies/evaluate.py"

@@ -14,13 +14,13 @@ rule evaluate_tree_covariance:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/evaluate_tree_covariance.py"),
+        library=library_digest("workflow/reproduction/experiments/tree_covariance/evaluate.py"),
         seed=config["seed"],
         trees=config["tree_covariance"]["trees"],
     message:
         "random trees with their root at every node and on every edge"
     script:
-        "../scripts/evaluate_tree_covariance.py"
+        "../reproduction/experiments/tree_covariance/evaluate.py"
 
 
 rule prepare_voc_bags:
@@ -37,7 +37,7 @@ rule prepare_voc_bags:
         mem_mb=3000,
         runtime=20,
     params:
-        library=library_digest("workflow/scripts/prepare_voc_bags.py"),
+        library=library_digest("workflow/reproduction/experiments/voc_taxonomy/prepare.py"),
         seed=config["seed"],
         images=config["voc_taxonomy"]["images"],
         words=config["voc_taxonomy"]["words"],
@@ -45,7 +45,7 @@ rule prepare_voc_bags:
     message:
         "three parts of the VOC images as bags of visual words"
     script:
-        "../scripts/prepare_voc_bags.py"
+        "../reproduction/experiments/voc_taxonomy/prepare.py"
 
 
 rule train_voc_taxonomies:
@@ -63,14 +63,14 @@ rule train_voc_taxonomies:
         mem_mb=1000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_voc_taxonomies.py"),
+        library=library_digest("workflow/reproduction/experiments/voc_taxonomy/train.py"),
         seed=config["seed"],
         prices=config["voc_taxonomy"]["C"],
         tol=config["voc_taxonomy"]["tol"],
     message:
         "taxonomies of the VOC classes, order {wildcards.order} of the roles"
     script:
-        "../scripts/train_voc_taxonomies.py"
+        "../reproduction/experiments/voc_taxonomy/train.py"
 
 
 rule evaluate_voc_taxonomy:
@@ -92,10 +92,10 @@ rule evaluate_voc_taxonomy:
         mem_mb=500,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_voc_taxonomy.py"),
+        library=library_digest("workflow/reproduction/experiments/voc_taxonomy/evaluate.py"),
         seed=config["seed"],
         permutations=config["voc_taxonomy"]["permutations"],
     message:
         "ROC curves and topologies of the VOC taxonomies"
     script:
-        "../scripts/evaluate_voc_taxonomy.py"
+        "../reproduction/experiments/voc_taxonomy/evaluate.py"

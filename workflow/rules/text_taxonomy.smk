@@ -17,12 +17,12 @@ rule prepare_text_bags:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/prepare_text_bags.py"),
+        library=library_digest("workflow/reproduction/experiments/text_taxonomy/prepare.py"),
         arguments={"seed": config["seed"], "posts": text["posts"], "min_posts": text["min_posts"]},
     message:
         "words of the newsgroups, split {wildcards.split}"
     script:
-        "../scripts/prepare_text_bags.py"
+        "../reproduction/experiments/text_taxonomy/prepare.py"
 
 
 rule train_text_taxonomies:
@@ -43,7 +43,7 @@ rule train_text_taxonomies:
         mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_text_taxonomies.py"),
+        library=library_digest("workflow/reproduction/experiments/text_taxonomy/train.py"),
         arguments={
             "seed": config["seed"],
             "prices": text["C"],
@@ -53,7 +53,7 @@ rule train_text_taxonomies:
     message:
         "taxonomic SVMs of the newsgroups for all covariances and losses, split {wildcards.split}"
     script:
-        "../scripts/train_text_taxonomies.py"
+        "../reproduction/experiments/text_taxonomy/train.py"
 
 
 rule compare_constraint_times:
@@ -73,12 +73,12 @@ rule compare_constraint_times:
         mem_mb=1000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/compare_constraint_times.py"),
+        library=library_digest("workflow/reproduction/experiments/text_taxonomy/train_times.py"),
         arguments={"seed": config["seed"], **text["times"]},
     message:
         "time per cutting-plane iteration, Kronecker form and cached kernel values"
     script:
-        "../scripts/compare_constraint_times.py"
+        "../reproduction/experiments/text_taxonomy/train_times.py"
 
 
 rule evaluate_text_taxonomy:
@@ -105,8 +105,8 @@ rule evaluate_text_taxonomy:
         mem_mb=500,
         runtime=5,
     params:
-        library=library_digest("workflow/scripts/evaluate_text_taxonomy.py"),
+        library=library_digest("workflow/reproduction/experiments/text_taxonomy/evaluate.py"),
     message:
         "losses of the newsgroups and times of the iterations"
     script:
-        "../scripts/evaluate_text_taxonomy.py"
+        "../reproduction/experiments/text_taxonomy/evaluate.py"

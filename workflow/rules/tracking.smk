@@ -33,7 +33,7 @@ rule train_trackers:
         mem_mb=2000,
         runtime=240,
     params:
-        library=library_digest("workflow/scripts/train_trackers.py"),
+        library=library_digest("workflow/reproduction/experiments/tracking/train.py"),
         laboratory=lambda wildcards: tracking_films[wildcards.study][0],
         pairs=tracking["pairs"],
         settings={
@@ -44,7 +44,7 @@ rule train_trackers:
     message:
         "six trackers and a peer, {wildcards.study}"
     script:
-        "../scripts/train_trackers.py"
+        "../reproduction/experiments/tracking/train.py"
 
 
 rule prepare_hela_tracks:
@@ -62,13 +62,13 @@ rule prepare_hela_tracks:
         mem_mb=2000,
         runtime=15,
     params:
-        library=library_digest("workflow/scripts/prepare_hela_tracks.py"),
+        library=library_digest("workflow/reproduction/experiments/tracking/prepare.py"),
         frames=tracking["hela_frames"],
         side=tracking["picture"]["side"],
     message:
         "tracks of HeLa nuclei without truth"
     script:
-        "../scripts/prepare_hela_tracks.py"
+        "../reproduction/experiments/tracking/prepare.py"
 
 
 rule evaluate_tracking:
@@ -108,7 +108,7 @@ rule evaluate_tracking:
         mem_mb=1000,
         runtime=15,
     params:
-        library=library_digest("workflow/scripts/evaluate_tracking.py"),
+        library=library_digest("workflow/reproduction/experiments/tracking/evaluate.py"),
         studies=tracking["studies"],
         datasets=tracking_datasets,
         enumerated=tracking["enumerated"],
@@ -117,4 +117,4 @@ rule evaluate_tracking:
     message:
         "losses and errors of trackers"
     script:
-        "../scripts/evaluate_tracking.py"
+        "../reproduction/experiments/tracking/evaluate.py"

@@ -2,7 +2,7 @@
 
 transfer_settings = config["transfer"]
 laboratory_films = ["dcelliq_1", "mitocheck_1", "mitocheck_2"]
-# The films of each scenario of ermlab.risk.transfer_scenarios.
+# The films of each scenario of reproduction.experiments.transfer.scenarios.
 transfer_scenarios = {
     "laboratories": laboratory_films,
     "migration": ["ctc_sim", "migration_4"],
@@ -32,7 +32,7 @@ rule train_transfer:
         mem_mb=1000,
         runtime=60,
     params:
-        library=library_digest("workflow/scripts/train_transfer.py"),
+        library=library_digest("workflow/reproduction/experiments/transfer/train.py"),
         study={
             **{name: transfer_settings[name] for name in ("shares", "control_shares", "draws")},
             "sizes": {name: transfer_settings[name] for name in ("cells", "pairs")},
@@ -42,7 +42,7 @@ rule train_transfer:
     message:
         "trackers from growing shares of a target's annotation: {wildcards.scenario}"
     script:
-        "../scripts/train_transfer.py"
+        "../reproduction/experiments/transfer/train.py"
 
 
 rule evaluate_transfer:
@@ -67,9 +67,9 @@ rule evaluate_transfer:
         mem_mb=1000,
         runtime=10,
     params:
-        library=library_digest("workflow/scripts/evaluate_transfer.py"),
+        library=library_digest("workflow/reproduction/experiments/transfer/evaluate.py"),
         scenarios=list(transfer_scenarios),
     message:
         "what strategies need of a target's annotation"
     script:
-        "../scripts/evaluate_transfer.py"
+        "../reproduction/experiments/transfer/evaluate.py"

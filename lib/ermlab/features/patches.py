@@ -8,10 +8,10 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.validation import real_array, require_room, whole_number
 from ermlab.features._patches_numba import sample_turned
 from ermlab.features.hog import hog
-from ermlab.parallel import map_in_threads
 
 #: Digits of a cosine: with fewer than all, quarter turns are exact.
 _DIGITS = 12

@@ -19,9 +19,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.parallel import over_ranges
 from ermlab._utils.validation import largest_magnitude, real_array, require_room, whole_number
 from ermlab.features._small_hog_numba import describe_crops
-from ermlab.parallel import over_ranges
 
 Grid = tuple[int, int]
 #: Crops worth a thread.

@@ -15,9 +15,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.parallel import over_ranges
 from ermlab._utils.validation import real_array, require_room, safe_unit, whole_number
 from ermlab.features._surf_numba import SAMPLES, describe_points
-from ermlab.parallel import over_ranges
 
 DIMENSION = 64
 #: Standard deviation of the weight, in samples.

@@ -13,11 +13,11 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.parallel import over_ranges
 from ermlab._utils.validation import largest_magnitude, real_array, require_room, safe_unit, whole_number
-from ermlab.errors import DataError
+from ermlab.exceptions import DataError
 from ermlab.features._words_numba import count_words, nearest_of_close
-from ermlab.optimize._blas import one_blas_thread
-from ermlab.parallel import over_ranges
 
 _CHUNK = 1024
 #: Magnitudes of centres between which their products are safe in single precision.
@@ -170,7 +170,7 @@ def histogram(
     levels
         For each level of the pyramid the number of cells along a side: ``(1, 2, 4, 8)`` halves the cells from
         level to level, ``(1, 2, 3, 4)`` adds one a side. Row i of g begins at ``top + i * height // g``, and
-        columns likewise, as for the ``grids`` of `ermlab.inference.subwindow`.
+        columns likewise, as for the ``grids`` of `ermlab.detection`.
 
     Returns
     -------

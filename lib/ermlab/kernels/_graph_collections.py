@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
+from ermlab._utils.sparse_matrices import all_sound, sound_csr
 from ermlab._utils.validation import real_array
-from ermlab.kernels._sparse import all_sound, sound_csr
 from ermlab.kernels._weisfeiler_lehman_numba import first_one_way_edge
 
 #: Node numbers and pattern numbers are kept in 32 bits.

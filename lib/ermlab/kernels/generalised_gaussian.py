@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ermlab._utils.parallel import over_ranges
+from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import real_array, require_sums
 from ermlab.kernels._generalised_gaussian_numba import add_common
-from ermlab.kernels._sparse import sound_csr
-from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
 #: Rows of ``Y`` whose sums are kept at a time: 16 kB of the first-level cache.

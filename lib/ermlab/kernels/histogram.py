@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
+from ermlab._utils.parallel import over_ranges
+from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import LARGEST_SUM, real_array, require_sums
 from ermlab.kernels._histogram_numba import (
     add_chi2_by_bin,
@@ -18,8 +20,6 @@ from ermlab.kernels._histogram_numba import (
     fill_chi2_distances,
     fill_intersection,
 )
-from ermlab.kernels._sparse import sound_csr
-from ermlab.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
 

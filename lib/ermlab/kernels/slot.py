@@ -16,10 +16,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.parallel import over_ranges
 from ermlab._utils.validation import largest_magnitude, real_array, whole_number
 from ermlab.kernels._slot_numba import add_windows, nearest_windows, score_slots
-from ermlab.optimize._blas import one_blas_thread
-from ermlab.parallel import over_ranges
 
 #: Cells of a window.
 WINDOW = (7, 7)

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.parallel import over_ranges
 from ermlab.kernels._graph_collections import GraphCollection, discrete_labels, label_sizes, split_samples
 from ermlab.kernels._weisfeiler_lehman_numba import (
     copy_block,
@@ -31,7 +32,6 @@ from ermlab.kernels._weisfeiler_lehman_numba import (
     sort_and_count,
     write_signatures,
 )
-from ermlab.parallel import over_ranges
 
 #: Nodes worth a thread of their own.
 _GRAIN = 4096

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.optimize._blas import one_blas_thread
+from ermlab._utils.blas import one_blas_thread
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from ermlab.optimize._blas import one_blas_thread
+from ermlab._utils.blas import one_blas_thread
 from ermlab.optimize._level_search import search_level
 from ermlab.optimize.evaluation import ROUNDING
 from ermlab.optimize.planes import Planes

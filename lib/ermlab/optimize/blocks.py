@@ -101,7 +101,7 @@ def minimize_blocks(
     Parameters
     ----------
     risk
-        A `BlockRisk`, such as `ermlab.risk.structured.StructuredRisk`.
+        A `BlockRisk`, such as `ermlab.structured.structured_svm.StructuredRisk`.
     regularizer
         An `L2`.
     tol

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.parallel import map_in_threads
+from ermlab._utils.parallel import map_in_threads
 
 Vector = NDArray[np.float64]
 

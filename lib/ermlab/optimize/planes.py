@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import real_array
-from ermlab.optimize._blas import one_blas_thread
 
 # The squared length of a plane with such slopes is a finite number, and far from overflowing.
 LARGEST_SLOPE = 1e145

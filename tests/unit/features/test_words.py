@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from ermlab.errors import DataError
+from ermlab.exceptions import DataError
 from ermlab.features.words import Vocabulary, histogram, n_cells
 
 

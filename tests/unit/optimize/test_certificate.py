@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ermlab.optimize import L1, L2, check_risk, minimize, minimize_blocks
-from ermlab.risk.invariant import InvariantSVM
-from ermlab.risk.invariant_ranking import InvariantRankingSVM
-from ermlab.risk.ranking import RankingSVM
-from ermlab.risk.structured import MultiClassTask, StructuredRisk, StructuredSVM
-from ermlab.risk.taxonomic import TaxonomicSVM
-from ermlab.risk.transfer_svm import TransferSVM
+from ermlab.ranking import RankingSVM
+from ermlab.ranking.invariant_ranking import InvariantRankingSVM
+from ermlab.structured.invariant import InvariantSVM
+from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.structured.transfer_svm import TransferSVM
+from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
 
 N = 200
 

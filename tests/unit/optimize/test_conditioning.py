@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
-from ermlab.risk.ranking import RankingSVM
-from ermlab.risk.structured import MultiClassTask, StructuredSVM
+from ermlab.ranking import RankingSVM
+from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
 
 TOL = 1e-3
 JOINT = [1e-9, 1e-3, 1e3, 1e9]

@@ -1,0 +1,58 @@
+"""Dataclasses of arrays that are written to one file and come back as they were."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Self
+from zipfile import ZipFile, ZipInfo
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from ermlab._utils.files import check_promise, reading, require_file
+
+#: By the version of the format; a third one is for structured arrays alone.
+_READ_HEADER = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+
+
+class ArrayFile:
+    """Base of a dataclass of arrays, strings and numbers that is kept in an ``.npz`` file."""
+
+    def write(self, path: str | Path) -> None:
+        """Write all fields, the same bytes for the same content."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.savez(file, **{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read what `write` wrote."""
+        names = [field.name for field in fields(cls)]
+        place = f"{path} is not what {cls.__name__}.write has written"
+        with reading(place, f"the arrays {', '.join(names)}"):
+            arrays = _read_arrays(Path(path), names)
+            return cls(**{name: value if value.ndim else value.item() for name, value in arrays.items()})
+
+
+def _read_arrays(path: Path, names: Iterable[str]) -> dict[str, NDArray]:
+    """Read arrays by their names from an ``.npz`` file."""
+    with ZipFile(require_file(path)) as container:
+        members = {name: container.getinfo(f"{name}.npy") for name in names}
+        check_promise(path, sum(member.file_size for member in members.values()))
+        return {name: _read_array(container, member) for name, member in members.items()}
+
+
+def _read_array(container: ZipFile, member: ZipInfo) -> NDArray:
+    """Read an array whose header promises no more than the member holds."""
+    with container.open(member) as file:
+        shape, _, dtype = _READ_HEADER[npy_format.read_magic(file)](file)
+    if dtype.kind not in "biufU":
+        raise ValueError(f"{member.filename} holds values of type {dtype}")
+    # NumPy allocates an array before it reads the first number of it.
+    if dtype.itemsize * math.prod(shape) > member.file_size:
+        raise ValueError(f"{member.filename} promises shape {shape} in {member.file_size} bytes")
+    with container.open(member) as file:
+        return npy_format.read_array(file, allow_pickle=False)

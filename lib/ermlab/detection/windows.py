@@ -1,0 +1,258 @@
+"""All windows of one size on a grid of visual words, scored at once.
+
+Windows cover whole places of the grid, so that all windows of one size cut their places into the cells of a
+spatial pyramid alike. A score that is linear in the histogram is then a sum of sums over boxes, one for each
+size of cells; `ermlab.detection.chi2_windows` has the scores with the chi2 kernel.
+
+All windows of an image, some thousands, are so scored in a millisecond, exactly. Branch and bound over them
+would have to bound each of the thousand bins of a set of windows, which costs as much as scoring a window;
+`ermlab.detection.histogram` does that where boxes are free in place and size.
+"""
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from ermlab.detection import _windows_numba as kernels
+from ermlab.detection.boxes import as_boxes
+from ermlab.detection.word_grids import WordGrid
+from ermlab.features.words import n_cells
+
+Vector = NDArray[np.float64]
+KERNELS = ("linear", "chi2")
+NORMALISATIONS = ("counts", "area", "unit")
+#: Largest size of a weight: the scores of all windows stay finite.
+LARGEST_WEIGHT = 2.0**900
+#: Numbers of bins have 32 bits, as in all sparse matrices of that size.
+_MOST_BINS = np.iinfo(np.int32).max
+
+
+class PairKernel(NamedTuple):
+    """The kernel of pairs of image and box: words inside the boxes, compared cell by cell (thesis, 3.1.7).
+
+    Attributes
+    ----------
+    n_words
+        Size of the vocabulary.
+    levels
+        For each level of the pyramid the number of cells along a side, see `ermlab.features.words.histogram`.
+    name
+        ``"linear"`` or ``"chi2"``.
+    normalisation
+        What histograms are divided by: ``"counts"`` leaves them as they are, ``"area"`` divides by the sum of
+        a window inside the image, ``"unit"`` makes the kernel of a pair with itself 1: length 1 for the
+        linear kernel, sum 1 for chi2.
+    """
+
+    n_words: int
+    levels: tuple[int, ...]
+    name: str = "linear"
+    normalisation: str = "unit"
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the pyramid."""
+        return n_cells(self.levels)
+
+    @property
+    def dimension(self) -> int:
+        """Number of bins."""
+        return self.n_cells * self.n_words
+
+    def checked(self) -> "PairKernel":
+        """Return the kernel itself, or raise a ValueError if it is none."""
+        for name, value, known in (
+            ("kernel", self.name, KERNELS),
+            ("normalisation", self.normalisation, NORMALISATIONS),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}: expected one of {known}")
+        for name, numbers in (("n_words", (self.n_words,)), ("levels", tuple(self.levels))):
+            if not numbers or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in numbers):
+                raise ValueError(f"{name} is {getattr(self, name)}: expected whole numbers of at least 1")
+        if self.dimension > _MOST_BINS:
+            raise ValueError(
+                f"{self.n_words} words at levels {tuple(self.levels)} are {self.dimension} bins: expected "
+                f"at most {_MOST_BINS}"
+            )
+        return self
+
+    def features(self, grids: Sequence[WordGrid], windows: Sequence[ArrayLike]) -> csr_array:
+        """Return the normalised histogram of a window of each grid, a sparse row each, cell by cell."""
+        windows, rows = as_boxes(windows, "windows"), []
+        if not len(grids) or len(grids) != len(windows):
+            raise ValueError(
+                f"{len(windows)} windows of {len(grids)} grids: expected one of each, at least one"
+            )
+        for grid, window in zip(grids, windows, strict=True):
+            left, top, right, bottom = window.tolist()
+            rows.append(Windows(grid, (right - left + 1, bottom - top + 1), self).filled_bins(top, left))
+        bins, values = zip(*rows, strict=True)
+        starts = np.cumsum([0, *map(len, bins)])
+        return csr_array(
+            (np.concatenate(values), np.concatenate(bins), starts), shape=(len(bins), self.dimension)
+        )
+
+    def by_cell(self, w: Vector) -> Vector:
+        """Return weights of all bins as a matrix (cells, words + 1): a place without a word weighs 0."""
+        w, n_cells = np.asarray(w, dtype=np.float64), self.n_cells
+        if w.size != n_cells * self.n_words or not np.abs(w).max() <= LARGEST_WEIGHT:
+            raise ValueError(
+                f"weights of shape {w.shape}: expected {self.dimension} finite numbers, at most "
+                f"{LARGEST_WEIGHT:.3g} in size"
+            )
+        weights = np.zeros((n_cells, self.n_words + 1))
+        weights[:, :-1] = np.reshape(w, (n_cells, self.n_words))
+        return weights
+
+
+class Windows:
+    """All windows of one size on a grid.
+
+    Parameters
+    ----------
+    grid
+        The words.
+    size
+        Columns and rows of a window, in places.
+    kernel
+        Says what the histogram of a window is.
+    """
+
+    def __init__(self, grid: WordGrid, size: Sequence[int], kernel: PairKernel):
+        _check_words(grid.words, kernel.checked())
+        if len(size) != 2 or not all(isinstance(side, (int, np.integer)) for side in size):
+            raise ValueError(f"windows of size {tuple(size)}: expected whole numbers of columns and rows")
+        if not grid.fits(size) or min(size) < 1:
+            raise ValueError(
+                f"windows of {size[0]} x {size[1]} places: expected at least 1 x 1 and at most "
+                f"{grid.words.shape[2]} x {grid.words.shape[1]}, the grid"
+            )
+        self.grid, self.kernel = grid, kernel
+        self.columns, self.rows = (int(side) for side in size)
+        #: Rows and columns of the places where a window can begin.
+        self.shape = (grid.words.shape[1] - self.rows + 1, grid.words.shape[2] - self.columns + 1)
+        self._cut = _cut(self.rows, self.columns, tuple(kernel.levels))
+
+    @property
+    def cell_bounds(self) -> NDArray[np.int64]:
+        """First row, first column, last row + 1 and last column + 1 of each cell, (cells, 4)."""
+        return self._cut.bounds
+
+    def places(self) -> NDArray[np.int64]:
+        """Return the windows (left, top, right, bottom) in places of the grid, row by row."""
+        top, left = np.indices(self.shape).reshape(2, -1)
+        return np.stack([left, top, left + self.columns - 1, top + self.rows - 1], axis=1)
+
+    def boxes(self) -> NDArray[np.int64]:
+        """Return the windows as boxes in pixels, row by row."""
+        return self.grid.boxes_of(self.places())
+
+    def histogram(self, top: int, left: int) -> Vector:
+        """Return the normalised histogram of the window that begins at a place."""
+        histogram = np.zeros(self.kernel.dimension)
+        bins, values = self.filled_bins(top, left)
+        histogram[bins] = values
+        return histogram
+
+    def filled_bins(self, top: int, left: int) -> tuple[NDArray[np.int32], Vector]:
+        """Return the bins that the window at a place fills, in order, and what the normalised ones hold."""
+        if not (0 <= top < self.shape[0] and 0 <= left < self.shape[1]):
+            raise ValueError(
+                f"a window at row {top}, column {left}: expected rows 0 to {self.shape[0] - 1} and columns 0 "
+                f"to {self.shape[1] - 1}"
+            )
+        words = self.grid.words[:, top : top + self.rows, left : left + self.columns]
+        bins, counts, points = kernels.filled_bins(
+            words, self._cut.cells, self.kernel.n_words, len(self._cut.bounds)
+        )
+        return bins, counts / self._divisors(points, np.sum(counts**2))
+
+    @cached_property
+    def divisors(self) -> Vector:
+        """What the histogram of each window is divided by."""
+        points, squares = np.zeros(self.shape, dtype=np.int64), np.zeros(self.shape, dtype=np.int64)
+        if self.kernel.normalisation == "unit":
+            counts = np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
+            kernels.window_sizes(self.grid.words, self._cut.cells, self._cut.bounds, counts, points, squares)
+        return self._divisors(points, squares)
+
+    def linear_scores(self, weights: Vector) -> Vector:
+        """Return ``<w, histogram>`` of each window, with the weights of `PairKernel.by_cell`."""
+        weights, expected = np.asarray(weights, np.float64), (len(self._cut.bounds), self.kernel.n_words + 1)
+        if weights.shape != expected or not np.isfinite(weights).all():
+            raise ValueError(
+                f"weights of shape {weights.shape}: expected {expected}, finite, as of PairKernel.by_cell"
+            )
+        out = np.empty(self.shape)
+        kernels.linear_scores(self._numbers, weights, self._cut.bounds, self._cut.kinds, self._cut.sizes, out)
+        return out / self.divisors
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.uint32]:
+        """The words, where there is none the number after the last: not negative, so nothing is tested."""
+        words = self.grid.words
+        return np.where(words < 0, self.kernel.n_words, words).astype(np.uint32)
+
+    def _divisors(self, points: ArrayLike, squares: ArrayLike) -> Vector:
+        n_levels = len(self.kernel.levels)
+        if self.kernel.normalisation == "counts":
+            return np.ones(np.shape(points))
+        if self.kernel.normalisation == "area":
+            full = self.grid.words.shape[0] * self.rows * self.columns * n_levels
+            return np.full(np.shape(points), float(full))
+        sizes = np.sqrt(squares) if self.kernel.name == "linear" else np.asarray(points) * n_levels
+        # A window without words has nothing to divide.
+        return np.maximum(sizes, 1.0)
+
+
+def _check_words(words: NDArray, kernel: PairKernel) -> None:
+    """Raise a ValueError unless all words of a grid are in the vocabulary: kernels look up their weights."""
+    if np.ndim(words) != 3 or words.dtype.kind not in "iu" or not words.dtype.isnative:
+        raise ValueError(
+            f"words of shape {np.shape(words)}, {np.asarray(words).dtype}: expected whole numbers (scales, "
+            "rows, columns) in native byte order"
+        )
+    if words.size and words.max() >= kernel.n_words:
+        raise ValueError(f"words up to {words.max()}: expected at most {kernel.n_words - 1}, the last word")
+
+
+class _Cut(NamedTuple):
+    """The cells of a window.
+
+    Attributes
+    ----------
+    cells
+        (rows, columns, levels), the cell of each place for each level.
+    bounds
+        (cells, 4), first row, first column, last row + 1 and last column + 1 of each cell.
+    sizes, kinds
+        The different sizes of cells, rows and columns, and which of them each cell has.
+    """
+
+    cells: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+
+
+@cache
+def _cut(rows: int, columns: int, levels: tuple[int, ...]) -> _Cut:
+    """Cut a window into the cells of a pyramid."""
+    cells, bounds, first = [], [], 0
+    for grid in levels:
+        y, x = (np.arange(grid + 1) * side // grid for side in (rows, columns))
+        row, column = (
+            np.searchsorted(begins[:-1], np.arange(side), side="right") - 1
+            for begins, side in ((y, rows), (x, columns))
+        )
+        cells.append(first + row[:, None] * grid + column)
+        bounds += [(y[i], x[j], y[i + 1], x[j + 1]) for i in range(grid) for j in range(grid)]
+        first += grid * grid
+    bounds = np.array(bounds)
+    sizes, kinds = np.unique(bounds[:, 2:] - bounds[:, :2], axis=0, return_inverse=True)
+    return _Cut(np.stack(cells, axis=-1), bounds, sizes, kinds.ravel())

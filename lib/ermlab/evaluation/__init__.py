@@ -1,1 +1,0 @@
-"""Measures of a prediction, and the published claims they are held against."""

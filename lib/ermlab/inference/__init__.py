@@ -1,1 +1,0 @@
-"""Inference: the best outputs of a model, exactly, among very many."""

@@ -1,0 +1,1 @@
+"""Metrics and splits that scikit-learn does not have."""

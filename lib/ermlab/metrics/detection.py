@@ -1,0 +1,270 @@
+"""Measures of detections: recall against overlap, precision and recall, equal error rates."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab._utils.validation import real_array
+from ermlab.detection.boxes import as_boxes, best_overlap, overlap
+
+CORRECT, IGNORED, FALSE = 1, 0, -1
+#: Agreement from 0 to 1 of each box of one list with each of another.
+Measure = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
+VOC_RECALLS = np.arange(11) / 10
+
+
+def recall_overlap(best_overlaps: ArrayLike, thresholds: ArrayLike) -> NDArray[np.float64]:
+    """Share of ground-truth boxes found at each minimum overlap (thesis, fig. 3.5 b).
+
+    ``best_overlaps`` holds, for each box, its largest overlap with a returned window.
+    """
+    ordered, thresholds = np.sort(_checked_overlaps(best_overlaps)), real_array(thresholds, "thresholds")
+    if np.isnan(thresholds).any():
+        raise ValueError("thresholds hold NaN")
+    return 1 - np.searchsorted(ordered, thresholds, side="left") / ordered.size
+
+
+def recall_area(best_overlaps: ArrayLike, low: float = 0.5, high: float = 1.0) -> float:
+    """Area under the recall-overlap curve from ``low`` to ``high``, 1 for perfect recall (thesis, 3.2.4).
+
+    Exact: a box of overlap o lifts the curve up to o, so it adds what lies of (low, o) below ``high``.
+    """
+    overlaps = _checked_overlaps(best_overlaps)
+    if not 0 <= low < high <= 1:
+        raise ValueError(f"low, high are {low}, {high}: expected 0 <= low < high <= 1")
+    return float(np.mean(np.clip((overlaps - low) / (high - low), 0, 1)))
+
+
+def best_overlap_at(
+    truth_boxes: ArrayLike, windows_in_order: ArrayLike, counts: Sequence[int] = (10, 100, 1000)
+) -> NDArray[np.float64]:
+    """Largest overlap of each truth box with the first 10, 100, ... windows, (truths, counts).
+
+    All windows count where there are fewer.
+    """
+    counts = np.asarray(counts)
+    if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
+        raise ValueError(f"counts is {counts.tolist()}: expected whole numbers of at least 0")
+    truth, windows = as_boxes(truth_boxes, "truth_boxes"), as_boxes(windows_in_order, "windows_in_order")
+    stops = np.unique(counts)
+    groups = [windows[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
+    best = np.stack([np.zeros(len(truth)), *(best_overlap(truth, group) for group in groups)], axis=1)
+    return np.maximum.accumulate(best, axis=1)[:, 1 + np.searchsorted(stops, counts)]
+
+
+def match_detections(
+    boxes: ArrayLike,
+    scores: ArrayLike,
+    truth: ArrayLike,
+    difficult: ArrayLike | None = None,
+    min_overlap: float = 0.5,
+    measure: Measure = overlap,
+) -> NDArray[np.int8]:
+    """Judge the detections in one image by the rule of PASCAL VOC.
+
+    In order of falling score (ties by index) each detection looks at the truth box that it overlaps most. It
+    is `FALSE` if that overlap is below ``min_overlap``, `IGNORED` if the box is difficult, `CORRECT` if
+    nobody has claimed the box before, else `FALSE`. Instead of the overlap, ``measure`` may be another
+    agreement of boxes, such as `ellipse_agreement`.
+    """
+    boxes, truth = as_boxes(boxes), as_boxes(truth, "truth")
+    scores = _checked_scores(scores, len(boxes))
+    difficult = np.zeros(len(truth), dtype=bool) if difficult is None else np.asarray(difficult, dtype=bool)
+    if difficult.shape != (len(truth),):
+        raise ValueError(
+            f"difficult has shape {difficult.shape}: expected ({len(truth)},), one for each truth box"
+        )
+    if not (isinstance(min_overlap, Real) and 0 < min_overlap <= 1):
+        raise ValueError(f"min_overlap is {min_overlap!r}: expected a number above 0 and up to 1")
+    verdict = np.full(len(boxes), FALSE, dtype=np.int8)
+    if not len(truth):
+        return verdict
+    overlaps = np.asarray(measure(boxes, truth))
+    if overlaps.shape != (len(boxes), len(truth)) or np.isnan(overlaps).any():
+        raise ValueError(
+            f"measure returned shape {overlaps.shape} for {len(boxes)} and {len(truth)} boxes: expected a "
+            "number for each pair of them, not NaN"
+        )
+    claimed = np.zeros(len(truth), dtype=bool)
+    for i in np.argsort(-scores, kind="stable"):
+        best = int(np.argmax(overlaps[i]))
+        if overlaps[i, best] < min_overlap:
+            continue
+        if difficult[best]:
+            verdict[i] = IGNORED
+        elif not claimed[best]:
+            verdict[i], claimed[best] = CORRECT, True
+    return verdict
+
+
+def ellipse_agreement(boxes: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
+    """Agreement by the rule of the UIUC cars: at least .5 if a corner lies in the ellipse of the true corner.
+
+    The ellipse has a quarter of the true box's width and height as its half axes (Agarwal, Awan and Roth,
+    2004); boxes are taken to be of the true size. The agreement is ``1 - d^2 / 2``, at least 0, for the
+    distance d in these units.
+    """
+    boxes, truth = as_boxes(boxes), as_boxes(truth, "truth")
+    half_axes = (truth[:, 2:] - truth[:, :2] + 1) / 4
+    distances = (boxes[:, None, :2] - truth[None, :, :2]) / half_axes
+    return np.maximum(1 - np.sum(distances**2, axis=-1) / 2, 0.0)
+
+
+@dataclass(frozen=True)
+class DetectionCurve:
+    """What is found as the threshold on the score falls; one point for each distinct score."""
+
+    thresholds: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    false_positives_per_image: NDArray[np.float64]
+
+
+def detection_curve(
+    boxes: Sequence[ArrayLike],
+    scores: Sequence[ArrayLike],
+    truth: Sequence[ArrayLike],
+    difficult: Sequence[ArrayLike] | None = None,
+    min_overlap: float = 0.5,
+    measure: Measure = overlap,
+) -> DetectionCurve:
+    """Precision, recall and false positives per image of the detections in several images.
+
+    One entry an image in each argument. Difficult truth boxes neither count nor hurt. Detections of equal
+    score enter together. Without detections the curve is empty; without truth boxes recall is undefined.
+    """
+    difficult = [np.zeros(len(item), dtype=bool) for item in truth] if difficult is None else difficult
+    lengths = [len(boxes), len(scores), len(truth), len(difficult)]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"boxes, scores, truth, difficult speak of {lengths} images: expected equal numbers")
+    n_truth = sum(int(np.sum(~np.asarray(flags, dtype=bool))) for flags in difficult)
+    if not n_truth:
+        raise ValueError("truth holds no box that is not difficult: recall is undefined")
+    images = list(zip(boxes, scores, truth, difficult, strict=True))
+    verdicts = np.concatenate(
+        [match_detections(*image, min_overlap=min_overlap, measure=measure) for image in images]
+    )
+    pooled = np.concatenate([real_array(image_scores, "scores") for image_scores in scores])
+    counted = verdicts != IGNORED
+    return _curve(pooled[counted], verdicts[counted] == CORRECT, n_truth, len(images))
+
+
+def average_precision(precision: ArrayLike, recall: ArrayLike, kind: str = "area") -> float:
+    """Average precision of a curve in order of falling threshold; 0 of an empty one.
+
+    Parameters
+    ----------
+    kind
+        ``"area"`` is the sum of precision times the rise of recall, without interpolation; ``"eleven"`` the
+        mean over recalls 0, .1, ..., 1 of the best precision at that recall or above (PASCAL VOC 2007).
+    """
+    precision, recall = _checked_curve(precision, recall)
+    if kind == "area":
+        return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+    if kind == "eleven":
+        return float(np.mean([precision[recall >= r].max(initial=0.0) for r in VOC_RECALLS]))
+    raise ValueError(f"kind is {kind!r}: expected 'area' or 'eleven'")
+
+
+def equal_error_rate(precision: ArrayLike, recall: ArrayLike) -> float:
+    """Error 1 - recall where recall equals precision, on straight lines between the points of the curve.
+
+    The curve starts at recall 0 with its first precision. One that ends with precision above recall goes
+    down from there, so that its last recall counts; an empty curve has error 1.
+    """
+    precision, recall = _checked_curve(precision, recall)
+    if not precision.size:
+        return 1.0
+    precision, recall = np.append(precision[0], precision), np.append(0.0, recall)
+    excess = precision - recall
+    last = int(np.flatnonzero(excess >= 0)[-1])
+    if last + 1 == excess.size:
+        return float(1 - recall[-1])
+    share = excess[last] / (excess[last] - excess[last + 1])
+    return float(1 - (recall[last] + share * (recall[last + 1] - recall[last])))
+
+
+def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
+    """Rate at which false positives and false negatives are equally frequent.
+
+    On straight lines between the points of the ROC curve; equal scores enter together.
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.dtype.kind not in "biuf" or np.isnan(labels).any():
+        raise ValueError(
+            f"labels of type {labels.dtype}, shape {labels.shape}: expected (n,) numbers, not NaN"
+        )
+    scores = _checked_scores(scores, len(labels))
+    positive = labels > 0
+    if positive.all() or not positive.any():
+        raise ValueError(
+            f"labels hold {int(positive.sum())} positives of {positive.size}: expected both classes"
+        )
+    _, found, missed = _counts(scores, positive)
+    miss_rate = 1 - np.append(0, found) / positive.sum()
+    false_rate = np.append(0, missed) / (~positive).sum()
+    excess = miss_rate - false_rate
+    last = int(np.flatnonzero(excess >= 0)[-1])
+    share = excess[last] / (excess[last] - excess[last + 1])
+    return float(false_rate[last] + share * (false_rate[last + 1] - false_rate[last]))
+
+
+def recall_at_false_positives(curve: DetectionCurve, rates: ArrayLike) -> NDArray[np.float64]:
+    """Largest recall with at most so many false positives per image."""
+    rates = real_array(rates, "rates")
+    if not (rates >= 0).all():
+        raise ValueError(f"rates is {rates.tolist()}: expected numbers of at least 0")
+    points = np.searchsorted(curve.false_positives_per_image, rates, side="right")
+    return np.append(0.0, curve.recall)[points]
+
+
+def _curve(scores: NDArray, correct: NDArray, n_truth: int, n_images: int) -> DetectionCurve:
+    thresholds, found, wrong = _counts(scores, correct)
+    return DetectionCurve(thresholds, found / np.maximum(found + wrong, 1), found / n_truth, wrong / n_images)
+
+
+def _counts(scores: NDArray, positive: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Distinct scores, falling, and the numbers of positives and negatives at or above each."""
+    order = np.argsort(-scores, kind="stable")
+    ordered, positive = scores[order], positive[order]
+    # Not by differences: that of two infinite scores is NaN.
+    ends = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), ordered.size - 1)[: ordered.size]
+    found = np.cumsum(positive)[ends]
+    return ordered[ends], found, ends + 1 - found
+
+
+def _checked_overlaps(best_overlaps: ArrayLike) -> NDArray[np.float64]:
+    overlaps = real_array(best_overlaps, "best_overlaps")
+    if overlaps.ndim != 1 or not overlaps.size:
+        raise ValueError(f"best_overlaps has shape {overlaps.shape}: expected (n,) with n of at least 1")
+    wrong = ~((overlaps >= 0) & (overlaps <= 1))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"best_overlaps[{row}] is {overlaps[row]}: expected a number from 0 to 1")
+    return overlaps
+
+
+def _checked_scores(scores: ArrayLike, n: int) -> NDArray[np.float64]:
+    scores = real_array(scores, "scores")
+    if scores.shape != (n,):
+        raise ValueError(f"scores has shape {scores.shape}: expected ({n},)")
+    if np.isnan(scores).any():
+        raise ValueError(f"scores[{int(np.flatnonzero(np.isnan(scores))[0])}] is NaN")
+    return scores
+
+
+def _checked_curve(precision: ArrayLike, recall: ArrayLike) -> tuple[NDArray, NDArray]:
+    precision, recall = real_array(precision, "precision"), real_array(recall, "recall")
+    if precision.ndim != 1 or precision.shape != recall.shape:
+        raise ValueError(
+            f"precision, recall have shapes {precision.shape}, {recall.shape}: expected (n,) twice"
+        )
+    both = np.concatenate([precision, recall])
+    if not ((both >= 0) & (both <= 1)).all():
+        raise ValueError("precision and recall must lie between 0 and 1")
+    if (np.diff(recall) < 0).any():
+        raise ValueError("recall falls along the curve: expected the order of falling thresholds")
+    return precision, recall

@@ -1,1 +1,0 @@
-"""Figures: one small module for each family of exhibits, one shared style."""

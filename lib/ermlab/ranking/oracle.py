@@ -1,0 +1,227 @@
+"""The most violated constraint of structured output ranking in O(n log n) (thesis, Algorithms 1 and 2).
+
+Samples of lower loss are to be ranked higher. The constraint belongs to the set of all pairs of the
+preference graph that the scores violate; its parts are sums over that set, whose pairs are never formed.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab._utils.validation import real_array
+from ermlab.ranking import _rows_numba
+from ermlab.ranking.passes import count_gone, sum_pairs
+from ermlab.ranking.sorting import argsort
+
+RESCALINGS = ("slack", "margin")
+GRAPHS = ("complete", "bipartite")
+# Indices are 32-bit.
+MAX_SAMPLES = 2**31 - 1
+
+
+def most_violated(
+    losses: ArrayLike,
+    scores: ArrayLike,
+    *,
+    rescaling: str = "slack",
+    graph: str = "complete",
+    threshold: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> tuple[NDArray[np.float64], float]:
+    """Return ``alpha`` and ``delta`` of the constraint ``delta - sum_i alpha_i <w, phi_i> <= xi``.
+
+    The sums run over the pairs (i, j) of the graph with ``losses[i] < losses[j]`` that are violated: for
+    slack rescaling those with ``scores[i] < scores[j] + 1``, for margin rescaling those with
+    ``scores[i] - scores[j] < losses[j] - losses[i]`` (thesis, eq. 3.11 and 3.12). Without a pair both are 0.
+
+    Parameters
+    ----------
+    losses
+        Structured output loss of each sample, not negative.
+    scores
+        Compatibility ``<w, phi_i>`` of each sample.
+    rescaling
+        ``"slack"`` (a pair weighs as much as its losses differ) or ``"margin"``.
+    graph
+        ``"complete"``, or ``"bipartite"``: samples with a loss of at most ``threshold`` above all others.
+        Threshold 0 makes the star graph, in which the truth is above all others.
+    threshold
+        For bipartite graphs: a number, or one for each group in the order of ``np.unique(groups)``.
+    groups
+        A label for each sample (query, image); pairs are within groups only. By default one group.
+    """
+    return Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)(scores)
+
+
+class Oracle:
+    """`most_violated` for the same losses and many scores: what depends on the losses is done once."""
+
+    def __init__(
+        self,
+        losses: ArrayLike,
+        *,
+        rescaling: str = "slack",
+        graph: str = "complete",
+        threshold: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ):
+        if rescaling not in RESCALINGS:
+            raise ValueError(f"rescaling is {rescaling!r}: expected one of {RESCALINGS}")
+        self.rescaling = rescaling
+        self._losses = check_losses(losses)
+        labels, self._group, sizes = _check_groups(groups, self._losses.size)
+        thresholds = _check_threshold(graph, threshold, labels)
+        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+        order, ordered = argsort(self._losses, get_num_threads())
+        if self._group is not None:
+            order, ordered = _rows_numba.sort_by_group(order, ordered, self._group, self._starts)
+        self._rank, self._first, group_first = _rows_numba.rank_losses(
+            order, ordered, self._starts, thresholds
+        )
+        self.edges = _count_edges(self._first, group_first)
+        self._roots = _find_roots(group_first)
+
+    @property
+    def sum_of_losses(self) -> float:
+        """The sum of all losses."""
+        return float(np.sum(self._losses))
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of samples in the same group, ties in loss included."""
+        sizes = np.diff(self._starts)
+        return int(np.sum(sizes * (sizes - 1) // 2))
+
+    def __call__(self, scores: ArrayLike) -> tuple[NDArray[np.float64], float]:
+        """Return ``alpha``, in the order of the input, and ``delta``."""
+        scores = check_scores(scores, self._losses.shape)
+        if self.rescaling == "slack":
+            return self._sum_pairs(scores, margin=1.0, weighted=True)
+        # s_i - s_j < loss_j - loss_i: the same as an order of the sums of score and loss.
+        with np.errstate(over="ignore"):  # checked next
+            sums = scores + self._losses
+        _check_finite("scores + losses", sums)
+        alpha, _ = self._sum_pairs(sums, margin=0.0, weighted=False)
+        return alpha, -float(np.sum(alpha * self._losses))
+
+    def discordance(self, scores: ArrayLike) -> float:
+        """Return the sum of differences of loss over pairs in the wrong order, equal scores counting half."""
+        scores = check_scores(scores, self._losses.shape)
+        strict, loose = (
+            self._sum_pairs(scores, margin=0.0, weighted=True, closed=closed)[1] for closed in (False, True)
+        )
+        return (strict + loose) / 2
+
+    def _sum_pairs(
+        self, keys: NDArray[np.float64], *, margin: float, weighted: bool, closed: bool = False
+    ) -> tuple[NDArray[np.float64], float]:
+        """Sum over the pairs of the graph with ``keys[i] < keys[j] + margin`` (``<=`` if closed).
+
+        Each adds its difference of losses (or 1, if not weighted) to alpha of i and takes it from alpha of j.
+        The second result is the sum over all pairs.
+        """
+        sample, ordered = argsort(keys, get_num_threads())
+        if self._group is not None:
+            sample, ordered = _rows_numba.sort_by_group(sample, ordered, self._group, self._starts)
+        gone = count_gone(ordered, self._starts, margin, closed)
+        del ordered  # make room: with 5e7 samples, 400 MB
+        return sum_pairs(self._rank, self._losses, sample, gone, self._first, self._roots, weighted)
+
+
+def pairwise_risk(losses: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None) -> float:
+    """Return the mean over pairs of the loss that a wrong order costs (thesis, eq. 3.9), in O(n log n).
+
+    A pair in the wrong order costs the difference of its losses, one with equal scores half of that.
+    """
+    oracle = Oracle(losses, groups=groups)
+    if oracle.pairs == 0:
+        raise ValueError("no group holds two samples: expected a pair to rank")
+    return oracle.discordance(scores) / oracle.pairs
+
+
+def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
+    """Return the losses as a contiguous vector, or raise a ValueError."""
+    losses = np.ascontiguousarray(real_array(losses, "losses"))
+    if losses.ndim != 1 or not 0 < losses.size <= MAX_SAMPLES:
+        raise ValueError(
+            f"losses have shape {losses.shape}: expected one number for each of 1 to 2^31 - 1 samples"
+        )
+    _check_finite("losses", losses)
+    if losses.min() < 0:
+        i = int(losses.argmin())
+        raise ValueError(f"losses[{i}] is {losses[i]}: expected a number of at least 0")
+    # No sum of losses over pairs may overflow.
+    largest = np.finfo(np.float64).max / float(losses.size) ** 2
+    if losses.max() > largest:
+        i = int(losses.argmax())
+        raise ValueError(
+            f"losses[{i}] is {losses[i]}: expected at most {largest:.3g} for sums over {losses.size} samples"
+        )
+    return losses
+
+
+def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the scores as a contiguous vector of the shape of the losses, or raise a ValueError."""
+    scores = np.ascontiguousarray(real_array(scores, "scores"))
+    if scores.shape != shape:
+        raise ValueError(f"scores have shape {scores.shape}: expected {shape}, as the losses")
+    _check_finite("scores", scores)
+    return scores
+
+
+def _check_finite(name: str, values: NDArray[np.float64]) -> None:
+    if not np.isfinite(values).all():
+        i = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"{name}[{i}] is {values[i]}: expected a finite number")
+
+
+def _check_groups(
+    groups: ArrayLike | None, n: int
+) -> tuple[NDArray, NDArray[np.int32] | None, NDArray[np.int64]]:
+    """Return the labels, the number of each sample's group (None for one group), and the sizes."""
+    if groups is None:
+        return np.zeros(1), None, np.array([n])
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"groups have shape {groups.shape}: expected ({n},), a label for each loss")
+    if groups.dtype.kind == "f":
+        _check_finite("groups", groups)
+    labels, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    return labels, None if labels.size == 1 else group.astype(np.int32), sizes
+
+
+def _check_threshold(graph: str, threshold: ArrayLike | None, labels: NDArray) -> NDArray[np.float64]:
+    """Return a threshold for each group, or none for the complete graph."""
+    if graph not in GRAPHS:
+        raise ValueError(f"graph is {graph!r}: expected one of {GRAPHS}")
+    if graph == "complete":
+        if threshold is not None:
+            raise ValueError(f"threshold is {threshold!r}: expected None with the complete graph")
+        return np.empty(0)
+    if threshold is None:
+        raise ValueError("threshold is None: expected a loss that divides the bipartite graph")
+    thresholds = real_array(threshold, "threshold")
+    if thresholds.shape not in ((), labels.shape) or np.isnan(thresholds).any():
+        raise ValueError(
+            f"threshold is {threshold!r}: expected a number, or one for each of the {labels.size} groups"
+        )
+    return np.broadcast_to(thresholds, labels.shape).copy()
+
+
+def _count_edges(first: NDArray[np.int32], group_first: NDArray[np.int64]) -> int:
+    """Return the number of pairs of samples of different rank within a group."""
+    edges = 0
+    for low, high in pairwise(group_first):
+        sizes = np.diff(first[low : high + 1].astype(np.int64))
+        edges += (int(sizes.sum()) ** 2 - int(np.sum(sizes**2))) // 2
+    return edges
+
+
+def _find_roots(group_first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return base, number of ranks and depth of the node of each group that has a pair."""
+    ranks = np.diff(group_first)
+    chosen = ranks > 1
+    depths = [int(count - 1).bit_length() for count in ranks[chosen]]
+    return np.array([group_first[:-1][chosen], ranks[chosen], depths], dtype=np.int64).reshape(3, -1)

@@ -1,0 +1,83 @@
+"""The risk of structured output ranking, for `ermlab.optimize.minimize` (thesis, eq. 3.10 to 3.13)."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab.ranking._errors import RankingErrors
+from ermlab.ranking._features import Features
+from ermlab.ranking.oracle import Oracle
+
+
+class RankingRisk:
+    """The mean over the pairs to be ranked of the rescaled hinge.
+
+    With scores ``s = X w``, slack rescaling means ``(loss_j - loss_i) max(0, 1 - s_i + s_j)`` over the pairs
+    with ``loss_i < loss_j``, margin rescaling ``max(0, loss_j - loss_i - s_i + s_j)``. The thesis has the sum
+    in place of the mean; the mean makes the price of the risk independent of the number of samples.
+
+    Parameters
+    ----------
+    X
+        Features, one sample a row: dense, sparse, or memory-mapped; never copied or converted as a whole.
+    losses
+        Loss of each sample, non-negative: the lower, the higher it is to be ranked.
+    rescaling
+        ``"slack"`` or ``"margin"``.
+    graph
+        ``"complete"``: all pairs of different losses; ``"bipartite"``: those on either side of ``threshold``.
+    threshold
+        For the bipartite graph: losses of at most this rank above higher ones. One number, or one for each
+        group in the order of ``np.unique(groups)``.
+    groups
+        Only samples of the same group make pairs.
+
+    Attributes
+    ----------
+    dimension
+        Length of ``w``.
+    edges
+        Number of pairs to be ranked: the edges of the graph.
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | sparse.sparray | sparse.spmatrix | Features,
+        losses: ArrayLike,
+        *,
+        rescaling: str = "slack",
+        graph: str = "complete",
+        threshold: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ):
+        self._features = X if isinstance(X, Features) else Features(X)
+        if np.shape(losses) != (len(self._features),):
+            raise ValueError(
+                f"losses of shape {np.shape(losses)}: expected one for each of {len(self._features)} samples"
+            )
+        self._oracle = Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)
+        if self._oracle.edges == 0:
+            raise ValueError(
+                "there is no pair to rank: expected two samples of different loss in the same group"
+                + ("" if threshold is None else f", one on each side of the threshold {threshold!r}")
+            )
+        self.dimension = self._features.dimension
+        self.edges = self._oracle.edges
+        self._errors = RankingErrors(self._oracle)
+
+    def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the risk and a subgradient at ``w``: one call of the oracle and two products with ``X``."""
+        scores = self._features.scores(w)
+        alpha, delta = self._oracle(scores)
+        self._errors.add(alpha, scores)
+        with one_blas_thread():
+            total = delta - float(alpha @ scores)
+        return max(total, 0.0) / self.edges, -self._features.combine(alpha) / self.edges
+
+    def rounding(self, w: NDArray[np.float64]) -> float:
+        """Return the error at ``w`` of the value and of the planes so far.
+
+        An offset that all features have leaves no trace in the subgradient, but in the digits of the scores.
+        """
+        return self._errors.at(self._features.score_error(w))

@@ -1,1 +1,0 @@
-"""Risks: callables ``risk(w) -> (value, subgradient)`` that `ermlab.optimize.minimize` can minimise."""

@@ -1,0 +1,329 @@
+"""Linear regression and classification with the k-support norm (thesis, section 4.2).
+
+The objective is the regularised risk (thesis, eq. 2.6), the risk being the mean loss,
+
+    ``lam/2 norm(w, k)^2 + 1/n sum_i loss(<w, x_i> + b, y_i)``,
+
+the intercept ``b`` not penalised. The thesis writes ``lambda norm(w, k)`` without the square (table 4.4): its
+solutions are the same, at ``lambda = lam norm(w, k)``.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.validation import LARGEST, SMALLEST, largest_magnitude, whole_number
+from ermlab.sparse._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
+from ermlab.sparse._ksupport_solver import Solution, Solver
+from ermlab.sparse.ksupport_norm import checked_k
+
+LOSSES = ("squared", "hinge", "logistic")
+# Smoothing of the hinge to begin with, in units of the margin.
+FIRST_WIDTH = 10.0
+# Features whose mean is so many times their deviation are centred: predictions would lose as many digits.
+LARGEST_MEAN = 1e4
+# Quotient of the deviations of two features above which their scale is named as a reason for slow progress.
+WIDE = 1e3
+
+
+@dataclass(frozen=True)
+class KSupportPath:
+    """Models along a path, one row or entry for each of ``lams``, in the order given."""
+
+    lams: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    objectives: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+
+
+def ksupport_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    k: int,
+    lams: ArrayLike,
+    *,
+    loss: str = "squared",
+    fit_intercept: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 10_000,
+) -> KSupportPath:
+    """Fit models for each of ``lams``, from the largest to the smallest, each from the one before.
+
+    Parameters
+    ----------
+    X, y
+        Features and targets, which for the hinge and the logistic loss are -1 or 1.
+    k, loss, fit_intercept, tol, max_iter
+        As in `KSupportClassifier`; ``max_iter`` is that of each model.
+    lams
+        Prices of the norm, positive, in any order.
+    """
+    X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
+    lams = np.asarray(lams, dtype=np.float64)
+    if lams.ndim != 1 or lams.size == 0:
+        raise ValueError(f"lams has shape {lams.shape}: expected a vector of at least one number")
+    if loss != "squared" and not (np.isin(y, (-1, 1)).all() and np.unique(y).size == 2):
+        raise ValueError(
+            f"y has the values {np.unique(y)[:5]}: the {loss} loss expects -1 and 1, both of them"
+        )
+    order = np.argsort(-lams, kind="stable")
+    found = _solve(X, _loss(loss, y, fit_intercept), k, lams[order], tol, max_iter)
+    found = [found[i] for i in np.argsort(order)]
+    return KSupportPath(
+        lams=lams,
+        coefs=np.array([solution.w for solution in found]),
+        intercepts=np.array([solution.intercept for solution in found]),
+        objectives=np.array([solution.value for solution in found]),
+        gaps=np.array([solution.relative_gap for solution in found]),
+        iterations=np.array([solution.iterations for solution in found]),
+    )
+
+
+def _loss(name: str, y: NDArray, fit_intercept: bool) -> Loss:
+    y = np.asarray(y, dtype=np.float64)
+    if name == "squared":
+        return SquaredLoss(y, fit_intercept)
+    if name == "logistic":
+        return LogisticLoss(y, fit_intercept)
+    if name == "hinge":
+        return SmoothedHinge(y, fit_intercept, width=FIRST_WIDTH, centre=np.zeros_like(y))
+    raise ValueError(f"loss is {name!r}: expected one of {LOSSES}")
+
+
+def _solve(
+    X: NDArray[np.float64], loss: Loss, k: int, lams: Sequence[float], tol: float, max_iter: int
+) -> list[Solution]:
+    """Return the solution for each of ``lams``, each started from the one before; warn where it is rough."""
+    for name, value in (*(("lam", lam) for lam in lams), ("tol", tol)):
+        if not (isinstance(value, Real) and 0 < value < math.inf):
+            raise ValueError(f"{name} is {value}: expected a finite positive number")
+    max_iter = whole_number("max_iter", max_iter, 1)
+    _require_ordinary(X, "X", "features")
+    _require_ordinary(loss.y, "y", "targets")
+    X, mean = _centred(X) if loss.fit_intercept else (X, None)
+    w, found = np.zeros(X.shape[1]), []
+    with one_blas_thread():
+        solver = Solver(X, checked_k(k, X.shape[1]), tol, max_iter)
+        for lam in lams:
+            solution = solver.minimise(loss, float(lam), w)
+            if not solution.converged:
+                warnings.warn(
+                    f"stopped after {solution.iterations} steps at lam = {lam:.3g} with a relative gap of "
+                    f"{solution.relative_gap:.2g}: raise max_iter or tol{_advice(X)}",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            w = solution.w
+            if mean is not None:
+                solution = replace(solution, intercept=solution.intercept - float(mean @ w))
+            found.append(solution)
+    return found
+
+
+def _require_ordinary(values: NDArray[np.float64], name: str, what: str) -> None:
+    """Raise a ValueError if squares overflow or vanish."""
+    largest = largest_magnitude(values)
+    if largest > 0 and not SMALLEST <= largest <= LARGEST:
+        raise ValueError(
+            f"{name} has magnitudes up to {largest:.3g}: expected {SMALLEST:g} to {LARGEST:g}, "
+            f"scale the {what} (sklearn.preprocessing.StandardScaler)"
+        )
+
+
+def _centred(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return the features, those with a mean out of proportion less it, and what was taken off or None."""
+    mean = X.mean(axis=0)
+    far = (np.abs(mean) > LARGEST_MEAN * X.std(axis=0)) & (np.ptp(X, axis=0) > 0)
+    if not far.any():
+        return X, None
+    mean = np.where(far, mean, 0.0)
+    return X - mean, mean
+
+
+def _advice(X: NDArray[np.float64]) -> str:
+    """Return what else may help: to scale features whose deviations are far apart."""
+    deviations = X.std(axis=0)
+    deviations = deviations[deviations > 0]
+    if deviations.size == 0 or deviations.max() <= WIDE * deviations.min():
+        return ""
+    return (
+        f"; the deviations of the features go from {deviations.min():.2g} to {deviations.max():.2g}, which "
+        "makes the problem ill-conditioned: scale the features (sklearn.preprocessing.StandardScaler)"
+    )
+
+
+class _KSupportModel(BaseEstimator):
+    """What regression and classification share: the fit of weights to numbers, and linear scores."""
+
+    def _fit_weights(self, X: NDArray[np.float64], loss: Loss) -> Self:
+        (solution,) = _solve(X, loss, self.k, [self.lam], self.tol, self.max_iter)
+        self.coef_ = solution.w
+        self.intercept_ = solution.intercept
+        self.objective_ = solution.value
+        self.gap_ = solution.relative_gap
+        self.n_iter_ = solution.iterations
+        return self
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+            scores = X @ self.coef_ + self.intercept_
+        if not np.isfinite(scores).all():
+            row = int(np.argmax(~np.isfinite(scores)))
+            raise ValueError(
+                f"the score of row {row} of X, with entries up to {largest_magnitude(X[row]):.3g}, is not "
+                "finite: expected entries in the units of the training samples"
+            )
+        return scores
+
+
+class KSupportRegressor(RegressorMixin, _KSupportModel):
+    """Least squares with the k-support norm: ``lam/2 norm(w, k)^2 + 1/(2n) sum_i (<w, x_i> + b - y_i)^2``.
+
+    With ``k`` the number of features it is ``Ridge(alpha=n * lam)``; with ``k = 1`` it is
+    ``Lasso(alpha=lam * |w|_1)``.
+
+    Parameters
+    ----------
+    k
+        About how many weights are not 0: from 1, the l1 norm, to the number of features, the Euclidean norm.
+    lam
+        Price of the squared norm.
+    fit_intercept
+        Add an intercept, which is not penalised.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_iter
+        Limit on the steps of the solver.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        The weights ``w`` and the intercept ``b``.
+    objective_
+        The objective at the weights.
+    gap_
+        Upper bound of the relative distance of the objective from its minimum.
+    n_iter_
+        Steps of the solver.
+    n_features_in_
+        Number of features.
+    """
+
+    def __init__(
+        self,
+        k: int = 1,
+        lam: float = 1.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+    ):
+        self.k = k
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn ``w`` and ``b`` from one sample a row and its target."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        return self._fit_weights(X, _loss("squared", y, self.fit_intercept))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return ``<w, x> + b`` for each row."""
+        return self._scores(X)
+
+
+class KSupportClassifier(ClassifierMixin, _KSupportModel):
+    """Two classes, a linear score, the k-support norm: ``lam/2 norm(w, k)^2 + 1/n sum_i loss(y_i f(x_i))``.
+
+    The hinge has corners: it is minimised by the method of multipliers, until its own gap is ``tol``.
+
+    Parameters
+    ----------
+    k
+        About how many weights are not 0: from 1, the l1 norm, to the number of features, the Euclidean norm.
+    lam
+        Price of the squared norm.
+    loss
+        Of the margin ``m``: ``"squared"`` for ``1/2 (1 - m)^2``, ``"hinge"`` for ``max(0, 1 - m)``,
+        ``"logistic"`` for ``log(1 + exp(-m))``.
+    fit_intercept
+        Add an intercept, which is not penalised.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_iter
+        Limit on the steps of the solver.
+
+    Attributes
+    ----------
+    classes_
+        The two labels; scores above 0 stand for the second.
+    coef_, intercept_
+        The weights ``w``, one for each feature, and the intercept ``b``.
+    objective_
+        The objective at the weights.
+    gap_
+        Upper bound of the relative distance of the objective from its minimum.
+    n_iter_
+        Steps of the solver.
+    n_features_in_
+        Number of features.
+    """
+
+    def __init__(
+        self,
+        k: int = 1,
+        lam: float = 1.0,
+        loss: str = "logistic",
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+    ):
+        self.k = k
+        self.lam = lam
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn ``w`` and ``b`` from one sample a row and its label."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if self.classes_.size != 2:
+            count = self.classes_.size
+            # scikit-learn looks for the words of the first case.
+            found = "Only binary classification is supported. y has" if count > 2 else "y has"
+            raise ValueError(f"{found} {count} class{'es' * (count > 1)}: expected two")
+        return self._fit_weights(X, _loss(self.loss, 2.0 * index - 1.0, self.fit_intercept))
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the scores ``<w, x> + b``."""
+        return self._scores(X)
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the label of each row."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,74 @@
+"""The k-support norm: its value, its dual and the proximal operator of its square (thesis, section 4.2).
+
+The unit ball of the norm is the convex hull of the vectors with at most ``k`` non-zero entries and Euclidean
+length at most 1. With ``k = 1`` it is the l1 norm, with ``k = d`` the Euclidean one.
+
+All three are exact and take O(d): each rests on a threshold ``t`` with
+``sum_i clip(|w_i| / t - lam, 0, 1) = k``, which is found without sorting.
+"""
+
+import math
+import numbers
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab._utils.validation import LARGEST, SMALLEST, real_array, safe_unit
+from ermlab.sparse._ksupport_numba import shrink, squared_norm, threshold
+
+
+def norm(w: ArrayLike, k: int) -> float:
+    """Return the k-support norm of ``w`` (thesis, eq. 4.13)."""
+    (w, unit), k = _in_safe_units(w), checked_k(k, np.size(w))
+    return unit * math.sqrt(squared_norm(w, k, threshold(w, k, 0.0)))
+
+
+def dual_norm(w: ArrayLike, k: int) -> float:
+    """Return the norm dual to the k-support norm: the Euclidean length of the ``k`` largest entries."""
+    (w, unit), k = _in_safe_units(w), checked_k(k, np.size(w))
+    squares = np.square(w)
+    return unit * math.sqrt(np.partition(squares, w.size - k)[w.size - k :].sum())
+
+
+def prox(w: ArrayLike, k: int, lam: float) -> NDArray[np.float64]:
+    """Return ``argmin_u 1/2 |u - w|^2 + lam/2 norm(u, k)^2``.
+
+    The entries of ``w`` fall into three sets: the largest are divided by ``1 + lam``, the middle ones shrink
+    by a common amount, the others become 0.
+    """
+    (w, _), k = _vector(w), checked_k(k, np.size(w))
+    if not (isinstance(lam, numbers.Real) and 0 <= lam < math.inf):
+        raise ValueError(f"lam is {lam!r}: expected a finite number of at least 0")
+    lam = float(lam)
+    return shrink(w, threshold(w, k, lam), lam) if lam > 0 else w.copy()
+
+
+def checked_k(k: int, d: int) -> int:
+    """Return ``k``, which must be an integer from 1 to ``d``."""
+    if isinstance(k, bool) or not isinstance(k, numbers.Integral) or not 1 <= k <= d:
+        raise ValueError(f"k is {k!r}: expected an integer from 1 to {d}, the number of weights")
+    return int(k)
+
+
+def _in_safe_units(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """Return the weights divided by a unit in which their squares neither overflow nor vanish, and it."""
+    w, total = _vector(w)
+    if SMALLEST <= total <= LARGEST:
+        return w, 1.0
+    unit = safe_unit(w)
+    return w / unit, unit
+
+
+def _vector(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """Return the weights and the sum of their absolute values."""
+    w = np.ascontiguousarray(real_array(w, "w"))
+    if w.ndim != 1 or w.size == 0:
+        raise ValueError(f"w has shape {w.shape}: expected a vector of at least one entry")
+    with np.errstate(over="ignore"):
+        total = np.abs(w).sum()
+    if not math.isfinite(total):
+        wrong = np.flatnonzero(~np.isfinite(w))
+        if wrong.size:
+            raise ValueError(f"w[{wrong[0]}] is {w[wrong[0]]}: expected finite numbers")
+        raise ValueError(f"w has entries up to {np.abs(w).max():.3g}: their sum is infinite, scale them down")
+    return w, total

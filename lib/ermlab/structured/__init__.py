@@ -1,0 +1,1 @@
+"""Structured output SVMs, and their relatives: transfer, invariance, joint kernel support estimation."""

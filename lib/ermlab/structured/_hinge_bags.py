@@ -1,0 +1,200 @@
+"""The risk of bags of samples under the hinge loss, each bag as bad as its worst member, and its dual."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab._utils.parallel import over_ranges
+from ermlab.structured import _hinge_bags_numba as kernels
+
+# Rows that are worth a thread of their own.
+GRAIN = 512
+# A row rests when it had no weight and was not the worst of its bag in this many passes in a row.
+MAX_IDLE = 10
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Virtual samples as rows ``X``, in bags with a label and a price each.
+
+    ``rows[starts[b]:starts[b + 1]]`` are the rows of bag ``b``; ``bias`` is the constant feature, 0 for none.
+    """
+
+    X: NDArray
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    signs: Vector
+    prices: Vector
+    bias: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    @property
+    def dimension(self) -> int:
+        """Length of ``w``."""
+        return self.X.shape[1] + (self.bias != 0.0)
+
+    @property
+    def row_signs(self) -> Vector:
+        """The label of each row."""
+        signs = np.empty(len(self.X))
+        signs[self.rows] = np.repeat(self.signs, np.diff(self.starts))
+        return signs
+
+
+class WorstHingeRisk:
+    """``sum_b prices_b max_r hinge(1 - sign_b <w, x_r>)``, the maximum over the rows of bag ``b``.
+
+    An `ermlab.optimize.BlockRisk`. ``chosen`` marks the rows that were the worst of their bag, with a hinge
+    above 0, in any call; ``beta`` holds the dual weight of each row, as far as `block_dual` was asked for.
+    """
+
+    def __init__(self, bags: Bags):
+        self.bags, self.dimension = bags, bags.dimension
+        self.row_signs = bags.row_signs
+        self.norms = _squared_norms(bags)
+        self.chosen = np.zeros(len(bags.X), dtype=np.bool_)
+        self.beta = np.zeros(len(bags.X))
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    def __call__(self, w: Vector) -> tuple[float, Vector]:
+        """Return the risk and a subgradient at ``w``."""
+        return self.evaluate(w)[:2]
+
+    def evaluate(self, w: Vector) -> tuple[float, Vector, Vector, NDArray[np.int64]]:
+        """Return risk and subgradient at ``w``, the margin of each row, and the worst row of each bag."""
+        bags, margins = self.bags, np.empty(len(self.bags.X))
+        over_ranges(
+            lambda start, stop: kernels.margins(bags.X, w, bags.bias, self.row_signs, margins, start, stop),
+            len(margins),
+            grain=GRAIN,
+        )
+        worst = np.empty(len(bags), dtype=np.int64)
+        kernels.worst_rows(margins, bags.rows, bags.starts, worst)
+        self.chosen[worst[margins[worst] < 1.0]] = True
+        value, subgradient = kernels.risk_and_subgradient(
+            bags.X, bags.bias, margins, worst, bags.signs, bags.prices, self.dimension
+        )
+        return value, subgradient, margins, worst
+
+    def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
+        """Return slope and offset of the worst hinge of bag ``i`` at ``w``, times the number of bags."""
+        bags = self.bags
+        members = bags.rows[bags.starts[i] : bags.starts[i + 1]]
+        features = np.zeros((len(members), self.dimension))
+        features[:, : bags.X.shape[1]] = bags.X[members]
+        features[:, bags.X.shape[1] :] = bags.bias
+        heights = 1.0 - bags.signs[i] * (features @ w)
+        worst, price = int(heights.argmax()), len(self) * bags.prices[i]
+        if heights[worst] <= 0:
+            return np.zeros(self.dimension), 0.0
+        return -price * bags.signs[i] * features[worst], price
+
+    def block_dual(self, lam: float) -> "WorstHingeDual":
+        """Return the dual point 0 for the regulariser ``lam/2 |w|^2``."""
+        return WorstHingeDual(self, lam)
+
+
+class WorstHingeDual:
+    """An `ermlab.optimize.BlockDual` whose planes are the rows themselves, never copied.
+
+    A row works if it has weight, or had some or was the worst of its bag in one of the last ``MAX_IDLE``
+    passes. To forget it sooner would bring the same few rows back for ever.
+    """
+
+    def __init__(self, risk: WorstHingeRisk, lam: float):
+        self._risk, self._lam = risk, lam
+        bags = risk.bags
+        with np.errstate(over="ignore"):  # checked next
+            self._limits = bags.prices / lam
+        if not np.isfinite(self._limits).all():
+            b = int(np.argmax(self._limits))
+            raise ValueError(
+                f"bag {b} has the price {bags.prices[b]} for lam = {lam}: expected a finite ratio of both"
+            )
+        self._idle = np.full(len(bags.X), MAX_IDLE, dtype=np.int64)
+        self._working = self._idle < MAX_IDLE
+        self._beta = risk.beta
+        self._beta[:] = 0.0
+        self.w = np.zeros(risk.dimension)
+
+    @property
+    def n_planes(self) -> int:
+        """Number of rows that work."""
+        return int(self._working.sum())
+
+    def collect(self) -> tuple[float, Vector]:
+        """Return risk and subgradient at ``w``; the worst row of each bag begins to work."""
+        value, subgradient, margins, worst = self._risk.evaluate(self.w)
+        self._idle += 1
+        self._idle[self._beta > 0.0] = 0
+        self._idle[worst[margins[worst] < 1.0]] = 0
+        self._working = self._idle < MAX_IDLE
+        bags = self._risk.bags
+        ordered = margins[bags.rows]
+        self._least = np.minimum.reduceat(ordered, bags.starts[:-1])
+        self._most = np.maximum.reduceat(ordered, bags.starts[:-1])
+        return value, subgradient
+
+    def along(self, factor: float) -> tuple[float, float]:
+        """Return the risk at ``factor * w`` and its derivative in the factor."""
+        margins = self._least if factor >= 0 else self._most
+        hinges, prices = 1.0 - factor * margins, self._risk.bags.prices
+        above = hinges > 0
+        return float(np.sum(prices * np.maximum(hinges, 0.0))), -float(np.sum((prices * margins)[above]))
+
+    def ascend(self, order: NDArray[np.int64], precision: float) -> float:
+        """Solve for the bags one by one, each over its working rows."""
+        bags = self._risk.bags
+        # The kernel's gaps are those of one bag in units of `beta`; theirs here is the mean over all bags.
+        scale = self._lam * len(bags)
+        total = kernels.ascend(
+            self.w,
+            self._beta,
+            self._working,
+            bags.X,
+            self._risk.norms,
+            bags.bias,
+            bags.rows,
+            bags.starts,
+            bags.signs,
+            self._limits,
+            order,
+            precision / scale,
+        )
+        return total * self._lam
+
+    def aggregate(self) -> tuple[Vector, float]:
+        """Return the sum of all combinations, and free ``w`` of the rounding errors of its updates."""
+        bags = self._risk.bags
+        self.w = kernels.combine(bags.X, bags.bias, self._risk.row_signs, self._beta, self._risk.dimension)
+        return -self._lam * self.w, self._lam * float(self._beta.sum())
+
+
+def _squared_norms(bags: Bags) -> Vector:
+    """Return the squared norm of each row; a row that is not finite, or too long, raises."""
+    norms = np.empty(len(bags.X))
+    over_ranges(
+        lambda start, stop: kernels.squared_norms(bags.X, bags.bias, norms, start, stop),
+        len(norms),
+        grain=GRAIN,
+    )
+    # The squared distance of two rows must not overflow, either.
+    largest = np.finfo(np.float64).max / 4
+    allowed = norms <= largest
+    if not allowed.all():
+        row = int(np.argmin(allowed))
+        if not np.isfinite(bags.X[row]).all():
+            raise ValueError(
+                f"virtual sample {row} has NaN or infinity among its features: expected finite ones"
+            )
+        raise ValueError(
+            f"virtual sample {row} has the squared norm {norms[row]}, with its constant feature {bags.bias}: "
+            f"expected at most {largest:.3g}"
+        )
+    return norms

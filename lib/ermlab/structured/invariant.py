@@ -1,0 +1,226 @@
+"""Binary support vector machines that are invariant to transformations of their inputs.
+
+Equivariant structured SVM, section 3.2: labels -1 and 1 that no transformation changes. A sample is a bag of
+virtual samples, itself among them, and as bad as the worst of them.
+"""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.validation import positive_number, real_array, regularization_strength
+from ermlab.optimize import L1, L2, minimize, minimize_blocks
+from ermlab.optimize.convergence import warn_unless_converged
+from ermlab.structured._hinge_bags import Bags, WorstHingeRisk
+
+PENALTIES = ("l1", "l2")
+CHOICES = ("worst", "mean")
+
+
+class InvariantSVM(ClassifierMixin, BaseEstimator):
+    """Binary SVM over bags of virtual samples: ``1/2 |w|^2 + C sum_i max_t hinge(1 - y_i <w, x_it>)``.
+
+    The source divides by the number of samples, ``C/N sum_i``: its ``C`` is ``N`` times the one here, which
+    is that of scikit-learn. With one virtual sample a sample it is the plain SVM.
+
+    Parameters
+    ----------
+    C
+        Price of the sum of the hinges.
+    penalty
+        ``"l2"``, or ``"l1"`` for ``|w|_1`` in place of ``1/2 |w|^2``.
+    tol
+        Relative gap between the objective and its lower bound.
+    fit_intercept
+        Append a constant feature, ``B`` of the source; its weight is regularised like the others.
+    max_calls
+        Limit on the passes over all virtual samples.
+    choice
+        ``"worst"``: a sample is as bad as its worst virtual sample (equivariant structured SVM, eq. 8).
+        ``"mean"``: as bad as they are on average, the vicinal risk (eq. 9).
+    intercept_scaling
+        The constant feature ``B``.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        Weights of the features and the bias ``B w_bias``, 0 without a constant feature.
+    result_
+        The `ermlab.optimize.Result`: value and lower bound (divided by ``C n``), calls, history.
+    n_virtual_
+        Number of distinct virtual samples that were ever the worst of their sample, with a hinge above 0:
+        those that the optimiser used. With ``"mean"``, all that ever had a hinge above 0.
+    used_
+        Marks them, in the order of the rows.
+    support_
+        Indices of the virtual samples with a dual weight above 0 at the end, a row ``(sample, which)`` each,
+        ``which`` counting those of the sample from 0. Only with ``"l2"``.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        penalty: str = "l2",
+        tol: float = 1e-3,
+        fit_intercept: bool = False,
+        max_calls: int = 1000,
+        choice: str = "worst",
+        intercept_scaling: float = 1.0,
+        max_time: float | None = None,
+    ):
+        self.C = C
+        self.penalty = penalty
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.max_calls = max_calls
+        self.choice = choice
+        self.intercept_scaling = intercept_scaling
+        self.max_time = max_time
+
+    def fit(
+        self,
+        bags: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from the virtual samples of each sample.
+
+        Parameters
+        ----------
+        bags
+            Shape (n, T, d): ``T`` virtual samples of each sample, of which the first is best the sample
+            itself. Or shape (m, d), all virtual samples, with ``groups``; without, each is a sample of its
+            own. Features in single precision are not copied; all sums are in double precision.
+        y
+            Label -1 or 1 of each sample.
+        groups
+            Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
+        sample_weight
+            Factor of ``C`` for each sample.
+        """
+        self._check_options()
+        X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
+        risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
+        lam = regularization_strength(self.C, len(signs))
+        limits = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
+        if self.penalty == "l2":
+            self.result_ = minimize_blocks(risk, L2(lam), **limits)
+            self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
+        else:
+            self.result_ = minimize(risk, L1(lam), **limits)
+        warn_unless_converged(self.result_, self.max_calls, self.max_time)
+        self.coef_ = self.result_.w[: X.shape[1]]
+        self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
+        self.used_, self.n_virtual_ = risk.chosen, int(risk.chosen.sum())
+        self.classes_ = np.array([-1, 1])
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return ``<w, x> + b`` for features of shape (..., d)."""
+        check_is_fitted(self)
+        X = _floats(X)
+        if X.ndim < 1 or X.shape[-1] != len(self.coef_):
+            raise ValueError(f"features of shape {X.shape}: expected (..., {len(self.coef_)})")
+        single = X.dtype == np.float32 and np.abs(self.coef_).max() <= np.finfo(np.float32).max
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
+            scores = X @ self.coef_.astype(np.float32 if single else np.float64) + self.intercept_
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"features of shape {X.shape} have scores with NaN or infinity: expected finite features, "
+                "and of a size that does not overflow"
+            )
+        return scores
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the label -1 or 1 for features of shape (..., d)."""
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+    def _check_options(self) -> None:
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty is {self.penalty!r}: expected one of {PENALTIES}")
+        if self.choice not in CHOICES:
+            raise ValueError(f"choice is {self.choice!r}: expected one of {CHOICES}")
+        positive_number("C", self.C)
+        positive_number("intercept_scaling", self.intercept_scaling)
+
+    def _bags(self, X: NDArray, groups: NDArray, signs: NDArray, weights: NDArray) -> Bags:
+        """Return the bags whose worst hinges add up to the risk: a bag a row for the mean."""
+        sizes, prices = np.bincount(groups), weights / len(signs)
+        bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        if self.choice == "mean":
+            starts = np.arange(len(X) + 1)
+            return Bags(X, starts[:-1], starts, signs[groups], (prices / sizes)[groups], bias)
+        rows = np.argsort(groups, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return Bags(X, rows, starts, signs, prices, bias)
+
+
+def _places(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each row how many rows before it are of the same group."""
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups)
+    places = np.empty(len(groups), dtype=np.int64)
+    places[order] = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
+
+
+def check_bags(
+    bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None, sample_weight: ArrayLike | None
+) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows, the sample of each row, labels and weights of the samples, or raise a ValueError."""
+    X = np.ascontiguousarray(_floats(bags))
+    if X.ndim not in (2, 3) or 0 in X.shape:
+        raise ValueError(
+            f"bags of shape {X.shape}: expected (n, T, d), or (m, d) with groups, none of them 0"
+        )
+    if X.ndim == 3:
+        if groups is not None:
+            raise ValueError(f"groups given for bags of shape {X.shape}: expected them with (m, d) only")
+        groups = np.repeat(np.arange(X.shape[0]), X.shape[1])
+        X = X.reshape(-1, X.shape[2])
+    groups = np.arange(len(X)) if groups is None else check_groups(groups, len(X))
+    n = groups.max() + 1
+    labels = check_labels(y, n)
+    weights = np.ones(n) if sample_weight is None else real_array(sample_weight, "sample_weight")
+    if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"sample_weight of shape {weights.shape}: expected {n} finite numbers of at least 0")
+    return X, groups, labels, weights
+
+
+def _floats(features: ArrayLike) -> NDArray:
+    """Return features in single precision as they are, others in double precision."""
+    features = np.asarray(features)
+    return features if features.dtype == np.float32 else real_array(features, "features")
+
+
+def check_labels(y: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return the labels of ``n`` samples, each -1 or 1, or raise a ValueError."""
+    labels = np.asarray(y)
+    if labels.shape != (n,) or not np.isin(labels, (-1, 1)).all():
+        raise ValueError(f"labels of shape {labels.shape}: expected {n}, one a sample, each -1 or 1")
+    return labels.astype(np.float64)
+
+
+def check_groups(groups: ArrayLike, m: int) -> NDArray[np.int64]:
+    """Return the sample of each of ``m`` rows, each sample with at least one row, or raise a ValueError."""
+    groups = np.asarray(groups)
+    if groups.shape != (m,) or not np.issubdtype(groups.dtype, np.integer):
+        raise ValueError(f"groups of type {groups.dtype}, shape {groups.shape}: expected {m} integers")
+    if groups.min() < 0:
+        raise ValueError(f"groups has {groups.min()}: expected 0 to n - 1")
+    if groups.max() >= m:
+        raise ValueError(f"groups has {groups.max()}: expected less than {m}, the number of rows")
+    groups = groups.astype(np.int64)
+    missing = np.flatnonzero(np.bincount(groups) == 0)
+    if missing.size:
+        raise ValueError(
+            f"no row belongs to sample {missing[0]}: expected groups 0 to n - 1, each at least once"
+        )
+    return groups

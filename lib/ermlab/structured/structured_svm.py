@@ -1,0 +1,375 @@
+"""Structured output support vector machines (thesis, section 2.3.1).
+
+A `Task` says what the outputs are; `StructuredRisk` turns it and a training set into the mean of the rescaled
+hinge losses; `StructuredSVM` minimises that with a regulariser. `MultiClassTask` is the simplest task.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.validation import positive_number, real_array, regularization_strength
+from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, Result, minimize, minimize_blocks
+from ermlab.optimize.convergence import warn_unless_converged
+from ermlab.structured._multiclass_dual import MultiClassDual
+from ermlab.structured._multiclass_numba import most_violated, risk_and_subgradient
+
+RESCALINGS = ("margin", "slack")
+PENALTIES = {"l1": L1, "l2": L2}
+SOLVERS = ("auto", "bundle", "blocks")
+# Losses up to this can be multiplied with margins and weights, and summed.
+LARGEST_LOSS = 1e150
+# Passes after which "auto" gives up planes of each sample.
+AUTO_CALLS = 100
+Vector = NDArray[np.float64]
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A structured prediction problem with compatibility ``<w, joint_feature(x, y)>`` (thesis, eq. 2.12)."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of ``w`` and of each joint feature."""
+
+    def joint_feature(self, x: Any, y: Any) -> Vector:
+        """Return ``phi(x, y)``."""
+
+    def loss(self, y: Any, z: Any) -> float:
+        """Return the loss of predicting ``z`` where ``y`` is true: non-negative, 0 for ``y`` itself."""
+
+    def predict(self, w: Vector, x: Any) -> Any:
+        """Return the output of the highest compatibility (thesis, eq. 2.11)."""
+
+    def most_violated(self, w: Vector, x: Any, y: Any, rescaling: str) -> Any:
+        """Return the output that maximises the violation (thesis, eq. 2.17 for margin, 2.18 for slack)."""
+
+
+@runtime_checkable
+class BatchTask(Task, Protocol):
+    """A task that can also answer for all samples at once, which is then preferred."""
+
+    def prepare_batch(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """Check a training set and return it in the form that ``batch_risk`` takes; done once."""
+
+    def batch_risk(self, w: Vector, X: Any, Y: Any, rescaling: str) -> tuple[float, Vector]:
+        """Return the mean of the rescaled hinge losses and a subgradient."""
+
+    def batch_predict(self, w: Vector, X: Any) -> Sequence:
+        """Return the prediction for each sample."""
+
+
+@runtime_checkable
+class BlockTask(BatchTask, Protocol):
+    """A task that knows a faster dual than that of planes written out."""
+
+    def block_dual(self, X: Any, Y: Any, rescaling: str, lam: float) -> BlockDual:
+        """Return the dual point 0 for a prepared training set and the regulariser ``lam/2 |w|^2``."""
+
+
+@runtime_checkable
+class VirtualTask(Task, Protocol):
+    """A task with constraints for transformed versions of a sample, too: its virtual samples."""
+
+    def virtual_plane(self, w: Vector, x: Any, y: Any, rescaling: str) -> tuple[int | float, Vector, float]:
+        """Return the name of the worst version of a sample, and slope and offset of its violation."""
+
+
+class StructuredRisk:
+    """The mean over samples of the largest violation, ``(1/n) sum_i xi_i`` (thesis, eq. 2.13 to 2.16).
+
+    Margin rescaling: ``xi = max_z loss(y, z) + <w, phi(x, z) - phi(x, y)>``; slack rescaling:
+    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0.
+    """
+
+    def __init__(self, task: Task, X: Sequence, Y: Sequence, rescaling: str = "margin"):
+        if rescaling not in RESCALINGS:
+            raise ValueError(f"rescaling is {rescaling!r}: expected one of {RESCALINGS}")
+        if len(X) != len(Y) or len(X) == 0:
+            raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected as many of both, at least 1")
+        self.task, self.rescaling = task, rescaling
+        self.dimension = task.dimension
+        self._virtual_samples: set[tuple[int, int | float]] = set()
+        self._in_batches, self._virtual = isinstance(task, BatchTask), isinstance(task, VirtualTask)
+        self._X, self._Y = task.prepare_batch(X, Y) if self._in_batches else (by_position(X), by_position(Y))
+
+    def __call__(self, w: Vector) -> tuple[float, Vector]:
+        """Return the risk and a subgradient at ``w``."""
+        if self._in_batches:
+            return self.task.batch_risk(w, self._X, self._Y, self.rescaling)
+        total, subgradient = 0.0, np.zeros(self.dimension)
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
+            for i in range(len(self)):
+                a, b = self.plane(i, w)
+                total += float(np.sum(a * w)) + b
+                subgradient += a
+        return total / len(self), subgradient / len(self)
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    @property
+    def virtual_samples(self) -> set[tuple[int, int | float]]:
+        """Pairs of a sample and the name of a version of it that were ever the worst, and violated.
+
+        A task that answers in batches keeps them itself, under the same name.
+        """
+        return getattr(self.task, "virtual_samples", self._virtual_samples)
+
+    def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
+        """Return slope and offset of the largest violation of sample ``i`` at ``w``, 0 if it is negative."""
+        x, y = self._X[i], self._Y[i]
+        if self._virtual:
+            version, a, b = self.task.virtual_plane(w, x, y, self.rescaling)
+        else:
+            version, z = None, self.task.most_violated(w, x, y, self.rescaling)
+            a, b = violation_plane(self.task, x, y, z, self.rescaling)
+        if not b + np.sum(a * w) > 0:
+            return np.zeros(self.dimension), 0.0
+        if version is not None:
+            self._virtual_samples.add((i, version))
+        return a, b
+
+    def block_dual(self, lam: float) -> BlockDual:
+        """Return the dual for `ermlab.optimize.minimize_blocks`: the task's own if it has one."""
+        if isinstance(self.task, BlockTask):
+            return self.task.block_dual(self._X, self._Y, self.rescaling, lam)
+        return PlaneBlocks(self, lam)
+
+
+def by_position(samples: Sequence) -> Sequence:
+    """Return a table or column of pandas as an array; others as they are.
+
+    Indexing a column of pandas looks up the label of a row, not its position, and indexing a table a column.
+    """
+    return samples.to_numpy() if hasattr(samples, "iloc") else samples
+
+
+def violation_plane(
+    task: Task, x: Any, y: Any, z: Any, rescaling: str, weight: float = 1.0
+) -> tuple[Vector, float]:
+    """Return slope and offset of the violation by output ``z``, with ``weight`` times the task's loss."""
+    loss, a = weight * task.loss(y, z), task.joint_feature(x, z) - task.joint_feature(x, y)
+    return (loss * a if rescaling == "slack" else a), loss
+
+
+def predict_all(task: Task, w: Vector, X: Sequence) -> Sequence:
+    """Return the prediction for each input: an array if the task answers in batches, else a list."""
+    return (
+        task.batch_predict(w, X)
+        if isinstance(task, BatchTask)
+        else [task.predict(w, x) for x in by_position(X)]
+    )
+
+
+def mean_loss(task: Task, truths: Sequence, outputs: Sequence) -> float:
+    """Return the mean loss of some predictions."""
+    return float(np.mean([task.loss(y, z) for y, z in zip(truths, outputs, strict=True)]))
+
+
+class MultiClassTask:
+    """Classes ``0 .. n_classes - 1``, with ``phi(x, y)`` the features ``x`` in the block of class ``y``.
+
+    Parameters
+    ----------
+    n_classes, n_features
+        Sizes; ``w`` is the flattened matrix of a row of weights a class.
+    losses
+        Matrix with the loss of predicting column for row, by default 0 on the diagonal and 1 elsewhere.
+    """
+
+    def __init__(self, n_classes: int, n_features: int, losses: ArrayLike | None = None):
+        if n_classes < 2 or n_features < 1:
+            raise ValueError(
+                f"{n_classes} classes, {n_features} features: expected at least 2 and at least 1"
+            )
+        self.n_classes, self.n_features = n_classes, n_features
+        self.losses = 1.0 - np.eye(n_classes) if losses is None else np.array(real_array(losses, "losses"))
+        shape = (n_classes, n_classes)
+        if self.losses.shape != shape or not (self.losses >= 0).all() or np.diag(self.losses).any():
+            raise ValueError(
+                f"losses of shape {self.losses.shape}: expected {shape}, non-negative with a diagonal of 0"
+            )
+        if self.losses.max() > LARGEST_LOSS:
+            raise ValueError(f"losses up to {self.losses.max()}: expected at most {LARGEST_LOSS:.3g}")
+
+    @property
+    def dimension(self) -> int:
+        """Length of ``w``."""
+        return self.n_classes * self.n_features
+
+    def joint_feature(self, x: Vector, y: int) -> Vector:
+        """Return ``x`` in the block of class ``y``, 0 elsewhere."""
+        if not isinstance(y, (int, np.integer)) or not 0 <= y < self.n_classes:
+            raise ValueError(f"class {y!r}: expected a whole number from 0 to {self.n_classes - 1}")
+        x = real_array(x, "x")
+        if x.shape != (self.n_features,):
+            raise ValueError(f"features of shape {x.shape}: expected ({self.n_features},)")
+        feature = np.zeros((self.n_classes, self.n_features))
+        feature[y] = x
+        return feature.ravel()
+
+    def loss(self, y: int, z: int) -> float:
+        """Return the loss of predicting ``z`` for ``y``."""
+        return float(self.losses[y, z])
+
+    def predict(self, w: Vector, x: Vector) -> int:
+        """Return the class of the highest score."""
+        return int(self.batch_predict(w, np.atleast_2d(x))[0])
+
+    def most_violated(self, w: Vector, x: Vector, y: int, rescaling: str) -> int:
+        """Return the most violated class, ``y`` itself if none is violated."""
+        X, Y = self.prepare_batch(np.atleast_2d(x), [y])
+        return int(most_violated(self.scores(w, X), Y, self.losses, rescaling == "slack")[0][0])
+
+    def prepare_batch(self, X: ArrayLike, Y: ArrayLike) -> tuple[Vector, NDArray[np.int64]]:
+        """Return features and classes as arrays, or raise a ValueError."""
+        X, Y = self._features(X), np.asarray(Y)
+        if Y.shape != (len(X),) or not np.issubdtype(Y.dtype, np.integer):
+            raise ValueError(f"classes of type {Y.dtype}, shape {Y.shape}: expected {len(X)} integers")
+        if Y.min() < 0 or Y.max() >= self.n_classes:
+            raise ValueError(f"classes from {Y.min()} to {Y.max()}: expected 0 to {self.n_classes - 1}")
+        return X, Y.astype(np.int64)
+
+    def batch_risk(self, w: Vector, X: Vector, Y: NDArray[np.int64], rescaling: str) -> tuple[float, Vector]:
+        """Return the mean hinge loss and a subgradient: one matrix product and one pass over the samples."""
+        scores = self.scores(w, X)
+        value, subgradient = risk_and_subgradient(X, Y, scores, self.losses, rescaling == "slack")
+        return value, subgradient.ravel()
+
+    def batch_predict(self, w: Vector, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the class of the highest score for each row of ``X``."""
+        return self.scores(w, self._features(X)).argmax(axis=0)
+
+    def block_dual(self, X: Vector, Y: NDArray[np.int64], rescaling: str, lam: float) -> MultiClassDual:
+        """Return the dual that solves for all classes of a sample by sorting."""
+        return MultiClassDual(self, X, Y, rescaling, lam)
+
+    def scores(self, w: Vector, X: Vector) -> Vector:
+        """Return the scores, a row a class and a column a sample."""
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
+            scores = np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"features up to {np.abs(X).max():.3g} have scores that overflow: scale the features, for "
+                "example with sklearn.preprocessing.StandardScaler"
+            )
+        return scores
+
+    def _features(self, X: ArrayLike) -> Vector:
+        X = np.ascontiguousarray(real_array(X, "X"))
+        if X.ndim != 2 or X.shape[1] != self.n_features or not np.isfinite(X).all():
+            raise ValueError(f"features of shape {X.shape}: expected (n, {self.n_features}), finite")
+        return X
+
+
+class StructuredSVM(BaseEstimator):
+    """Structured output SVM: ``1/2 |w|^2 + C sum_i xi_i``, or ``|w|_1 + C sum_i xi_i``.
+
+    Parameters
+    ----------
+    task
+        The prediction problem.
+    C
+        Price of the sum of the slacks; the thesis' ``lambda`` is ``1 / (C n)``.
+    rescaling
+        ``"margin"`` or ``"slack"``.
+    penalty
+        ``"l2"`` or ``"l1"``.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_calls
+        Limit on the passes over the training set.
+    solver
+        ``"bundle"`` keeps planes of the whole risk (`ermlab.optimize.minimize`), ``"blocks"`` planes of each
+        sample (`ermlab.optimize.minimize_blocks`; ``"l2"`` only). ``"auto"`` takes the one that is faster as
+        a rule: blocks for ``"l2"`` if ``w`` has at least as many entries as there are samples, else bundle.
+        Where blocks have not converged after a hundred passes, as with features of very different scales,
+        bundle goes on from there.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+
+    Attributes
+    ----------
+    coef_
+        The weights ``w``.
+    result_
+        The `ermlab.optimize.Result`: objective (divided by ``C n``), bound, planes, history.
+    virtual_samples_
+        Pairs of a sample and the name of a version of it that the optimiser used, in order; empty unless the
+        task has transformations (`ermlab.structured.equivariant.EquivariantTask`).
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        C: float = 1.0,
+        rescaling: str = "margin",
+        penalty: str = "l2",
+        tol: float = 1e-3,
+        max_calls: int = 1000,
+        solver: str = "auto",
+        max_time: float | None = None,
+    ):
+        self.task = task
+        self.C = C
+        self.rescaling = rescaling
+        self.penalty = penalty
+        self.tol = tol
+        self.max_calls = max_calls
+        self.solver = solver
+        self.max_time = max_time
+
+    def fit(self, X: Sequence, y: Sequence) -> Self:
+        """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
+        self._check_options()
+        risk = StructuredRisk(self.task, X, y, self.rescaling)
+        self.result_ = self._minimize(risk, PENALTIES[self.penalty](regularization_strength(self.C, len(X))))
+        warn_unless_converged(self.result_, self.max_calls, self.max_time)
+        self.coef_ = self.result_.w
+        self.virtual_samples_ = sorted(risk.virtual_samples)
+        return self
+
+    def _check_options(self) -> None:
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty is {self.penalty!r}: expected one of {tuple(PENALTIES)}")
+        positive_number("C", self.C)
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
+        if self.solver == "blocks" and self.penalty != "l2":
+            raise ValueError(f"solver is 'blocks' and penalty {self.penalty!r}: expected 'l2' with it")
+
+    def _minimize(self, risk: StructuredRisk, regularizer: L1 | L2) -> Result:
+        """Minimise with the solver that is asked for; ``"auto"`` changes it where the first does not work."""
+        options = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
+        if not self._in_blocks(risk):
+            return minimize(risk, regularizer, **options)
+        if self.solver == "blocks" or self.max_calls <= AUTO_CALLS:
+            return minimize_blocks(risk, regularizer, **options)
+        first = minimize_blocks(risk, regularizer, **{**options, "max_calls": AUTO_CALLS})
+        if first.converged or (self.max_time is not None and first.seconds >= self.max_time):
+            return first
+        options["max_calls"] -= first.calls
+        if self.max_time is not None:
+            options["max_time"] -= first.seconds
+        return minimize(risk, regularizer, planes=first.planes, start=first.best, **options).after(first)
+
+    def _in_blocks(self, risk: StructuredRisk) -> bool:
+        """Whether planes are to be kept for each sample."""
+        if self.solver == "auto":
+            return self.penalty == "l2" and risk.dimension >= len(risk)
+        return self.solver == "blocks"
+
+    def predict(self, X: Sequence) -> Sequence:
+        """Return the prediction for each input: an array if the task answers in batches, else a list."""
+        check_is_fitted(self)
+        return predict_all(self.task, self.coef_, X)
+
+    def score(self, X: Sequence, y: Sequence) -> float:
+        """Return 1 minus the mean loss, which is the accuracy for the 0-1 loss."""
+        return 1.0 - mean_loss(self.task, y, self.predict(X))

@@ -1,0 +1,276 @@
+"""Transfer between data sets: each has weights of its own, near shared ones (cheap-data, section 1.5).
+
+Equation 1.9 is an ordinary L2-regularised problem in another variable, so that `ermlab.optimize` solves it,
+with planes below the risk of each data set. The dual of its master problem is the one of section 1.5.3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab._utils.validation import positive_number
+from ermlab.optimize import L2, CCCPResult, Planes, Result, Risk, cccp, minimize
+from ermlab.optimize.bundle import agreed_dimension
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class DifferenceRisk(Protocol):
+    """A difference of convex functions, such as `ermlab.tracking.task.PartialTrackingRisk`."""
+
+    dimension: int
+
+    def convex_part(self, w: Vector) -> tuple[float, Vector]:
+        """Return value and subgradient of the convex function."""
+
+    def reward(self, w: Vector) -> tuple[float, Vector]:
+        """Return value and subgradient of the one that is subtracted."""
+
+
+class Coupling:
+    """The change of variables that makes a plain squared norm of the regulariser of equation 1.9.
+
+    With ``u = (sqrt(lam) w, sqrt(rho) (w^1 - w), ..., sqrt(rho) (w^D - w))``,
+    ``lam/2 |w|^2 + rho/2 sum_d |w^d - w|^2 = 1/2 |u|^2``.
+
+    Parameters
+    ----------
+    n_domains, dimension
+        How many data sets there are, and the length of the weights of each.
+    lam
+        Weight of the shared weights; infinite: there are none, and each data set is learned by itself with
+        ``rho/2 |w^d|^2``.
+    rho
+        Weight of the differences; infinite: there are none, the weights are those of the union.
+    """
+
+    def __init__(self, n_domains: int, dimension: int, lam: float, rho: float):
+        lam, rho = positive_number("lam", lam, infinite=True), positive_number("rho", rho, infinite=True)
+        if np.isinf(lam) and np.isinf(rho):
+            raise ValueError("lam and rho are infinite: expected one of them to be finite")
+        self.n_domains, self.dimension, self._lam = n_domains, dimension, lam
+        own = np.eye(n_domains) / np.sqrt(rho)
+        #: ``w^d = sum_k factors[d, k] u_k``.
+        self.factors: Matrix = np.hstack([np.full((n_domains, 1), 1 / np.sqrt(lam)), own])
+
+    @property
+    def stacked_dimension(self) -> int:
+        """Length of ``u``."""
+        return (self.n_domains + 1) * self.dimension
+
+    def weights(self, u: Vector) -> Matrix:
+        """Return ``w^d`` in row ``d``."""
+        return self.factors @ u.reshape(-1, self.dimension)
+
+    def shared(self, u: Vector) -> Vector:
+        """Return ``w``."""
+        return u[: self.dimension] / np.sqrt(self._lam)
+
+    def stack(self, weights: ArrayLike) -> Vector:
+        """Return the shortest ``u`` for the weights of all data sets, or for those next to them."""
+        weights = np.asarray(weights, dtype=np.float64)
+        if weights.shape != (self.n_domains, self.dimension) or not np.isfinite(weights).all():
+            raise ValueError(
+                f"weights of shape {weights.shape}: expected {(self.n_domains, self.dimension)}, finite"
+            )
+        return (np.linalg.pinv(self.factors) @ weights).ravel()
+
+    def lift(self, d: int, gradients: Matrix) -> Matrix:
+        """Return the gradients in ``u`` of functions with some gradients in ``w^d``, a row each."""
+        lifted = self.factors[d][None, :, None] * gradients[:, None, :]
+        return lifted.reshape(len(gradients), self.stacked_dimension)
+
+    def lower(self, d: int, gradients: Matrix) -> Matrix:
+        """Undo `lift`."""
+        row = self.factors[d]
+        return row @ gradients.reshape(-1, len(row), self.dimension) / np.sum(row * row)
+
+
+class TransferRisk:
+    """The risks of all data sets as one risk of ``u``, see `Coupling`, with a part for each.
+
+    Parameters
+    ----------
+    risks
+        Functions ``w -> (value, subgradient)``.
+    coupling
+        What ``u`` is.
+    sizes
+        Factor of each risk: equation 1.9 sums over samples, where the risks of this library are means.
+    """
+
+    def __init__(self, risks: Sequence[Risk], coupling: Coupling, sizes: ArrayLike):
+        self._risks, self._coupling, self._sizes = list(risks), coupling, np.asarray(sizes, dtype=np.float64)
+        self.n_parts, self.dimension = coupling.n_domains, coupling.stacked_dimension
+
+    def __call__(self, u: Vector) -> tuple[Vector, Matrix]:
+        """Return value and subgradient of each part."""
+        values, slopes = np.empty(self.n_parts), np.empty((self.n_parts, self.dimension))
+        for d, w in enumerate(self._coupling.weights(u)):
+            value, slope = self._risks[d](w)
+            slope = np.asarray(slope, dtype=np.float64)
+            if slope.shape != w.shape:
+                raise ValueError(
+                    f"risk {d} returned a subgradient of shape {slope.shape}: expected {w.shape}"
+                )
+            if not (np.isfinite(value) and np.isfinite(slope).all()):
+                raise ValueError(
+                    f"risk {d} returned {value} and a subgradient: found NaN or infinity in them"
+                )
+            with np.errstate(over="ignore"):  # the caller checks the products
+                values[d] = self._sizes[d] * value
+                slopes[d] = self._sizes[d] * self._coupling.lift(d, slope[None])[0]
+        return values, slopes
+
+    def lifted(self, planes: Sequence[Planes | None]) -> Planes:
+        """Return planes below each of the risks as planes of the parts."""
+        planes = [Planes(self._coupling.dimension) if some is None else some for some in planes]
+        if (sizes := {some.dimension for some in planes}) != {self._coupling.dimension}:
+            raise ValueError(f"planes of dimension {max(sizes)}: expected {self._coupling.dimension}")
+        slopes = [n * self._coupling.lift(d, planes[d].A) for d, n in enumerate(self._sizes)]
+        offsets = [n * some.b for n, some in zip(self._sizes, planes, strict=True)]
+        part = np.repeat(np.arange(self.n_parts), [len(some) for some in planes])
+        return Planes.of(np.vstack(slopes), np.concatenate(offsets), part, self.n_parts)
+
+    def lowered(self, planes: Planes) -> list[Planes]:
+        """Undo `lifted`."""
+        own = [planes.part == d for d in range(self.n_parts)]
+        return [
+            Planes.of(self._coupling.lower(d, planes.A[own[d]]) / n, planes.b[own[d]] / n)
+            for d, n in enumerate(self._sizes)
+        ]
+
+
+@dataclass(frozen=True)
+class TransferResult:
+    """What was learned from several data sets."""
+
+    weights: Matrix  #: those of each data set, a row each
+    shared: Vector  #: the weights that all are near to
+    value: float  #: of the objective, equation 1.9
+    converged: bool
+    calls: int  #: of the risk of each data set
+    planes: list[Planes]  #: below the risk of each data set, or below its convex part; for a warm start
+    result: Result | CCCPResult  #: in the variable of `Coupling`, with the certificate
+
+    @property
+    def w(self) -> Vector:
+        """The weights of the last data set: of the target, if that is the last."""
+        return self.weights[-1]
+
+
+def minimize_transfer(
+    risks: Sequence[Risk],
+    *,
+    lam: float,
+    rho: float,
+    sizes: ArrayLike | None = None,
+    tol: float = 1e-2,
+    max_calls: int = 1000,
+    w0: ArrayLike | None = None,
+    planes: Sequence[Planes | None] | None = None,
+    max_time: float | None = None,
+) -> TransferResult:
+    """Minimise ``lam/2 |w|^2 + rho/2 sum_d |w^d - w|^2 + sum_d sizes[d] risks[d](w^d)`` (eq. 1.9).
+
+    Parameters
+    ----------
+    risks
+        Convex, non-negative functions ``w -> (value, subgradient)``, one a data set.
+    lam, rho
+        See `Coupling`. Infinite ``rho`` gives the union, infinite ``lam`` training on each data set alone.
+    sizes
+        Numbers of samples if the risks are means, by default 1 each.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_calls
+        Limit on the calls of the risks.
+    w0
+        Weights of each data set to start from, a row each; by default 0, or what ``planes`` tell.
+    planes
+        Planes below each of the risks, from a run with any ``lam``, ``rho`` and ``sizes``.
+    max_time
+        Limit in seconds, checked before each call of the risks but the first; ``None`` for none.
+    """
+    coupling = _couple(risks, lam, rho, w0)
+    stacked = TransferRisk(risks, coupling, _check_sizes(sizes, len(risks)))
+    result = minimize(
+        stacked,
+        L2(1.0),
+        tol=tol,
+        max_calls=max_calls,
+        w0=None if w0 is None else coupling.stack(w0),
+        planes=None if planes is None else stacked.lifted(planes),
+        max_time=max_time,
+    )
+    return _transfer_result(coupling, stacked, result, result.calls)
+
+
+def transfer_cccp(
+    risks: Sequence[DifferenceRisk],
+    *,
+    lam: float,
+    rho: float,
+    sizes: ArrayLike | None = None,
+    tol: float = 1e-2,
+    max_calls: int = 1000,
+    w0: ArrayLike | None = None,
+    planes: Sequence[Planes | None] | None = None,
+    first_tol: float = 0.5,
+) -> TransferResult:
+    """Descend on the objective of `minimize_transfer` for risks that are differences of convex functions.
+
+    So transfer goes with partial annotations: of each risk the concave part is replaced by its tangent, as in
+    Algorithm 1.1. Parameters as in `minimize_transfer`; ``tol`` is also the relative progress at which the
+    descent ends, ``planes`` are below the convex parts, and ``first_tol`` is the precision that the first
+    steps halve until it is ``tol``: begin with less near the optimum.
+    """
+    coupling = _couple(risks, lam, rho, w0)
+    sizes = _check_sizes(sizes, len(risks))
+    convex = TransferRisk([risk.convex_part for risk in risks], coupling, sizes)
+    convex.grows = any(getattr(risk, "grows", False) for risk in risks)
+    result = cccp(
+        convex,
+        TransferRisk([risk.reward for risk in risks], coupling, sizes),
+        L2(1.0),
+        w0=np.zeros(coupling.stacked_dimension) if w0 is None else coupling.stack(w0),
+        eps=max(first_tol, tol),
+        eps_min=tol,
+        eta=tol,
+        max_calls=max_calls,
+        planes=None if planes is None else convex.lifted(planes),
+    )
+    return _transfer_result(coupling, convex, result, result.bounds)
+
+
+def _couple(risks: Sequence, lam: float, rho: float, w0: ArrayLike | None) -> Coupling:
+    if not len(risks):
+        raise ValueError("no risks: expected at least one")
+    given = {f"risks[{d}].dimension": getattr(risk, "dimension", None) for d, risk in enumerate(risks)}
+    given["w0"] = None if w0 is None else np.shape(w0)[-1]
+    return Coupling(len(risks), agreed_dimension(given), lam, rho)
+
+
+def _check_sizes(sizes: ArrayLike | None, n: int) -> Vector:
+    sizes = np.ones(n) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    if sizes.shape != (n,) or not (np.isfinite(sizes).all() and sizes.min() > 0):
+        raise ValueError(f"sizes are {sizes}: expected {n} positive numbers, one for each risk")
+    return sizes
+
+
+def _transfer_result(
+    coupling: Coupling, stacked: TransferRisk, result: Result | CCCPResult, calls: int
+) -> TransferResult:
+    return TransferResult(
+        weights=coupling.weights(result.w),
+        shared=coupling.shared(result.w),
+        value=result.value,
+        converged=result.converged,
+        calls=calls,
+        planes=stacked.lowered(result.planes),
+        result=result,
+    )

@@ -1,0 +1,109 @@
+"""An estimator that learns from several data sets at once (cheap-data, section 1.5)."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ermlab.optimize.convergence import warn_unless_converged
+from ermlab.structured.structured_svm import StructuredRisk, Task, by_position, mean_loss, predict_all
+from ermlab.structured.transfer import minimize_transfer
+
+
+class TransferSVM(BaseEstimator):
+    """Structured SVM for several data sets: one weight vector each, near a shared one (cheap-data, eq. 1.9).
+
+    Parameters
+    ----------
+    task
+        The prediction problem, the same for all data sets.
+    lam, rho
+        Weights of the shared weights and of the differences; with infinite ``rho`` there are no differences
+        (the union of the data sets), with infinite ``lam`` nothing is shared.
+    rescaling
+        ``"margin"`` or ``"slack"``.
+    tol
+        Relative gap between the objective and its lower bound.
+    max_calls
+        Limit on the passes over the training sets.
+    max_time
+        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+
+    Attributes
+    ----------
+    domains_
+        Names of the data sets.
+    coef_
+        Weights of each data set, a row each.
+    shared_coef_
+        The shared weights, for a data set that was never seen.
+    result_
+        The `TransferResult`.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        lam: float = 1.0,
+        rho: float = 1.0,
+        rescaling: str = "margin",
+        tol: float = 1e-3,
+        max_calls: int = 1000,
+        max_time: float | None = None,
+    ):
+        self.task = task
+        self.lam = lam
+        self.rho = rho
+        self.rescaling = rescaling
+        self.tol = tol
+        self.max_calls = max_calls
+        self.max_time = max_time
+
+    def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
+        """Learn from inputs, true outputs and the name of the data set of each sample."""
+        if not len(X) == len(y) == len(domains):
+            raise ValueError(
+                f"{len(X)} inputs, {len(y)} outputs and {len(domains)} domains: expected as many of each"
+            )
+        X, y = by_position(X), by_position(y)
+        self.domains_ = list(dict.fromkeys(domains))
+        members = [[i for i, name in enumerate(domains) if name == one] for one in self.domains_]
+        risks = [
+            StructuredRisk(self.task, _taken(X, these), _taken(y, these), self.rescaling) for these in members
+        ]
+        self.result_ = minimize_transfer(
+            risks,
+            lam=self.lam,
+            rho=self.rho,
+            sizes=[len(these) for these in members],
+            tol=self.tol,
+            max_calls=self.max_calls,
+            max_time=self.max_time,
+        )
+        warn_unless_converged(self.result_.result, self.max_calls, self.max_time)
+        self.coef_, self.shared_coef_ = self.result_.weights, self.result_.shared
+        return self
+
+    def predict(self, X: Sequence, domain: Hashable | None = None) -> Sequence:
+        """Return the prediction for each input with the weights of a data set, or with the shared ones."""
+        return predict_all(self.task, self._weights(domain), X)
+
+    def score(self, X: Sequence, y: Sequence, domain: Hashable | None = None) -> float:
+        """Return 1 minus the mean loss, which is the accuracy for the 0-1 loss."""
+        return 1.0 - mean_loss(self.task, y, self.predict(X, domain))
+
+    def _weights(self, domain: Hashable | None) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if domain is None:
+            return self.shared_coef_
+        if domain not in self.domains_:
+            raise ValueError(f"domain is {domain!r}: expected one of {self.domains_}, or None")
+        return self.coef_[self.domains_.index(domain)]
+
+
+def _taken(some: Any, numbers: list[int]) -> Any:
+    """Return some of an array's or a list's entries as one of its kind."""
+    return some[numbers] if isinstance(some, np.ndarray) else [some[i] for i in numbers]

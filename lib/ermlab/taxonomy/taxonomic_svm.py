@@ -1,0 +1,307 @@
+"""Taxonomic prediction: a multi-class SVM whose classes have a covariance (thesis, section 5.2).
+
+With the kernel ``K`` of the samples and the covariance ``B`` of the classes, such as that of a tree
+(`ermlab.taxonomy.tree`), the joint kernel is ``K (x) B``. Only ``K`` and ``B`` are ever stored.
+"""
+
+import warnings
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ermlab._utils.validation import positive_number, real_array, regularization_strength
+from ermlab.structured.structured_svm import RESCALINGS
+from ermlab.taxonomy._blocks import minimise_with_blocks
+from ermlab.taxonomy._joint_kernel import JointKernel, scores_of
+from ermlab.taxonomy._planes import LINE_EVALUATIONS, minimise_with_planes
+from ermlab.taxonomy._problem import Labels, Problem
+
+Matrix = NDArray[np.float64]
+SOLVERS = ("auto", "blocks", "planes")
+KERNELS = ("precomputed", "linear")
+#: Classes are kept as 16-bit integers for each constraint and sample.
+MAX_CLASSES = 2**15
+#: Sums and differences of two entries of a matrix do not overflow.
+LARGEST_ENTRY = np.finfo(np.float64).max / 4
+#: A search along a line goes at most this many times as far as the minimiser of the model.
+LONGEST_STEP = 2.0**LINE_EVALUATIONS
+#: Rounding allowed in a symmetric matrix, relative to its largest entry.
+_ROUNDING = 1e-8
+
+
+class TaxonomicSVM(ClassifierMixin, BaseEstimator):
+    """Structured SVM with the joint kernel ``K (x) B``: ``1/2 |w|^2 + C sum_i xi_i`` (thesis, eq. 5.16).
+
+    ``xi_i`` is the largest violation by a wrong class z, ``loss(y, z) + F(x, z) - F(x, y)`` for margin and
+    ``loss(y, z) (1 + F(x, z) - F(x, y))`` for slack rescaling, or 0, where ``F = K alpha B`` are the scores.
+    ``B = I`` with the 0-1 loss is the multi-class SVM of Crammer and Singer.
+
+    Parameters
+    ----------
+    B
+        Covariance of the classes (k, k) in the order of the sorted labels, positive semidefinite; None is
+        the identity. Its scale acts as that of C does: bring covariances to the same trace to compare them.
+    B_loss
+        Loss (k, k) of predicting column for row, not negative with a diagonal of 0; None is the 0-1 loss.
+    C
+        Price of the sum of the slacks.
+    rescaling
+        ``"margin"`` or ``"slack"``.
+    kernel
+        ``"precomputed"``: ``fit`` takes the kernel matrix (n, n), ``predict`` that of new samples (rows) with
+        the training samples (columns). ``"linear"``: both take features, or a low-rank factor of a kernel.
+    tol
+        Relative gap between the objective and its lower bound, as a share of the objective or of how far it
+        is below that of ``w = 0``, whichever is less.
+    max_iter
+        Limit on the iterations.
+    max_time
+        Limit in seconds on the optimisation, checked before each iteration; ``None`` for none.
+    multilabel
+        Whether a sample has any number of classes: ``y`` is then a matrix (n, k) of 0 and 1, and the
+        violation is the largest over pairs of a true and a wrong class; one without such a pair has none.
+    solver
+        ``"planes"``: cutting planes with one slack (thesis, section 5.2.4). ``"blocks"``: ascent sample by
+        sample, far fewer products with ``K``; needs a precomputed kernel and one class a sample. ``"auto"``
+        takes blocks where it can. Both bound the optimum from both sides.
+    n_threads
+        Threads of the products with ``K``, by default one a core; the result does not depend on it.
+
+    Attributes
+    ----------
+    classes_
+        The labels, sorted; the numbers of the columns if ``multilabel``.
+    alpha_
+        Coefficients (n, k) of ``w = sum_iy alpha_iy phi(x_i, y)`` (thesis, eq. 5.26).
+    objective_, gap_
+        Value reached, and its relative gap, see ``tol``.
+    n_iter_, iteration_seconds_
+        Iterations, and the time that each took.
+    """
+
+    def __init__(
+        self,
+        B: ArrayLike | None = None,
+        B_loss: ArrayLike | None = None,
+        C: float = 1.0,
+        rescaling: str = "margin",
+        kernel: str = "precomputed",
+        tol: float = 1e-3,
+        max_iter: int = 5000,
+        multilabel: bool = False,
+        solver: str = "auto",
+        n_threads: int | None = None,
+        max_time: float | None = None,
+    ):
+        self.B = B
+        self.B_loss = B_loss
+        self.C = C
+        self.rescaling = rescaling
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.multilabel = multilabel
+        self.solver = solver
+        self.n_threads = n_threads
+        self.max_time = max_time
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.classifier_tags.multi_label = self.multilabel
+        return tags
+
+    def fit(self, K: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from a kernel matrix (or features, see ``kernel``) and the classes of the samples."""
+        self._check_options()
+        in_blocks = self._in_blocks()
+        K, y = validate_data(self, K, y, dtype=np.float64, order="C", multi_output=self.multilabel)
+        if self.kernel == "precomputed":
+            _check_kernel(K)
+        labels = self._labels(y)
+        B, loss = self._covariance(), self._losses()
+        self._check_samples(labels)
+        self._check_scale(K, B, loss)
+        problem = Problem(
+            kernel=JointKernel(K, B, factor=self.kernel == "linear", n_threads=self.n_threads),
+            labels=labels,
+            loss=loss,
+            slack=self.rescaling == "slack",
+            lam=regularization_strength(self.C, len(K)),
+        )
+        minimise = minimise_with_blocks if in_blocks else minimise_with_planes
+        solution = minimise(problem, self.tol, self.max_iter, self.max_time)
+        self.alpha_ = solution.point.alpha
+        self.objective_ = solution.value / problem.lam
+        self.gap_ = solution.relative_gap
+        self.iteration_seconds_ = np.array(solution.seconds)
+        self.n_iter_ = len(solution.seconds)
+        if self.kernel == "linear":
+            self.coef_ = scores_of(K.T, self.alpha_, B, self.n_threads).T
+        self._warn(solution.point.norm2)
+        return self
+
+    def decision_function(self, K: ArrayLike) -> Matrix:
+        """Return the scores ``F = K alpha B``, a row a sample and a column a class, also for two classes."""
+        check_is_fitted(self)
+        K = validate_data(self, K, dtype=np.float64, order="C", reset=False)
+        if self.kernel == "linear":
+            return scores_of(K, self.coef_.T, np.eye(len(self.classes_)), self.n_threads)
+        return scores_of(K, self.alpha_, self._covariance(), self.n_threads)
+
+    def predict(self, K: ArrayLike) -> NDArray:
+        """Return the class of the highest score for each sample."""
+        scores = self.decision_function(K)
+        return self.classes_[scores.argmax(axis=1)]
+
+    def _check_options(self) -> None:
+        if self.rescaling not in RESCALINGS:
+            raise ValueError(f"rescaling is {self.rescaling!r}: expected one of {RESCALINGS}")
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel is {self.kernel!r}: expected one of {KERNELS}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
+        positive_number("C", self.C)
+        positive_number("tol", self.tol, infinite=True)
+        if not self.max_iter >= 1:
+            raise ValueError(f"max_iter is {self.max_iter}: expected at least 1")
+        if self.max_time is not None and not self.max_time > 0:
+            raise ValueError(f"max_time is {self.max_time}: expected a positive number of seconds, or None")
+
+    def _in_blocks(self) -> bool:
+        possible = self.kernel == "precomputed" and not self.multilabel
+        if self.solver == "blocks" and not possible:
+            raise ValueError("solver is 'blocks': expected a precomputed kernel and one class a sample")
+        return possible and self.solver != "planes"
+
+    def _labels(self, y: NDArray) -> Labels:
+        """Set ``classes_`` and return the true classes of the samples."""
+        if not self.multilabel:
+            check_classification_targets(y)
+            self.classes_, numbers = np.unique(y, return_inverse=True)
+            self._check_class_count()
+            return Labels(np.arange(len(y) + 1), numbers.astype(np.int64))
+        if y.ndim != 2 or not np.isin(y, (0, 1)).all():
+            raise ValueError(f"y of shape {y.shape}: expected a matrix (n, k) of 0 and 1 if multilabel")
+        self.classes_ = np.arange(y.shape[1])
+        self._check_class_count()
+        return Labels.from_indicators(y.astype(np.bool_))
+
+    def _check_class_count(self) -> None:
+        if (k := len(self.classes_)) > MAX_CLASSES:
+            raise ValueError(f"y has {k} classes: expected at most {MAX_CLASSES}")
+
+    def _check_scale(self, K: Matrix, B: Matrix, loss: Matrix) -> None:
+        """Raise a ValueError if a squared length of ``w`` could overflow, or ``lam`` not be represented."""
+        n, C = len(K), float(self.C)
+        if not 0 < C * n < np.inf or 1.0 / (C * n) == np.inf:
+            raise ValueError(f"C is {C} for {n} samples: expected a finite C n and 1 / (C n)")
+        lengths = float(np.abs(K).max())
+        if self.kernel == "linear":
+            lengths = lengths * lengths * K.shape[1]
+        # The sum of the coefficients of a sample is at most C times the largest factor of a constraint.
+        weight = 2.0 * n * C * max(1.0, float(loss.max()))
+        if not weight * weight * lengths * float(np.abs(B).max()) * LONGEST_STEP**2 < np.inf:
+            raise ValueError(
+                f"the kernel of the samples has entries up to {lengths:.3g}, B up to {np.abs(B).max():.3g}, "
+                f"and C is {C}: expected numbers for which the squared length of w cannot overflow"
+            )
+
+    def _check_samples(self, labels: Labels) -> None:
+        k = len(self.classes_)
+        if k < 2:
+            raise ValueError(f"y has {k} class: expected at least 2 classes")
+        counts = np.bincount(labels.classes, minlength=k)
+        if not counts.all():
+            raise ValueError(f"class {int(np.argmin(counts))} has no sample: expected one for each class")
+
+    def _covariance(self) -> Matrix:
+        k = len(self.classes_)
+        if self.B is None:
+            return np.eye(k)
+        B = self._class_matrix("B", self.B)
+        allowed = _ROUNDING * np.abs(B).max()
+        if np.abs(B - B.T).max() > allowed:
+            i, j = np.unravel_index(np.argmax(np.abs(B - B.T)), B.shape)
+            raise ValueError(
+                f"B is not symmetric: {B[i, j]} for classes {i} and {j}, {B[j, i]} for {j} and {i}"
+            )
+        B = (B + B.T) / 2
+        smallest = np.linalg.eigvalsh(B)[0]
+        if smallest < -k * allowed:
+            raise ValueError(
+                f"B has an eigenvalue of {smallest:.3g}: expected a positive semidefinite matrix"
+            )
+        return B
+
+    def _losses(self) -> Matrix:
+        if self.B_loss is None:
+            return 1.0 - np.eye(len(self.classes_))
+        loss = self._class_matrix("B_loss", self.B_loss)
+        if (loss < 0).any() or np.diag(loss).any():
+            raise ValueError(
+                f"B_loss has entries down to {loss.min()}, a diagonal up to {np.abs(np.diag(loss)).max()}: "
+                "expected losses of at least 0 and a diagonal of 0"
+            )
+        return loss
+
+    def _class_matrix(self, name: str, matrix: ArrayLike) -> Matrix:
+        matrix, k = np.ascontiguousarray(real_array(matrix, name)), len(self.classes_)
+        if matrix.shape != (k, k):
+            raise ValueError(
+                f"{name} has shape {matrix.shape} and y {k} classes: expected ({k}, {k}) and a sample for "
+                "each class"
+            )
+        if not np.isfinite(matrix).all():
+            i, j = np.argwhere(~np.isfinite(matrix))[0]
+            raise ValueError(f"{name} is {matrix[i, j]} for classes {i} and {j}: expected finite numbers")
+        if np.abs(matrix).max() > LARGEST_ENTRY:
+            raise ValueError(
+                f"{name} has entries up to {np.abs(matrix).max():.3g}: expected at most {LARGEST_ENTRY:.3g}"
+            )
+        return matrix
+
+    def _warn(self, norm2: float) -> None:
+        if self.gap_ > self.tol:
+            limits = "max_iter" if self.max_time is None else "max_iter, max_time"
+            warnings.warn(
+                f"stopped after {self.n_iter_} iterations with a relative gap of {self.gap_:.2g}: raise "
+                f"{limits} or tol, or scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if norm2 == 0:
+            warnings.warn(
+                "w is 0, all classes have the same score: kernel or B leave nothing to tell them apart by",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _check_kernel(K: Matrix) -> None:
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"the kernel matrix has shape {K.shape}: expected as many columns as rows")
+    if (largest := np.abs(K).max()) > LARGEST_ENTRY:
+        raise ValueError(f"the kernel has entries up to {largest:.3g}: expected at most {LARGEST_ENTRY:.3g}")
+    if (np.diagonal(K) < 0).any():
+        i = int(np.argmin(np.diagonal(K)))
+        raise ValueError(
+            f"the kernel of sample {i} with itself is {K[i, i]}: expected a positive semidefinite kernel"
+        )
+    allowed = _ROUNDING * np.abs(K).max()
+    for start in range(0, len(K), 1024):
+        rows = slice(start, start + 1024)
+        difference = np.abs(K[rows] - K[:, rows].T)
+        if difference.max() > allowed:
+            i, j = np.unravel_index(np.argmax(difference), difference.shape)
+            raise ValueError(
+                f"the kernel is not symmetric: {K[start + i, j]} for samples {start + i} and {j}, "
+                f"{K[j, start + i]} the other way round"
+            )

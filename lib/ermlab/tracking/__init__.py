@@ -1,0 +1,1 @@
+"""Tracking of cells by assignment, with learned costs (cheap-data chapter)."""

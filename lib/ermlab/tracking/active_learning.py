@@ -1,0 +1,203 @@
+"""Active structured learning: which sample to annotate next, and when to stop (cheap-data, section 1.4).
+
+Uncertainties are exponentials of scores that grow with the weights, so their logarithms are kept. Which
+sample is the most uncertain does not depend on the length of the weights. The average uncertainty does, and
+with it when to stop, since both are of the values themselves.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from ermlab.tracking.patches import Patch
+from ermlab.tracking.perceptron import perceptron_pass
+from ermlab.tracking.small_assignment import SmallProblems
+from ermlab.tracking.task import event_numbers
+
+Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+#: Quantiles between which the elements of a robust mean lie.
+_INNER = (0.1, 0.9)
+
+
+def scoring(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
+    """Return the logarithm of the uncertainty *scoring*: minus the best score (cheap-data, Table 1.2)."""
+    return -problems.best_values(w, numbers, n_threads=n_threads)[:, 0]
+
+
+def best_worst(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
+    """Return the logarithm of *best vs. worst*: the least minus the best score."""
+    best = problems.best_values(w, numbers, n_threads=n_threads)[:, 0]
+    worst = -problems.best_values(-w, numbers, n_threads=n_threads)[:, 0]
+    return worst - best
+
+
+def best_second(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
+    """Return the logarithm of *best vs. second best*: -inf, certainty, where there is but one output."""
+    best, second = problems.best_values(w, numbers, wanted=2, n_threads=n_threads).T
+    return second - best
+
+
+#: Measures of uncertainty by name; *random* asks for no weights.
+MEASURES: dict[str, Callable[..., Vector] | None] = {
+    "random": None,
+    "scoring": scoring,
+    "best_worst": best_worst,
+    "best_second": best_second,
+}
+
+
+@dataclass
+class ActiveHistory:
+    """One entry for each annotated sample."""
+
+    queries: list[int] = field(default_factory=list)  #: numbers of the samples
+    weights: list[Vector] = field(default_factory=list)  #: after the pass that follows
+    averaged: list[Vector] = field(default_factory=list)  #: mean of the weights after each step so far
+    log_uncertainty: list[Vector] = field(default_factory=list)  #: of the samples that are left
+    log_average: list[float] = field(default_factory=list)  #: logarithm of their average uncertainty
+    log_eta: list[float] = field(default_factory=list)  #: logarithm of eq. 1.8; inf while it is not defined
+
+
+class ActiveLearner:
+    """Active structured learning with the perceptron (cheap-data, Algorithm 1.2).
+
+    Ask for the next sample with `query`, give its annotation with `annotate`, until `stopped`.
+
+    Parameters
+    ----------
+    samples
+        Patches; what is known of them is not looked at.
+    measure
+        A name of `MEASURES`.
+    window, threshold
+        ``T`` and the value of the convergence measure at which to stop (eq. 1.8).
+    w0
+        Where to start, by default 0: then the first sample is asked for first.
+    rng
+        Draws the uncertainties of *random*, which stops only when nothing is left.
+    n_threads
+        Samples that are assigned side by side; the result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Patch],
+        measure: str = "best_second",
+        *,
+        window: int = 80,
+        threshold: float = 1e-4,
+        w0: ArrayLike | None = None,
+        rng: np.random.Generator | None = None,
+        n_threads: int | None = None,
+    ):
+        if measure not in MEASURES:
+            raise ValueError(f"measure is {measure!r}: expected one of {', '.join(MEASURES)}")
+        if window < 1 or not threshold >= 0:
+            raise ValueError(f"window is {window}, threshold {threshold}: expected at least 1 and 0")
+        self._samples, self._measure, self._window, self._threshold = samples, measure, window, threshold
+        self._problems = SmallProblems([sample.hypotheses for sample in samples])
+        self._rng = np.random.default_rng(0) if rng is None else rng
+        self._n_threads = n_threads
+        self._annotations: list[Numbers] = []
+        self._left = np.arange(len(samples))
+        dimension = samples[0].hypotheses.dimension
+        self.w = np.zeros(dimension) if w0 is None else np.array(w0, dtype=np.float64)
+        if self.w.shape != (dimension,) or not np.isfinite(self.w).all():
+            raise ValueError(f"w0 has shape {self.w.shape}: expected {dimension} finite numbers")
+        self._total, self._steps = np.zeros_like(self.w), 0
+        self.history = ActiveHistory()
+        self._log_uncertainty = self._measured()
+
+    @property
+    def labelled(self) -> list[int]:
+        """Numbers of the samples that are annotated, in their order."""
+        return list(self.history.queries)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the average uncertainty has settled, or nothing is left to annotate."""
+        with np.errstate(over="ignore"):  # infinite is not settled
+            settled = self.history.log_eta and np.exp(self.history.log_eta[-1]) <= self._threshold
+        return bool(settled) or not len(self._left)
+
+    def query(self) -> int:
+        """Return the number of the most uncertain sample, the first of several (line 4)."""
+        if not len(self._left):
+            raise ValueError("all samples are annotated: there is none to ask for")
+        return int(self._left[np.argmax(self._log_uncertainty)])
+
+    def annotate(self, number: int, events: ArrayLike) -> None:
+        """Take the annotation of a sample, and go through all that are annotated (lines 5 to 13).
+
+        Parameters
+        ----------
+        events
+            Numbers of the hypotheses that are known to be true; nothing is learned from none.
+        """
+        if number not in self._left:
+            raise ValueError(f"sample {number}: expected one of those that are not annotated yet")
+        sample = self._samples[number]
+        events = event_numbers(events, len(sample.hypotheses))
+        sample.assigner.best(np.zeros(len(sample.hypotheses)), including=events)  # they must go together
+        self._left = self._left[self._left != number]
+        self.history.queries.append(number)
+        self._annotations.append(events)
+        assigners = [self._samples[i].assigner for i in self.history.queries]
+        self.w, summed, _ = perceptron_pass(self.w, assigners, self._annotations)
+        self._total, self._steps = self._total + summed, self._steps + len(assigners)
+        self._log_uncertainty = self._measured()
+        self._record()
+
+    def _measured(self) -> Vector:
+        """Return the logarithm of the uncertainty of each sample that is left."""
+        measure = MEASURES[self._measure]
+        if measure is None:
+            return np.log(1 - self._rng.random(len(self._left)))
+        return measure(self._problems, self.w, self._left, self._n_threads)
+
+    def _record(self) -> None:
+        history = self.history
+        history.weights.append(self.w.copy())
+        history.averaged.append(self._total / self._steps)
+        history.log_uncertainty.append(self._log_uncertainty)
+        history.log_average.append(log_mean(self._log_uncertainty))
+        # Random uncertainties settle at once, whatever was learned.
+        defined = len(history.log_average) > self._window and len(self._left) and self._measure != "random"
+        last = history.log_average[-self._window - 1 :]
+        history.log_eta.append(log_convergence(last) if defined else np.inf)
+
+
+def log_mean(log_values: ArrayLike) -> float:
+    """Return the logarithm of the mean of numbers given by their logarithms; -inf for none."""
+    log_values = np.asarray(log_values, dtype=np.float64)
+    return float(logsumexp(log_values) - np.log(len(log_values))) if len(log_values) else -np.inf
+
+
+def log_convergence(log_averages: ArrayLike) -> float:
+    """Return the logarithm of the convergence measure of average uncertainties (cheap-data, eq. 1.8).
+
+    Of ``T + 1`` successive ones: how far the robust means of the first and of the last ``T`` are apart.
+    """
+    log_averages = np.asarray(log_averages, dtype=np.float64)
+    if len(log_averages) < 2:
+        raise ValueError(f"{len(log_averages)} averages: expected at least 2")
+    largest = log_averages.max()
+    if largest == -np.inf:
+        return -np.inf
+    averages = np.exp(log_averages - largest)
+    difference = abs(robust_mean(averages[1:]) - robust_mean(averages[:-1]))
+    return float(largest + np.log(difference)) if difference else -np.inf
+
+
+def robust_mean(values: ArrayLike) -> float:
+    """Return the mean of the numbers between the 10 % and the 90 % quantile."""
+    values = np.asarray(values, dtype=np.float64)
+    low, high = np.quantile(values, _INNER)
+    inner = values[(low <= values) & (values <= high)]
+    # Two numbers have none between their quantiles.
+    return float(inner.mean()) if len(inner) else float(values.mean())

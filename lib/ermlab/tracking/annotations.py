@@ -1,0 +1,201 @@
+"""True events between two frames, from tracks: what a tracker should find, as far as it is known.
+
+Detections are cells, pieces of a cell or several cells in one. Those that share a cell, or a parent with its
+children, belong together; from how many belong together follows what happened.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ermlab.tracking.assignment import EVENTS, NONE, Hypotheses
+from ermlab.tracking.ctc import Lineage
+
+#: Kind of an event by how many detections of either frame it takes; divisions are split off from the splits.
+_KINDS = {(1, 1): "move", (1, 2): "split", (2, 1): "merge", (0, 1): "appearance", (1, 0): "disappearance"}
+Tracks = Iterable[Iterable[int]]
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What is known of a pair of frames.
+
+    Parameters
+    ----------
+    events
+        Numbers of the hypotheses that are true, rising.
+    lost
+        True events that are no hypothesis, (kind, detections of the first frame, of the second).
+    complete
+        Whether each detection has a true event among the hypotheses: the events are then an assignment.
+    """
+
+    events: NDArray[np.int64]
+    lost: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    complete: bool
+
+
+class Family:
+    """What becomes of tracks, and where they come from.
+
+    Parameters
+    ----------
+    lineage
+        First and last frame of each track, and its parent.
+    """
+
+    def __init__(self, lineage: Lineage):
+        self._begin = dict(zip(lineage.label.tolist(), lineage.begin.tolist(), strict=True))
+        self._end = dict(zip(lineage.label.tolist(), lineage.end.tolist(), strict=True))
+        self._parent = dict(zip(lineage.label.tolist(), lineage.parent.tolist(), strict=True))
+        self._children: dict[int, set[int]] = {}
+        for child, parent in self._parent.items():
+            self._children.setdefault(parent, set()).add(child)
+
+    def check(self, tracks: Iterable[int]) -> None:
+        """Raise a ValueError for a track that the lineage does not have."""
+        if unknown := sorted(set(tracks) - set(self._begin)):
+            raise ValueError(f"track {unknown[0]} is not in the lineage: expected its labels")
+
+    def after(self, track: int, frame: int) -> set[int]:
+        """Return the tracks in ``frame + 1`` that a track of ``frame`` has become."""
+        if self._end[track] > frame:
+            return {track}
+        return {c for c in self._children.get(track, ()) if self._begin[c] == frame + 1}
+
+    def before(self, track: int, frame: int) -> set[int]:
+        """Return the tracks in ``frame`` that a track of ``frame + 1`` comes from."""
+        if self._begin[track] <= frame:
+            return {track}
+        parent = self._parent[track]
+        return {parent} if parent and self._end[parent] == frame else set()
+
+    def divides(self, track: int, frame: int) -> bool:
+        """Return whether a track of ``frame`` has children in the next one."""
+        return len(self.after(track, frame) - {track}) > 1
+
+
+def annotate(
+    hypotheses: Hypotheses, sources: Tracks, targets: Tracks, lineage: Lineage, frame: int
+) -> Annotation:
+    """Find the true events between ``frame`` and the next one among the hypotheses.
+
+    Parameters
+    ----------
+    sources, targets
+        The tracks of each detection of either frame: none where they are not known, several where cells were
+        taken for one. A track may have several detections, its pieces. A track that begins or ends where an
+        unknown detection could be its cell is not known to appear or disappear.
+    """
+    family = Family(lineage)
+    sources, targets = [set(some) for some in sources], [set(some) for some in targets]
+    if (len(sources), len(targets)) != (hypotheses.n_sources, hypotheses.n_targets):
+        raise ValueError(
+            f"tracks of {len(sources)} and {len(targets)} detections: expected those of "
+            f"{hypotheses.n_sources} and {hypotheses.n_targets}"
+        )
+    family.check(set().union(*sources, *targets))
+    known = _known(sources, targets, family, frame)
+    true = [
+        (_kind(before, after, sources, family, frame), before, after)
+        for before, after in _together(sources, targets, family, frame)
+        if all(known[0][i] for i in before) and all(known[1][j] for j in after)
+    ]
+    doubtful = _doubtful(sources, targets, hypotheses)
+    true = [event for event in true if event[0] is not None and event not in doubtful]
+    numbers = _numbers(hypotheses)
+    found = [numbers.get(event) for event in true]
+    events = np.array(sorted(n for n in found if n is not None), dtype=np.int64)
+    taken = np.zeros(len(hypotheses), dtype=bool)
+    taken[events] = True
+    return Annotation(
+        events,
+        tuple(event for event, number in zip(true, found, strict=True) if number is None),
+        hypotheses.is_assignment(taken),
+    )
+
+
+def _known(
+    sources: list[set[int]], targets: list[set[int]], family: Family, frame: int
+) -> tuple[list[bool], list[bool]]:
+    """Return of which detections all is known: they have tracks, whose next or last detection is there."""
+    here, there = set().union(*sources), set().union(*targets)
+    fates = [bool(some) and all(family.after(k, frame) <= there for k in some) for some in sources]
+    pasts = [bool(some) and all(family.before(k, frame) <= here for k in some) for some in targets]
+    return fates, pasts
+
+
+def _doubtful(
+    sources: list[set[int]], targets: list[set[int]], hypotheses: Hypotheses
+) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """Return what is not known to appear or disappear: a detection without a track may be the same cell."""
+    unknown = [np.array([not some for some in side], dtype=bool) for side in (sources, targets)]
+    found = set()
+    for i in hypotheses.sources.T:
+        for j in hypotheses.targets.T:
+            linked = (i != NONE) & (j != NONE)
+            before, after = i[linked], j[linked]
+            found |= {("appearance", (), (cell,)) for cell in after[unknown[0][before]].tolist()}
+            found |= {("disappearance", (cell,), ()) for cell in before[unknown[1][after]].tolist()}
+    return found
+
+
+def _together(
+    sources: list[set[int]], targets: list[set[int]], family: Family, frame: int
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the sets of detections that belong together."""
+    holders: dict[int, list[int]] = {}
+    for j, some in enumerate(targets):
+        for track in some:
+            holders.setdefault(track, []).append(j)
+    links = [
+        (i, j)
+        for i, some in enumerate(sources)
+        for track in some
+        for successor in family.after(track, frame)
+        for j in holders.get(successor, ())
+    ]
+    m, n = len(sources), len(targets)
+    rows, columns = np.array(links, dtype=np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(rows)), (rows, columns + m)), shape=(m + n, m + n))
+    count, member = connected_components(graph, directed=False) if m + n else (0, np.zeros(0, dtype=int))
+    order = np.argsort(member, kind="stable")
+    groups = np.split(order, np.searchsorted(member[order], np.arange(1, count)))
+    return [
+        (tuple(group[group < m].tolist()), tuple((group[group >= m] - m).tolist()))
+        for group in groups
+        if len(group)
+    ]
+
+
+def _kind(
+    before: tuple[int, ...], after: tuple[int, ...], sources: list[set[int]], family: Family, frame: int
+) -> str | None:
+    kind = _KINDS.get((len(before), len(after)))
+    if kind == "split" and any(family.divides(track, frame) for track in sources[before[0]]):
+        return "division"
+    return kind
+
+
+def _numbers(hypotheses: Hypotheses) -> Mapping[tuple[str, tuple[int, ...], tuple[int, ...]], int]:
+    """Return the number of each hypothesis by its kind and detections."""
+    names = list(EVENTS)
+    return {
+        (names[kind], _cells(before), _cells(after)): number
+        for number, (kind, before, after) in enumerate(
+            zip(
+                hypotheses.kind.tolist(),
+                hypotheses.sources.tolist(),
+                hypotheses.targets.tolist(),
+                strict=True,
+            )
+        )
+    }
+
+
+def _cells(row: list[int]) -> tuple[int, ...]:
+    return tuple(sorted(cell for cell in row if cell != NONE))

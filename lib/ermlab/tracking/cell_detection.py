@@ -1,0 +1,262 @@
+"""Detection of bright nuclei on a dark background, whatever their size, brightness and background.
+
+The background is taken off. Where what remains is curved like a blob, for its brightness (Laplacian of
+Gaussian over Gaussian), there are cores of nuclei; a distance transform cuts them at their necks. A watershed
+grows the parts to whole nuclei, each up to a share of its own brightness.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+from skimage.filters import threshold_otsu
+from skimage.measure import label
+from skimage.segmentation import watershed
+
+from ermlab.tracking._regions import basins, block_means, drop_small, fill_holes, spread_blocks
+from ermlab.tracking.cells import as_image, join_frames, match_tracks, measure
+from ermlab.tracking.ctc import TrackedCells
+from ermlab.tracking.events import Cells
+from ermlab.tracking.films import CellFilm
+
+Image = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+#: The background is this percentile of block means over so many diameters around.
+_PERCENTILE, _REACH = 25, 4.0
+#: The noise is the standard deviation in the quietest blocks, at this percentile.
+_QUIET = 10
+#: Noise that is there at least, in ranges of the image: drawn images would have none.
+_LEAST_NOISE = 1e-4
+#: Standard deviation of the weakest smoothing, in pixels.
+_LEAST_SMOOTHING = 0.7
+#: Blobs are sought on an image of about so many pixels a diameter.
+_COARSE = 10
+#: How depths are smoothed before their tops are sought, and how far apart tops are; in diameters.
+_DEPTH_SMOOTHING, _BETWEEN_TOPS = 0.08, 0.3
+#: In pixels: the smallest nuclei that are looked for, and what is taken where no frame has any.
+_LEAST_DIAMETER, _USUAL_DIAMETER = 6.0, 20.0
+#: The disc as large as a nucleus is that much wider than the largest circle in it: nuclei are ellipses.
+_STRETCH = 1.2
+#: How many frames the typical diameter is taken from.
+_LOOKS = 5
+#: Images are scaled so that their largest value is between these powers of 2: their squares stay in the range
+#: of single precision.
+_EXPONENTS = (-40, 40)
+#: Settings in this range keep thresholds in the range of single precision, too.
+_LEAST_SETTING, _LARGEST_SETTING = 1e-6, 1e6
+#: Widest Gaussians that smooth an image and find its blobs, in diameters.
+_WIDEST = 10.0
+#: In pixels: nuclei may be that large in any image, or twice as large as the image; blocks as large as half a
+#: nucleus are taken of it.
+_LARGE_DIAMETER = 1000
+
+
+@dataclass(frozen=True)
+class DetectionSettings:
+    """How nuclei are found, in units of a typical one.
+
+    Parameters
+    ----------
+    diameter
+        Of a typical nucleus, in pixels; None finds it out from the images.
+    contrast
+        How much brighter than the background a nucleus is at least, in standard deviations of the noise.
+    smoothing, blob
+        Standard deviations of the Gaussians that smooth an image and that find its blobs, in diameters.
+    core, peak
+        How strongly the image is curved, for its brightness, all over the core of a nucleus, and where most.
+    neck
+        Two parts are one nucleus if their neck is wider than this share of the narrower one.
+    level
+        The outline is where this share of the core's brightness is reached.
+    smallest
+        Area of the smallest nucleus, as a share of the typical one's.
+    """
+
+    diameter: float | None = None
+    contrast: float = 6.0
+    smoothing: float = 0.06
+    blob: float = 0.2
+    core: float = 0.02
+    peak: float = 0.2
+    neck: float = 0.85
+    level: float = 0.5
+    smallest: float = 0.08
+
+    def __post_init__(self) -> None:
+        numbers = {name: value for name, value in vars(self).items() if value is not None}
+        for name, value in numbers.items():
+            if not _LEAST_SETTING <= value <= _LARGEST_SETTING:
+                raise ValueError(
+                    f"{name} is {value}: expected a positive number, from {_LEAST_SETTING:g} to "
+                    f"{_LARGEST_SETTING:g}"
+                )
+        for name in ("neck", "level", "smallest"):
+            if numbers[name] >= 1:
+                raise ValueError(f"{name} is {numbers[name]}: expected a share below 1")
+        for name in ("smoothing", "blob"):
+            if numbers[name] > _WIDEST:
+                raise ValueError(f"{name} is {numbers[name]}: expected at most {_WIDEST} diameters")
+
+
+def detect(image: ArrayLike, settings: DetectionSettings | None = None) -> Labels:
+    """Return a label image of the nuclei, numbered from 1; without a nucleus it is 0 all over."""
+    ((labels, _),) = detect_frames([image], settings)
+    return labels
+
+
+def film_of_images(
+    images: Sequence[ArrayLike], settings: DetectionSettings | None = None, truth: TrackedCells | None = None
+) -> CellFilm:
+    """Detect the nuclei of a film; a frame may have none.
+
+    Parameters
+    ----------
+    truth
+        True masks of each frame, and their lineage: a detection gets the tracks that `match_tracks` finds.
+        Without it nothing is known of tracks.
+    """
+    if truth is not None and len(truth.masks) != len(images):
+        raise ValueError(f"{len(images)} images and {len(truth.masks)} true masks: expected as many")
+    frames, tracks = [], []
+    for t, (labels, cells) in enumerate(detect_frames(images, settings)):
+        frames.append(cells)
+        if truth is not None:
+            tracks.append(match_tracks(labels, truth.masks[t]) - np.array([1, 0]))
+    return join_frames(frames) if truth is None else join_frames(frames, tracks, truth.lineage)
+
+
+def detect_frames(
+    images: Sequence[ArrayLike], settings: DetectionSettings | None = None
+) -> Iterator[tuple[Labels, Cells]]:
+    """Yield for each frame the label image of its nuclei, and what they measure, by rising label.
+
+    The intensity is the mean above the background, at least as large as the noise.
+    """
+    settings = settings or DetectionSettings()
+    if settings.diameter is None:
+        settings = replace(settings, diameter=typical_diameter(images, settings.contrast))
+    for image in images:
+        image, exponent = _in_range(image)
+        widest = max(2 * max(image.shape), _LARGE_DIAMETER)
+        if settings.diameter > widest:
+            raise ValueError(
+                f"diameter is {settings.diameter}: expected at most {widest} pixels in an image of shape "
+                f"{image.shape}"
+            )
+        signal = image - _background(image, settings.diameter)
+        smooth = ndimage.gaussian_filter(
+            signal, max(settings.smoothing * settings.diameter, _LEAST_SMOOTHING), mode="nearest", truncate=3
+        )
+        noise = _noise(smooth, settings.diameter)
+        labels = _segment(smooth, noise, settings)
+        cells = measure(labels)[1]
+        # Not by `measure`, which refuses a mean below 0: next to a far brighter spot there may be one.
+        light = np.bincount(labels.ravel(), weights=signal.ravel())[1:] / cells.area
+        with np.errstate(over="ignore"):  # `Cells` refuses what is not finite
+            light = np.ldexp(np.maximum(light, noise), exponent)
+        yield labels, replace(cells, intensity=light)
+
+
+def typical_diameter(images: Sequence[ArrayLike], contrast: float = 6.0) -> float:
+    """Return the diameter of a disc as large as a typical nucleus, in pixels.
+
+    It is read off the largest circle in each bright region, so that nuclei may touch. Frames without regions
+    of the given ``contrast``, in standard deviations of the noise, say nothing, nor do those where one region
+    takes half the height or width.
+    """
+    shown = np.unique(np.linspace(0, len(images) - 1, _LOOKS).astype(int)) if len(images) else []
+    found = [_typical_circle(_in_range(images[t])[0], contrast) for t in shown]
+    known = [diameter for diameter in found if diameter is not None]
+    return max(_STRETCH * float(np.median(known)), _LEAST_DIAMETER) if known else _USUAL_DIAMETER
+
+
+def _in_range(image: ArrayLike) -> tuple[Image, int]:
+    """Return an image in single precision, and the power of 2 that it was divided by: as a rule 2**0."""
+    image = as_image(image)
+    exponent = int(np.frexp(np.abs(image).max())[1])
+    if _EXPONENTS[0] <= exponent <= _EXPONENTS[1]:
+        return image.astype(np.float32), 0
+    return np.ldexp(image, -exponent).astype(np.float32), exponent
+
+
+def _typical_circle(image: Image, contrast: float) -> float | None:
+    """Return the median diameter of circles in bright regions, each counted by the area of its region."""
+    signal = image - _background(image, 2 * _USUAL_DIAMETER)
+    smooth = ndimage.gaussian_filter(signal, _LEAST_SMOOTHING, mode="nearest", truncate=3)
+    bright = smooth > threshold_otsu(smooth)
+    if not bright.any():
+        return None
+    if smooth[bright].mean() - smooth[~bright].mean() < contrast * _noise(smooth, _USUAL_DIAMETER):
+        return None
+    depth = ndimage.distance_transform_edt(bright)
+    regions = label(bright, connectivity=1)
+    radius = ndimage.maximum(depth, regions, np.arange(1, regions.max() + 1))
+    order = np.argsort(radius)
+    area = np.cumsum(np.bincount(regions.ravel())[1:][order])
+    diameter = 2 * float(radius[order][np.searchsorted(area, area[-1] / 2)])
+    return diameter if diameter < min(image.shape) / 2 else None
+
+
+def _background(image: Image, diameter: float) -> Image:
+    """Return a low percentile of what is around each pixel, smoothed."""
+    side = max(1, round(diameter / 2))
+    window = int(_REACH * diameter / side) | 1
+    low = ndimage.percentile_filter(block_means(image, side), _PERCENTILE, size=window, mode="nearest")
+    return spread_blocks(ndimage.gaussian_filter(low, window / 4, mode="nearest"), side, image.shape)
+
+
+def _noise(smooth: Image, diameter: float) -> float:
+    """Return the standard deviation of the noise of a smoothed image, from blocks where little else is."""
+    side = max(1, round(diameter / 2))
+    variance = block_means(smooth**2, side) - block_means(smooth, side) ** 2
+    noise = np.percentile(np.sqrt(np.maximum(variance, 0)), _QUIET)
+    return float(max(noise, _LEAST_NOISE * np.ptp(smooth)))
+
+
+def _segment(smooth: Image, noise: float, settings: DetectionSettings) -> Labels:
+    """Return the nuclei of an image without background."""
+    floor, smallest = settings.contrast * noise, _smallest_area(settings)
+    mask = fill_holes(smooth > floor, smallest)
+    parts = _cores(smooth, mask, floor, settings) if mask.any() else mask
+    inside = np.flatnonzero(parts)
+    if not len(inside):
+        return np.zeros(mask.shape, dtype=np.int64)
+    grown = watershed(-smooth, parts, mask=mask)
+    part = parts.ravel()[inside]
+    brightness = np.bincount(part, weights=smooth.ravel()[inside]) / np.maximum(np.bincount(part), 1)
+    return drop_small(np.where(smooth > settings.level * brightness[grown], grown, 0), smallest)
+
+
+def _smallest_area(settings: DetectionSettings) -> float:
+    return settings.smallest * np.pi / 4 * settings.diameter**2
+
+
+def _cores(smooth: Image, mask: NDArray[np.bool_], floor: float, settings: DetectionSettings) -> Labels:
+    """Return the cores of nuclei within a mask: parts between necks that are curved like a blob."""
+    curvature = _curvature(np.maximum(smooth, 0), floor, settings)
+    parts = _cut(fill_holes(mask & (curvature > settings.core), _smallest_area(settings)), settings)
+    sure = np.bincount(parts[curvature >= settings.peak], minlength=parts.max() + 1) > 0
+    return np.where(sure[parts], parts, 0)
+
+
+def _curvature(image: Image, floor: float, settings: DetectionSettings) -> Image:
+    """Return how much an image is curved downwards over the width of a blob, in units of its brightness."""
+    side = max(1, int(settings.diameter / _COARSE))
+    width = settings.blob * settings.diameter / side
+    coarse = block_means(image, side)
+    curved = -(width**2) * ndimage.gaussian_laplace(coarse, width, mode="nearest")
+    brightness = ndimage.gaussian_filter(coarse, width, mode="nearest")
+    return spread_blocks(curved / (brightness + floor), side, image.shape)
+
+
+def _cut(core: NDArray[np.bool_], settings: DetectionSettings) -> Labels:
+    """Return the parts of a mask between its necks."""
+    depth = ndimage.distance_transform_edt(core).astype(np.float32)
+    depth = ndimage.gaussian_filter(depth, _DEPTH_SMOOTHING * settings.diameter)
+    window = int(_BETWEEN_TOPS * settings.diameter) | 1
+    tops = core & (depth == ndimage.maximum_filter(depth, window, mode="nearest"))
+    return basins(depth, tops, core, settings.neck)

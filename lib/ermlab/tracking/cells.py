@@ -1,0 +1,199 @@
+"""Regions of a label image as cells: what they measure, which true cells they hold, and films of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.tracking.ctc import Lineage, TrackedCells
+from ermlab.tracking.events import Cells
+from ermlab.tracking.films import CellFilm
+
+Numbers = NDArray[np.int64]
+#: Label images have 32 bits or less; a pair of labels is then one number of 64 bits.
+_LARGEST_LABEL = (1 << 31) - 1
+
+
+def measure(labels: ArrayLike, image: ArrayLike | None = None) -> tuple[Numbers, Cells]:
+    """Return the labels of the regions of an image, rising, and the cell that each is.
+
+    All are measured at once by sums over pixels, where `skimage.measure.regionprops` goes through them.
+
+    Parameters
+    ----------
+    labels
+        Label image, 0 for the background.
+    image
+        What the mean intensity is taken of, positive within the regions; without it all regions get 1.
+    """
+    labels = as_label_image(labels)
+    place = np.flatnonzero(labels)
+    numbers, region = np.unique(labels.ravel()[place], return_inverse=True)
+    area = np.bincount(region).astype(float)
+
+    def mean(values: NDArray) -> NDArray[np.float64]:
+        return np.bincount(region, weights=values, minlength=len(area)) / area
+
+    row, column = np.divmod(place, labels.shape[1]) if len(place) else (place, place)
+    centre = np.column_stack([mean(row), mean(column)])
+    y, x = row - centre[region, 0], column - centre[region, 1]
+    light = np.ones(len(place)) if image is None else as_image(image, labels.shape).ravel()[place]
+    eccentricity = _eccentricity(mean(y * y), mean(x * x), mean(y * x))
+    return numbers, Cells(centre, area, mean(light), eccentricity, labels.shape)
+
+
+def _eccentricity(yy: NDArray, xx: NDArray, yx: NDArray) -> NDArray[np.float64]:
+    """Return the eccentricity of the ellipse with the given second moments, 0 for a single pixel."""
+    middle, half = (yy + xx) / 2, np.hypot((yy - xx) / 2, yx)
+    long, short = middle + half, np.maximum(middle - half, 0.0)
+    return np.sqrt(1 - np.divide(short, long, out=np.ones_like(long), where=long > 0))
+
+
+def match_tracks(labels: ArrayLike, truth: ArrayLike) -> Numbers:
+    """Return rows (label of a detection, label of a true cell that it holds), rising.
+
+    A detection holds a cell if it covers more than half of the cell, or if the cell covers more than half of
+    the detection. So each piece of a cell that was cut holds it, and cells that were taken for one are all
+    held by one detection.
+    """
+    labels, truth = as_label_image(labels), as_label_image(truth)
+    if labels.shape != truth.shape:
+        raise ValueError(f"truth has shape {truth.shape}: expected {labels.shape} as the labels")
+    base = int(truth.max(initial=0)) + 1
+    pairs, shared = np.unique(labels.ravel() * base + truth.ravel(), return_counts=True)
+    detection, cell = np.divmod(pairs, base)
+    held = (2 * shared > _sums(detection, shared)) | (2 * shared > _sums(cell, shared))
+    return np.column_stack([detection, cell])[held & (detection > 0) & (cell > 0)]
+
+
+def _sums(key: Numbers, values: Numbers) -> NDArray[np.float64]:
+    """Return for each key the sum of the values that have it."""
+    _, number = np.unique(key, return_inverse=True)
+    return np.bincount(number, weights=values)[number]
+
+
+def film_of_masks(truth: TrackedCells) -> CellFilm:
+    """Return true cells as if they had been detected without an error.
+
+    Masks do not tell how bright a cell was: the intensity is 1 for all.
+    """
+    found = [measure(mask) for mask in truth.masks]
+    tracks = [np.column_stack([np.arange(len(numbers)), numbers]) for numbers, _ in found]
+    return join_frames([cells for _, cells in found], tracks, truth.lineage)
+
+
+def join_frames(
+    frames: Sequence[Cells], tracks: Iterable[Numbers] | None = None, lineage: Lineage | None = None
+) -> CellFilm:
+    """Return the film of some frames, at least one.
+
+    Parameters
+    ----------
+    tracks
+        For each frame rows (cell, track), by cell; those of the film count the cells of the frames before.
+        Without them nothing is known of the cells.
+    lineage
+        Of the tracks.
+    """
+    tracks = [np.zeros((0, 2), dtype=np.int64) for _ in frames] if tracks is None else tracks
+    lineage = Lineage.empty() if lineage is None else lineage
+    if not frames:
+        raise ValueError("no frames: expected at least one")
+    shapes = {cells.shape for cells in frames}
+    if len(shapes) > 1:
+        raise ValueError(f"frames of shapes {sorted(shapes)}: expected all the same")
+    counts = [len(cells) for cells in frames]
+    first = np.cumsum([0, *counts[:-1]])
+    rows = [some + np.array([start, 0]) for start, some in zip(first, tracks, strict=True)]
+    return CellFilm(
+        frame=np.repeat(np.arange(len(frames)), counts),
+        position=np.concatenate([cells.position for cells in frames]),
+        area=np.concatenate([cells.area for cells in frames]),
+        intensity=np.concatenate([cells.intensity for cells in frames]),
+        eccentricity=np.concatenate([cells.eccentricity for cells in frames]),
+        shape=np.array(shapes.pop()),
+        n_frames=len(frames),
+        tracks=np.concatenate(rows),
+        lineage=np.array(lineage.rows(), dtype=np.int64).reshape(-1, 4),
+    )
+
+
+def settle_tracks(film: CellFilm) -> CellFilm:
+    """Return a film whose truth names every cell, with what follows from this for its detections.
+
+    A detection that holds no cell gets a track of its own: it appears and disappears. A track that is not
+    detected in some frames is broken: it disappears, and later another one appears. Where this concerns the
+    last frame before a division or the first one after it, the division stays unknown.
+    """
+    seen: dict[int, list[int]] = {}
+    for frame, track in zip(film.frame[film.tracks[:, 0]].tolist(), film.tracks[:, 1].tolist(), strict=True):
+        seen.setdefault(track, []).append(frame)
+    dividing = set(film.lineage[:, 3].tolist())
+    fresh = count(int(film.lineage[:, 0].max(initial=0)) + 1)
+    lineage, names = [], {}
+    for label, begin, end, parent in film.lineage.tolist():
+        known = label in seen
+        *earlier, (first, last) = _stretches(seen[label]) if known else [(begin, end)]
+        # The last stretch keeps the label, by which children know their parent.
+        for name, start, stop in [*((next(fresh), *some) for some in earlier), (label, first, last)]:
+            # Of a track that is never seen no frame is named: its lineage may claim any length.
+            names |= {(label, frame): name for frame in range(start, stop + 1)} if known else {}
+            lineage.append([name, start, stop, 0])
+        lineage[-1][2] = end if label in dividing else last
+        if parent:
+            lineage[-1 - len(earlier)][1::2] = [begin, parent]
+    rows = [
+        [detection, names[track, frame]]
+        for (detection, track), frame in zip(film.tracks.tolist(), film.frame[film.tracks[:, 0]], strict=True)
+    ]
+    for detection in np.setdiff1d(np.arange(len(film.frame)), film.tracks[:, 0]).tolist():
+        frame = int(film.frame[detection])
+        rows.append([detection, next(fresh)])
+        lineage.append([rows[-1][1], frame, frame, 0])
+    return replace(
+        film,
+        tracks=np.array(sorted(rows), dtype=np.int64).reshape(-1, 2),
+        lineage=np.array(lineage, dtype=np.int64).reshape(-1, 4),
+    )
+
+
+def _stretches(frames: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and last of each stretch of successive frames."""
+    present = np.unique(list(frames))
+    parts = np.split(present, np.flatnonzero(np.diff(present) > 1) + 1)
+    return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+def as_label_image(labels: ArrayLike) -> Numbers:
+    """Return a label image as whole numbers; a ValueError says what is wrong with it."""
+    labels = np.asarray(labels)
+    if labels.ndim != 2 or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"a label image has shape {labels.shape} of {labels.dtype}: expected two axes of whole numbers"
+        )
+    if labels.size and labels.min() < 0:
+        raise ValueError(f"a label image has the label {labels.min()}: expected 0 for background or more")
+    if labels.size and labels.max() > _LARGEST_LABEL:
+        raise ValueError(f"a label image has the label {labels.max()}: expected at most {_LARGEST_LABEL}")
+    return labels.astype(np.int64)
+
+
+def as_image(image: ArrayLike, shape: tuple[int, int] | None = None) -> NDArray[np.float64]:
+    """Return a grey image, of a given shape if any, as finite numbers; a ValueError says what is wrong."""
+    image = np.asarray(image)
+    if image.ndim != 2 or 0 in image.shape or (shape is not None and image.shape != shape):
+        raise ValueError(f"an image has shape {image.shape}: expected {shape or 'two axes, grey'}")
+    if image.dtype.kind not in "iuf":
+        raise ValueError(f"an image is of {image.dtype}: expected numbers")
+    if not np.isfinite(image).all():
+        row, column = np.argwhere(~np.isfinite(image))[0]
+        raise ValueError(f"an image has {image[row, column]} in row {row}, column {column}: expected numbers")
+    with np.errstate(over="ignore"):
+        double = image.astype(np.float64)
+    if not np.isfinite(double).all():
+        raise ValueError(
+            f"an image of {image.dtype} has values beyond double precision: expected smaller ones"
+        )
+    return double

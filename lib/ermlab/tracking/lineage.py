@@ -1,0 +1,190 @@
+"""From events between frames to tracks through a film, as the files of the Cell Tracking Challenge tell them.
+
+A move goes on with a track; a division ends it, and begins one for each child; an appearance begins one. But
+detections may be pieces of a cell, or several cells in one, while a file gives each one label:
+
+- Pieces of a cell have its label: those into which it splits, which only move, and which merge again.
+- Two tracks that merge otherwise are two cells taken for one, which has the label of the larger. When it
+  splits, one part goes on with this label, and the other begins a track whose parent is the track that it had
+  been before: so the files tell of a gap.
+- A detection that splits otherwise had been two cells all along. The larger part goes on with the label, the
+  other begins a track without a parent, since no cell has divided.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab.tracking.assignment import EVENTS, NONE, Assignment
+from ermlab.tracking.cells import as_label_image
+from ermlab.tracking.ctc import Lineage
+from ermlab.tracking.films import CellFilm, FramePair
+from ermlab.tracking.tracks import CellTracks
+
+Numbers = NDArray[np.int64]
+_NAMES = tuple(EVENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Event:
+    """What happened to detections, known by their numbers in the film."""
+
+    kind: str
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence[Assignment]) -> CellTracks:
+    """Return the tracks that the events between all successive frames make up.
+
+    Parameters
+    ----------
+    pairs, assignments
+        All pairs of successive frames of the film, in order, and which of their events happened.
+    """
+    if [pair.frame for pair in pairs] != list(range(len(film) - 1)) or len(pairs) != len(assignments):
+        raise ValueError(
+            f"pairs of frames {[pair.frame for pair in pairs]} and {len(assignments)} assignments: "
+            f"expected all of 0 to {len(film) - 2}"
+        )
+    events = [
+        event
+        for pair, chosen in zip(pairs, assignments, strict=True)
+        for event in _happened(film, pair, np.asarray(chosen, dtype=bool))
+    ]
+    return _Labels(film, events).tracks()
+
+
+def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -> Iterator[NDArray[np.int32]]:
+    """Yield label images whose regions have the labels of their tracks.
+
+    Parameters
+    ----------
+    label_images
+        Of each frame of the film; their regions, by rising label, are its detections.
+    label
+        Label of each detection, as in `CellTracks`.
+    """
+    t = -1
+    for t, image in enumerate(label_images):
+        if t == len(film):
+            raise ValueError(f"more than {t} label images: expected {t}, as the film has frames")
+        image = as_label_image(image)
+        regions, number = np.unique(image, return_inverse=True)
+        here = label[film.numbers(t)]
+        background = regions[:1] == 0
+        if len(regions) - background.sum() != len(here):
+            raise ValueError(
+                f"frame {t} has {len(regions) - background.sum()} regions: expected {len(here)}, "
+                f"as the film has detections"
+            )
+        table = np.concatenate([np.zeros(background.sum(), dtype=np.int32), here.astype(np.int32)])
+        yield table[number].reshape(image.shape)
+    if t + 1 != len(film):
+        raise ValueError(f"{t + 1} label images: expected {len(film)}, as the film has frames")
+
+
+def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> Iterator[_Event]:
+    hypotheses = pair.hypotheses
+    if chosen.shape != (len(hypotheses),) or not hypotheses.is_assignment(chosen):
+        raise ValueError(
+            f"the events of frame {pair.frame} are no assignment: expected a fate and a past of each cell"
+        )
+    first, second = film.numbers(pair.frame).start, film.numbers(pair.frame + 1).start
+    for number in np.flatnonzero(chosen):
+        sources, targets = hypotheses.sources[number], hypotheses.targets[number]
+        yield _Event(
+            _NAMES[hypotheses.kind[number]],
+            tuple((first + sources[sources != NONE]).tolist()),
+            tuple((second + targets[targets != NONE]).tolist()),
+        )
+
+
+class _Labels:
+    """Gives labels to detections, event by event."""
+
+    def __init__(self, film: CellFilm, events: Sequence[_Event]):
+        self._film, self._events = film, events
+        self._fate = {detection: event for event in events for detection in event.before}
+        self._label = np.zeros(len(film.frame), dtype=np.int64)
+        self._parents: list[int] = []  # of the labels 1, 2, ...
+        # Labels of cells within a detection of another label, and in which direction from it they were.
+        self._hidden: dict[int, list[tuple[int, NDArray[np.float64]]]] = {}
+
+    def tracks(self) -> CellTracks:
+        """Return the labels, and the lineage that they make up."""
+        for detection in range(self._film.numbers(0).stop):
+            self._begin(detection)
+        for event in self._events:
+            getattr(self, f"_{event.kind}")(event)
+        frame = self._film.frame
+        order = np.argsort(self._label, kind="stable")
+        labels, first, counts = np.unique(self._label[order], return_index=True, return_counts=True)
+        lineage = Lineage(
+            labels,
+            frame[order[first]],
+            frame[order[first + counts - 1]],
+            np.array(self._parents, dtype=np.int64),
+        )
+        return CellTracks(self._label, lineage)
+
+    def _begin(self, detection: int, parent: int = 0) -> None:
+        self._parents.append(parent)
+        self._label[detection] = len(self._parents)
+
+    def _appearance(self, event: _Event) -> None:
+        self._begin(event.after[0])
+
+    def _disappearance(self, event: _Event) -> None:
+        pass
+
+    def _move(self, event: _Event) -> None:
+        self._label[event.after[0]] = self._label[event.before[0]]
+
+    def _division(self, event: _Event) -> None:
+        parent = int(self._label[event.before[0]])
+        for child in event.after:
+            self._begin(child, parent)
+
+    def _merge(self, event: _Event) -> None:
+        """Go on with the larger of two tracks, which hides the other, or with the track of both pieces."""
+        large, small = self._by_area(event.before)
+        label, other = int(self._label[large]), int(self._label[small])
+        self._label[event.after[0]] = label
+        if label != other:
+            direction = self._film.position[small] - self._film.position[large]
+            within = self._hidden.setdefault(label, [])
+            within += [*self._hidden.pop(other, []), (other, direction)]
+
+    def _split(self, event: _Event) -> None:
+        """Go on with the track for both pieces, or for one of two cells."""
+        label = int(self._label[event.before[0]])
+        if self._come_together(*event.after):
+            self._label[list(event.after)] = label
+            return
+        one, other = self._by_area(event.after)
+        parent = 0
+        if hidden := self._hidden.get(label):
+            parent, direction = hidden.pop()
+            if (self._film.position[other] - self._film.position[one]) @ direction < 0:
+                one, other = other, one
+        self._label[one] = label
+        self._begin(other, parent)
+
+    def _come_together(self, a: int, b: int) -> bool:
+        """Return whether two detections move until they merge with each other."""
+        ends = [self._after_moves(detection) for detection in (a, b)]
+        return ends[0] is ends[1] is not None and ends[0].kind == "merge"
+
+    def _after_moves(self, detection: int) -> _Event | None:
+        """Return what happens to a detection other than that it moves; None at the end of the film."""
+        event = self._fate.get(detection)
+        while event is not None and event.kind == "move":
+            event = self._fate.get(event.after[0])
+        return event
+
+    def _by_area(self, detections: tuple[int, int]) -> list[int]:
+        """Return two detections, the larger first."""
+        return sorted(detections, key=lambda detection: -self._film.area[detection])

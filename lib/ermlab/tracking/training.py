@@ -1,0 +1,140 @@
+"""Trackers from pairs of frames: trained on whatever is annotated, judged by the events they miss."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ermlab._utils.parallel import map_in_threads
+from ermlab.optimize import L1, L2, CCCPResult, MeanInParts, Planes, Result, cccp, minimize
+from ermlab.structured.structured_svm import StructuredRisk
+from ermlab.tracking.assignment import Assignment
+from ermlab.tracking.events import guessed_weights
+from ermlab.tracking.films import FramePair
+from ermlab.tracking.task import PartialTrackingRisk, TrackingTask, event_numbers
+
+Vector = NDArray[np.float64]
+#: Relative gap of the first inner minimisation of CCCP, twice over (cheap-data, Algorithm 1.1).
+_FIRST_PRECISION = 0.5
+#: Share of the guessed weights to start from: learned scores of an event are about the share of the loss that
+#: it makes, so far below 1.
+START = 0.1
+#: Planes a call with L2, each below the loss of some pairs: with them far fewer calls do.
+_PARTS = 20
+
+
+def train_tracker(
+    pairs: Sequence[FramePair],
+    regularizer: L1 | L2,
+    *,
+    annotations: Sequence[ArrayLike] | None = None,
+    tol: float = 1e-2,
+    w0: ArrayLike | None = None,
+    planes: Planes | None = None,
+    n_threads: int | None = None,
+) -> Result | CCCPResult:
+    """Learn the weights of events.
+
+    Where every cell of every pair has a known event, the mean hinge loss is minimised (cheap-data, eq. 1.4);
+    where not, the mean bridge loss of what is known (eq. 1.5), with pairs left out of which nothing is known.
+
+    Parameters
+    ----------
+    annotations
+        Numbers of the events that are known of each pair, by default all true ones.
+    tol
+        Relative gap of the minimisation, for the bridge loss of its last steps; also the relative progress
+        below which CCCP ends.
+    w0
+        Where to start, by default a tenth of `guessed_weights`. From 0 the first steps ask for assignments of
+        a tracker that prefers to merge and to split, which take a hundred times as long to find.
+    planes
+        Those of an earlier result for the same pairs and annotations, with the same norm and another ``lam``;
+        they save most of the work.
+    n_threads
+        Pairs of frames that are worked on at the same time; the result does not depend on it.
+    """
+    if not len(pairs):
+        raise ValueError("no pairs of frames: expected at least 1")
+    w0 = START * guessed_weights() if w0 is None else w0
+    in_parts = isinstance(regularizer, L2)
+    if all(_is_complete(pair, events) for pair, events in _annotated(pairs, annotations)):
+        hinge = full_risk(pairs, n_threads, annotations)
+        hinge = _in_parts(hinge, n_threads) if in_parts else hinge
+        return minimize(hinge, regularizer, tol=tol, w0=w0, planes=planes)
+    risk = partial_risk(pairs, annotations, n_threads)
+    convex, reward = risk.in_parts(_PARTS) if in_parts else (risk.convex_part, risk.reward)
+    return cccp(
+        convex,
+        reward,
+        regularizer,
+        w0=w0,
+        planes=planes,
+        eps=max(_FIRST_PRECISION, tol),
+        eps_min=tol,
+        eta=tol,
+    )
+
+
+def full_risk(
+    pairs: Sequence[FramePair], n_threads: int | None = None, annotations: Sequence[ArrayLike] | None = None
+) -> StructuredRisk:
+    """Return the mean hinge loss of pairs that are annotated completely."""
+    task = TrackingTask(pairs[0].hypotheses.dimension, n_threads)
+    truths = [_chosen(pair, events) for pair, events in _annotated(pairs, annotations)]
+    return StructuredRisk(task, [pair.assigner for pair in pairs], truths)
+
+
+def partial_risk(
+    pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None = None, n_threads: int | None = None
+) -> PartialTrackingRisk:
+    """Return the mean bridge loss of the pairs of which an event is known."""
+    known = [(pair.assigner, events) for pair, events in _annotated(pairs, annotations) if len(events)]
+    if not known:
+        raise ValueError(f"no event of {len(pairs)} pairs of frames is annotated: expected at least 1")
+    return PartialTrackingRisk(*zip(*known, strict=True), n_threads)
+
+
+def _annotated(
+    pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None
+) -> list[tuple[FramePair, NDArray[np.int64]]]:
+    """Return each pair with the events that are known of it."""
+    if annotations is None:
+        annotations = [pair.annotation.events for pair in pairs]
+    return [
+        (pair, event_numbers(events, len(pair.hypotheses)))
+        for pair, events in zip(pairs, annotations, strict=True)
+    ]
+
+
+def _is_complete(pair: FramePair, events: ArrayLike) -> bool:
+    return pair.hypotheses.is_assignment(_chosen(pair, events))
+
+
+def _chosen(pair: FramePair, events: ArrayLike) -> Assignment:
+    return np.isin(np.arange(len(pair.hypotheses)), events)
+
+
+def _in_parts(risk: StructuredRisk, n_threads: int | None) -> MeanInParts:
+    def hinge(i: int, w: Vector) -> tuple[float, Vector]:
+        a, b = risk.plane(i, w)
+        return b + float(np.sum(a * w)), a
+
+    return MeanInParts(hinge, len(risk), risk.dimension, _PARTS, n_threads)
+
+
+def average_loss(w: Vector, pairs: Sequence[FramePair], n_threads: int | None = None) -> float:
+    """Return the share of the known true events of all pairs that the best assignments miss.
+
+    Events that are no hypothesis count as missed.
+    """
+    missed = map_in_threads(lambda pair: _missed(w, pair), list(pairs), n_threads)
+    events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in pairs)
+    if not events:
+        raise ValueError(f"no event of {len(pairs)} pairs of frames is known: expected at least 1")
+    return sum(missed) / events
+
+
+def _missed(w: Vector, pair: FramePair) -> int:
+    found = pair.assigner.best(pair.hypotheses.scores(w))
+    return int((~found[pair.annotation.events]).sum()) + len(pair.annotation.lost)

@@ -1,1 +1,0 @@
-"""What the Snakemake workflow needs beside the methods: configuration, digests, notebooks, logs."""

@@ -1,0 +1,129 @@
+"""The figures of the aerial cars draw the numbers they are given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
+
+from reproduction.claims.results import over_seeds
+from reproduction.experiments.aerial_cars.figures import (
+    CONTROL_TITLES,
+    RIGHT,
+    TITLES,
+    WRONG,
+    curve_table,
+    gain_table,
+    mean_over_scenes,
+    plot_aerial_cars,
+    plot_methods,
+    plot_scenes,
+    scene_table,
+    show_detections,
+)
+
+SCENES = ["a", "b"]
+
+
+@pytest.fixture
+def examples():
+    arrays = {}
+    for number in range(2):
+        arrays[f"{number}_image"] = np.zeros((60, 90, 3), dtype=np.uint8)
+        arrays[f"{number}_cars"] = np.array([[20.0, 20.0], [70.0, 40.0]])
+        for method in TITLES:
+            arrays[f"{number}_{method}"] = np.array([[22, 19, 1], [45, 45, 0]])
+    return arrays
+
+
+@pytest.fixture
+def precision():
+    rows = [
+        {"scene": scene, "method": method, "recall": r, "precision": 1 - r * (1 + i)}
+        for i, scene in enumerate(SCENES)
+        for method in TITLES
+        for r in (0.0, 0.5)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def rates():
+    rows = [
+        {"scene": scene, "method": method, "rate": rate, "recall": 0.1 * rate}
+        for scene in SCENES
+        for method in TITLES
+        for rate in (1.0, 5.0)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def values():
+    def measured(start):
+        methods = TITLES | CONTROL_TITLES
+        return {method: over_seeds([start + 10 * i, start + 10 * i + 2]) for i, method in enumerate(methods)}
+
+    gains = {method: over_seeds([10.0 * i]) for i, method in enumerate(TITLES) if i}
+    return {
+        "scenes": SCENES,
+        "ap": measured(20),
+        "ap_pascal": measured(10),
+        "ap_gain": gains,
+        "ap_pascal_gain": gains,
+        "ap_by_scene": {"a": measured(30), "b": measured(5)},
+    }
+
+
+def test_right_and_wrong_detections_and_missed_cars(examples):
+    _, ax = plt.subplots()
+    show_detections(ax, examples, 0, "slot")
+    assert [to_hex(patch.get_edgecolor()).lower() for patch in ax.patches] == [RIGHT.lower(), WRONG.lower()]
+    assert [patch.get_xy() for patch in ax.patches] == [(4.5, 1.5), (27.5, 27.5)]
+    (missed,) = ax.lines
+    assert missed.get_xydata().tolist() == [[70, 40]]
+
+
+def test_the_exhibit_has_pictures_and_a_line_for_each_method(examples, precision, rates, values):
+    fig = plot_aerial_cars(examples, precision, rates, values, {"slot": 25})
+    images = [ax for sub in fig.subfigs for ax in sub.axes if ax.images]
+    curves = [ax for sub in fig.subfigs for ax in sub.axes if not ax.images]
+    assert len(images) == len(SCENES)
+    assert [len(ax.lines) for ax in curves] == [4, 4]
+    assert curves[0].lines[0].get_ydata().tolist() == [1, 0.25]
+    assert curves[1].lines[0].get_ydata().tolist() == [0.1, 0.5]
+    (legend,) = fig.subfigs[1].legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "linear: 21",
+        "linear, equivariant: 31",
+        "slot: 41 (+20, published +25)",
+        "slot, equivariant: 51",
+    ]
+
+
+def test_scenes_and_methods_side_by_side(examples, precision):
+    fig = plot_scenes(precision, SCENES)
+    assert [ax.lines[0].get_ydata().tolist() for ax in fig.axes] == [[1, 0.5], [1, 0]]
+    assert len(plot_methods(examples, SCENES).axes) == 4
+
+
+def test_mean_and_table_of_the_curves(precision, rates):
+    mean = mean_over_scenes(precision, "recall", "precision")
+    assert mean.loc[mean["method"] == "slot", "precision"].tolist() == [1, 0.25]
+    table = curve_table(precision, rates)
+    assert len(table) == len(precision) + len(rates)
+    assert not table.isna().any(axis=None)
+
+
+def test_tables_tell_mean_and_spread(values):
+    table = scene_table(values)
+    assert table.loc["slot"].tolist() == ["51 ± 1", "26 ± 1", "41 ± 1", "31 ± 1"]
+    assert list(table.index) == [*TITLES.values(), *CONTROL_TITLES.values()]
+    gains = gain_table(values, {"slot": 20})
+    assert gains.loc["slot"].to_dict() == {
+        "published": "+20",
+        "ours": "20",
+        "PASCAL": "20",
+        "a": "+20",
+        "b": "+20",
+    }

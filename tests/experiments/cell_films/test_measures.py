@@ -1,0 +1,46 @@
+"""Shares of wrong detections on a film that is counted by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ermlab.tracking.films import CellFilm
+from reproduction.experiments.cell_films.measures import detection_errors
+from reproduction.experiments.cell_films.scenes import cut_film
+
+#: Frame 0 shows cells 1, 2, 3 and 4, frame 1 cells 1 and 2: six true cells. In frame 0, cell 1 is cut in two,
+#: cells 2 and 3 are one detection, cell 4 is missed; in frame 1, cell 1 is right, two detections are false.
+FILM = CellFilm(
+    frame=np.array([0, 0, 0, 1, 1, 1]),
+    position=np.zeros((6, 2)),
+    area=np.ones(6),
+    intensity=np.ones(6),
+    eccentricity=np.zeros(6),
+    shape=np.array([10, 10]),
+    n_frames=2,
+    tracks=np.array([[0, 1], [1, 1], [2, 2], [2, 3], [3, 1]]),
+    lineage=np.array([[1, 0, 1, 0], [2, 0, 1, 0], [3, 0, 0, 0], [4, 0, 0, 0]]),
+)
+
+
+def test_each_kind_of_error_is_counted():
+    assert detection_errors(FILM) == pytest.approx(
+        {"missed": 2 / 6, "cut": 1 / 6, "joined": 2 / 6, "spurious": 2 / 6}
+    )
+
+
+def test_of_a_part_of_a_film_only_its_frames_count():
+    """Cells 1 and 2 live in both frames, 3 and 4 in the first alone."""
+    assert detection_errors(cut_film(FILM, range(1))) == pytest.approx(
+        {"missed": 1 / 4, "cut": 1 / 4, "joined": 2 / 4, "spurious": 0}
+    )
+    assert detection_errors(cut_film(FILM, range(1, 2))) == pytest.approx(
+        {"missed": 1 / 2, "cut": 0, "joined": 0, "spurious": 2 / 2}
+    )
+
+
+def test_films_without_tracks_are_refused():
+    unknown = replace(FILM, tracks=np.zeros((0, 2), dtype=int), lineage=np.zeros((0, 4), dtype=int))
+    with pytest.raises(ValueError, match="no true cells"):
+        detection_errors(unknown)

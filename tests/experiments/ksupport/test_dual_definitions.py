@@ -1,0 +1,64 @@
+"""Dual definitions agree with closed forms and with a convex solver that knows neither."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ermlab.sparse import norm
+from reproduction.experiments.ksupport.dual_definitions import (
+    elastic_net_by_dual,
+    ksupport_by_dual,
+    lasso_by_dual,
+)
+
+VECTORS = arrays(
+    float, st.integers(1, 12), elements=st.one_of(st.just(0.0), st.floats(-5, 5).map(lambda x: round(x, 3)))
+)
+
+
+@given(w=VECTORS, data=st.data())
+def test_ksupport_norm(w, data):
+    k = data.draw(st.integers(1, w.size))
+    assert ksupport_by_dual(w, k) == pytest.approx(norm(w, k), rel=1e-10, abs=1e-12)
+
+
+@given(w=VECTORS, lam1=st.floats(0, 3), lam2=st.floats(0.01, 3))
+def test_lasso_and_elastic_net(w, lam1, lam2):
+    l1 = np.abs(w).sum()
+    assert lasso_by_dual(w) == pytest.approx(l1)
+    assert elastic_net_by_dual(w, lam1, lam2) == pytest.approx(lam1 * l1 + lam2 * w @ w, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 6])
+def test_a_convex_solver_finds_the_same_maximum(k):
+    w = np.random.default_rng(k).standard_t(2, size=6)
+    u = cp.Variable(6)
+    problem = cp.Problem(cp.Maximize(w @ u), [cp.sum_largest(cp.square(u), k) <= 1])
+    problem.solve(solver=cp.CLARABEL)
+    assert ksupport_by_dual(w, k) == pytest.approx(problem.value, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ksupport_by_dual([1.0, 2.0], 3), "k is 3: expected an integer from 1 to 2"),
+        (lambda: ksupport_by_dual([], 1), r"w has shape \(0,\)"),
+        (lambda: lasso_by_dual([np.nan]), "expected a vector of finite numbers"),
+        (lambda: elastic_net_by_dual([1.0], 1.0, 0.0), "lam2 0.0: expected at least 0, and more than 0"),
+    ],
+)
+def test_broken_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("w", [[1e308, 1e308], [1 + 1j]])
+def test_weights_that_overflow_are_refused(w):
+    for call in (lasso_by_dual, lambda w: ksupport_by_dual(w, 1), lambda w: elastic_net_by_dual(w, 1, 1)):
+        with pytest.raises(ValueError, match=r"w has|w:"):
+            call(w)
+    with pytest.raises(ValueError, match="lam1 is 1e"):
+        elastic_net_by_dual([1.0], 1e300, 1e-300)

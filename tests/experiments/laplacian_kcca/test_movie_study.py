@@ -1,0 +1,128 @@
+"""The studies of films and of pictures learn what they should from what they may."""
+
+import numpy as np
+import pytest
+
+from ermlab.fmri.weight_maps import target_share
+from ermlab.metrics.splits import Sampling
+from reproduction.experiments.fmri_studies.haxby import HaxbySeries
+from reproduction.experiments.fmri_studies.movie_series import MovieSeries, cut_films, whole_films
+from reproduction.experiments.laplacian_kcca.movie_study import (
+    PUBLISHED_EXPERIMENTS,
+    SETS,
+    TARGETS,
+    VARIABLES,
+    both_protocols,
+    film_maps,
+    study_films,
+    study_haxby,
+)
+from reproduction.experiments.laplacian_kcca.protocol import Settings, nested_splits, run_study
+
+SETTINGS = Settings(eps=(1e-2, 1.0), gamma=(0.01, 1.0), permutations=2)
+
+
+@pytest.fixture(scope="module")
+def film():
+    """Sixty voxels, ten for each label and none else, in noise."""
+    rng = np.random.default_rng(0)
+    labels = rng.standard_normal((90, 6))
+    regions = np.repeat(np.arange(1, 7), 10)
+    volumes = 0.7 * labels[:, regions - 1] + rng.standard_normal((90, 60))
+    return MovieSeries(
+        volumes.astype(np.float32),
+        rng.standard_normal((40, 60)).astype(np.float32),
+        labels,
+        np.array(VARIABLES),
+        np.ones((60, 1, 1), dtype=bool),
+        np.eye(4),
+        regions,
+        np.array(VARIABLES),
+        np.zeros((2, 2)),
+    )
+
+
+def test_every_label_is_found_in_its_region(film):
+    films = cut_films(film, 3, gap=2)
+    study = study_films(films, 3, SETTINGS)
+    means = study.means("folds")
+    assert set(means.columns) == {*VARIABLES, *SETS}
+    assert (means > 0.6).all(axis=None)
+    maps = film_maps(films, study)
+    assert len(maps) == len(TARGETS) * len(PUBLISHED_EXPERIMENTS)
+    for (target, _), weights in maps.items():
+        assert target_share(weights, film.region(*TARGETS[target])) > 0.8
+
+
+def test_stretches_have_gaps_and_no_drifts(film):
+    films = cut_films(film, 3, gap=4)
+    assert np.bincount(films.stretches).tolist() == [28, 26, 28]
+    assert len(films.paired) == len(films.labels) == 82
+    assert len(films.unpaired) == len(film.film2)
+    for number in range(3):
+        here = films.stretches == number
+        np.testing.assert_allclose(films.paired[here].mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(films.labels[here].mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(films.label("faces", "motion"), films.labels[:, [4, 0]])
+
+
+def test_a_negative_gap_is_refused(film):
+    with pytest.raises(ValueError, match="gap is -1"):
+        cut_films(film, 3, gap=-1)
+
+
+def test_both_protocols_are_told_apart(film):
+    options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
+    fair = study_films(cut_films(film, 3, gap=2), 3, SETTINGS, **options)
+    permuted = study_films(whole_films(film), 3, SETTINGS, permuted=True, **options)
+    table = both_protocols(fair, permuted)
+    assert table.groupby("protocol").size().to_dict() == {"fair": 18, "permuted": 18}
+    assert not fair.table["correlation"].equals(permuted.table["correlation"])
+
+
+def test_filters_over_the_whole_film_leak_and_stretches_do_not(film_of_nothing):
+    # Over the whole film neither labels nor voxels have drifts. A model that fits the labels where it is
+    # trained has their drifts there, so it has their drifts where it is tested, too.
+    settings = Settings(eps=(1e-6,), gamma=(1.0,), permutations=1)
+    options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
+    whole, cut = [], []
+    for seed in range(6):
+        series = film_of_nothing(seed)
+        films = cut_films(series, 5, gap=5)
+        cut.append(study_films(films, 5, settings, **options).table["correlation"].mean())
+        every = whole_films(series)
+        sampling = Sampling("stretches", 300, gap=5)
+        outputs = {name: every.label(name) for name in VARIABLES}
+        splits = nested_splits(sampling, 5, 4)
+        study = run_study(every.paired, every.unpaired, outputs, splits, settings, ["exp1"], ["folds"])
+        whole.append(study.table["correlation"].mean())
+    assert np.mean(whole) > 0.1
+    assert abs(np.mean(cut)) < 0.05
+
+
+def scan(runs=8):
+    rng = np.random.default_rng(1)
+    numbers = np.repeat(np.arange(runs), 16)
+    categories = np.tile(np.repeat(np.eye(2), 8, axis=0), (runs, 1)) - 0.5
+    volumes = categories @ rng.standard_normal((2, 20)) + rng.standard_normal((16 * runs, 20))
+    return HaxbySeries(volumes, categories, ("face", "house"), numbers)
+
+
+def test_every_second_run_is_paired_and_held_out_once():
+    table = study_haxby(scan(), 8, SETTINGS).table
+    assert set(table["output"]) == {"face", "house", "face_house"}
+    assert table["fold"].nunique() == 4
+    assert table["correlation"].mean() > 0.7
+    assert study_haxby(scan(), 6, SETTINGS).table["fold"].nunique() == 3
+
+
+def test_labels_of_unpaired_runs_are_never_seen():
+    changed = scan()
+    changed.categories[changed.runs % 2 == 1] = np.nan
+    assert study_haxby(changed, 8, SETTINGS).table.equals(study_haxby(scan(), 8, SETTINGS).table)
+
+
+@pytest.mark.parametrize("runs", [4, 9])
+def test_too_few_or_too_many_runs_are_refused(runs):
+    with pytest.raises(ValueError, match=f"runs is {runs}: expected 6 to 8"):
+        study_haxby(scan(), runs, SETTINGS)

@@ -1,0 +1,253 @@
+from dataclasses import replace
+
+import nibabel as nib
+import numpy as np
+import pandas as pd
+import pytest
+from nilearn.datasets import load_mni152_template
+from scipy import stats
+
+from ermlab.exceptions import DataError
+from reproduction.claims.results import read_results
+from reproduction.experiments.own_fmri import scans as own_scan
+from reproduction.experiments.own_fmri.evaluate import held_out
+from reproduction.experiments.own_fmri.evaluate import main as evaluate
+from reproduction.experiments.own_fmri.scans import OwnScan, OwnSeries, prepare_own_scan, stretches_of_runs
+
+TR, VOLUMES, VOXEL, GAP = 2.5, 48, 10, 2
+#: Volumes that a run in four stretches keeps.
+KEPT = VOLUMES - 3 * GAP
+PLACE = (-30, -60, 20)
+
+
+def delayed(stimulus):
+    """What the brain shows of a stimulus given at each volume: SPM's response."""
+    t = np.arange(0, 32, TR)
+    response = stats.gamma.pdf(t, 6) - stats.gamma.pdf(t, 16) / 6
+    return np.convolve(stimulus, response / response.sum())[: len(stimulus)]
+
+
+def write_scan(folder, runs=2, effect=0.04, seed=0):
+    """Write runs with labels and one without; a stimulus shows around one place of the brain."""
+    rng, template = np.random.default_rng(seed), load_mni152_template(VOXEL)
+    brain = template.get_fdata()
+    grid = np.stack(np.meshgrid(*map(np.arange, brain.shape), indexing="ij"), axis=-1)
+    near = np.linalg.norm(nib.affines.apply_affine(template.affine, grid) - PLACE, axis=-1) < 18
+    for run in range(runs + 1):
+        stimulus = np.repeat(rng.integers(0, 2, size=VOLUMES // 4), 4).astype(float)
+        data = 1000 * brain[..., None] * (1 + effect * near[..., None] * delayed(stimulus))
+        data += rng.normal(scale=12, size=data.shape)
+        img = nib.Nifti1Image(data.astype(np.float32), template.affine)
+        img.header.set_xyzt_units("mm", "sec")
+        img.header.set_zooms((VOXEL, VOXEL, VOXEL, TR))
+        nib.save(img, folder / f"run{run}.nii.gz")
+        labels = pd.DataFrame({"faces": stimulus, "noise": rng.normal(size=VOLUMES), "flat": 1.0})
+        labels.to_csv(folder / f"run{run}.tsv", sep="\t", index=False)
+        begins = np.flatnonzero(np.diff(stimulus, prepend=0) == 1)
+        ends = np.flatnonzero(np.diff(stimulus, append=0) == -1)
+        events = pd.DataFrame({"onset": begins * TR, "duration": (ends - begins + 1) * TR})
+        events = events.assign(trial_type="faces", response_time=0.5)
+        events.to_csv(folder / f"run{run}_events.tsv", sep="\t", index=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scan")
+    write_scan(folder)
+    return folder
+
+
+def block(folder, **changes):
+    """The block of a configuration; None takes an entry away."""
+    entries = {
+        "bold": [str(folder / "run0.nii.gz"), str(folder / "run1.nii.gz")],
+        "labels": [str(folder / "run0.tsv"), str(folder / "run1.tsv")],
+        "repetition_time": TR,
+        "target": "faces",
+        "template": False,
+        "gap": GAP * TR,
+        **changes,
+    }
+    return {name: value for name, value in entries.items() if value is not None}
+
+
+@pytest.fixture(scope="module")
+def series(folder):
+    return prepare_own_scan(OwnScan.of(block(folder, unlabelled=str(folder / "run2.nii.gz"))))
+
+
+def strongest(series, values):
+    """Millimetres of the middle of the strongest voxels."""
+    best = np.argsort(values)[-10:]
+    return nib.affines.apply_affine(series.affine, np.argwhere(series.mask)[best]).mean(axis=0)
+
+
+def test_runs_come_one_after_another_and_show_the_stimulus_where_it_is(series):
+    assert series.X.shape == (2 * KEPT, series.mask.sum())
+    assert series.unlabelled.shape == (VOLUMES, series.mask.sum())
+    assert series.motion.shape == (3 * VOLUMES, 6)
+    assert series.background.shape == series.mask.shape
+    np.testing.assert_array_equal(series.runs, np.repeat([0, 1], KEPT))
+    assert np.bincount(series.stretches).tolist() == 2 * [11, 10, 10, 11]
+    for number in range(8):
+        np.testing.assert_allclose(series.X[series.stretches == number].mean(axis=0), 0, atol=1e-3)
+        assert abs(series.y[series.stretches == number].mean()) < 1e-9
+    assert np.linalg.norm(strongest(series, series.y @ series.X) - PLACE) < 2 * VOXEL
+
+
+def test_events_and_labels_of_one_stimulus_give_one_target(folder, series):
+    events = [str(folder / f"run{run}_events.tsv") for run in (0, 1)]
+    found = prepare_own_scan(OwnScan.of(block(folder, labels=None, events=events)))
+    # They are sampled differently, which shows more where the means of short stretches are taken out.
+    assert np.corrcoef(found.y, series.y)[0, 1] > 0.9
+
+
+def test_labels_that_are_delayed_already_stay_as_they_are(folder):
+    one = block(folder, bold=str(folder / "run0.nii.gz"), labels=str(folder / "run0.tsv"), convolve=False)
+    found = prepare_own_scan(OwnScan.of(one))
+    column = pd.read_csv(folder / "run0.tsv", sep="\t")["faces"]
+    (stretches,) = stretches_of_runs([VOLUMES], 5, GAP)
+    for number in range(5):
+        shown = column[stretches == number]
+        np.testing.assert_allclose(found.y[found.stretches == number], shown - shown.mean(), atol=1e-12)
+    assert found.unlabelled.shape[0] == 0
+
+
+def test_a_head_that_lies_elsewhere_in_the_second_run_is_brought_back(folder, tmp_path):
+    second = nib.load(folder / "run1.nii.gz")
+    moved = np.roll(second.get_fdata(dtype=np.float32), 1, axis=1)
+    nib.save(nib.Nifti1Image(moved, second.affine, second.header), tmp_path / "moved.nii.gz")
+    bold = [str(folder / "run0.nii.gz"), str(tmp_path / "moved.nii.gz")]
+    found = prepare_own_scan(OwnScan.of(block(folder, bold=bold)))
+    np.testing.assert_allclose(found.motion[VOLUMES:, 1], VOXEL, atol=0.3)
+    for run in (0, 1):
+        rows = found.runs == run
+        assert np.linalg.norm(strongest(found, found.y[rows] @ found.X[rows]) - PLACE) < 2 * VOXEL
+
+
+def test_on_the_template_the_place_is_that_of_the_template(folder):
+    found = prepare_own_scan(OwnScan.of(block(folder, template=True, resolution=VOXEL)))
+    assert found.mask.shape == load_mni152_template(VOXEL).shape
+    assert np.linalg.norm(strongest(found, found.y @ found.X) - PLACE) < 2 * VOXEL
+
+
+def test_series_are_read_back_as_written(series, tmp_path):
+    series.write(tmp_path / "series.npz")
+    again = OwnSeries.read(tmp_path / "series.npz")
+    np.testing.assert_array_equal(again.X, series.X)
+    np.testing.assert_array_equal(again.mask, series.mask)
+    (tmp_path / "cut.npz").write_bytes(b"nothing")
+    with pytest.raises(DataError, match=r"cut.npz is not what OwnSeries.write has written"):
+        OwnSeries.read(tmp_path / "cut.npz")
+
+
+@pytest.mark.parametrize(("method", "runs"), [("laplacian_kcca", 1), ("laplacian_kcca", 2), ("ksupport", 1)])
+def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
+    part = series.runs < runs
+    rows = {name: getattr(series, name)[part] for name in ("X", "y", "runs", "stretches")}
+    data = replace(series, **rows)
+    data.write(tmp_path / "series.npz")
+    folder = tmp_path / "own_fmri"
+    settings = {"method": method, "target": "<faces>", "folds": 4}
+    evaluate(str(tmp_path / "series.npz"), folder, **settings)
+    values = read_results(folder)["values"]
+    table = pd.read_csv(folder / "correlations.csv")
+    assert values["correlation"] == pytest.approx(table["correlation"].mean())
+    assert values["correlation"] > 0.5
+    assert values["held_out"] == ("runs" if runs == 2 else "stretches")
+    assert len(table) == (4 if runs == 1 else 2)
+    weights = nib.load(folder / "weights.nii.gz")
+    assert weights.shape == series.mask.shape
+    assert not weights.get_fdata()[~series.mask].any()
+    assert np.linalg.norm(strongest(series, weights.get_fdata()[series.mask]) - PLACE) < 2.5 * VOXEL
+    page = (folder / "map.html").read_text()
+    assert "&lt;faces&gt;" in page
+    assert "<faces>" not in page
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_a_scan_without_signal_is_not_predicted_outside_nor_inside(film_of_nothing, fit_closely, runs):
+    """Filters over a whole run tell of what is held out of it, unless stretches are freed of drifts."""
+
+    def learn(X, y, extra, folds):
+        inside = [folds == fold for fold in np.unique(folds)]
+        found = [np.corrcoef(X[test] @ fit_closely(X[~test], y[~test]), y[test])[0, 1] for test in inside]
+        return fit_closely(X, y), {"inner": np.mean(found)}
+
+    scan = OwnScan(["bold"] * runs, 3.2, "target")
+    tables = []
+    for seed in range(6):
+        films = [film_of_nothing([seed, run], voxels=150) for run in range(runs)]
+        stretches = stretches_of_runs([300] * runs, folds=5, gap=5)
+        for column in range(6):
+            pairs = [
+                [own_scan._freed(rows, where, scan) for rows in (film.film1, film.labels[:, column])]
+                for film, where in zip(films, stretches, strict=True)
+            ]
+            X, y = (np.concatenate(some) for some in zip(*pairs, strict=True))
+            numbers = np.concatenate([where[where >= 0] for where in stretches])
+            run_of = np.repeat(np.arange(runs), [len(rows) for rows, _ in pairs])
+            data = OwnSeries(X, y, run_of, numbers, X[:0], *[np.zeros(0)] * 4)
+            tables.append(held_out(data, learn, 5))
+    table = pd.concat(tables)
+    assert len(tables[0]) == (5 if runs == 1 else runs)
+    assert abs(table["correlation"].mean()) < 0.06
+    assert abs(table["inner"].mean()) < 0.06
+
+
+def test_runs_that_are_too_short_to_cut_are_told_before_the_work_begins(folder):
+    with pytest.raises(
+        DataError, match="own_fmri: nothing is left of stretch 1: expected more than 16 volumes"
+    ):
+        prepare_own_scan(OwnScan.of(block(folder, gap=40.0)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": None}, "both or neither of labels and events: expected one of them"),
+        ({"events": ["a.tsv", "b.tsv"]}, "both or neither of labels and events"),
+        ({"labels": "run0.tsv"}, "2 bold series and 1 files of labels: expected one for each"),
+        ({"labels": ["{}/none.tsv"] * 2}, "none.tsv: No such file or directory; expected a table"),
+        ({"target": "houses"}, "run0.tsv: no column 'houses'; expected one of faces, noise, flat"),
+        ({"target": "flat"}, "run0.tsv: flat is the same at all volumes; expected a target that varies"),
+        ({"repetition_time": 2.0}, "repetition_time is 2.0 s, but the header of the image says 2.5 s"),
+        ({"slice_times": [0.0, 1.0]}, "expected one for each of 20 slices"),
+        ({"bold": ["{}/run0.nii.gz", "{}/single.nii.gz"]}, "single.nii.gz has shape .* of 4 dimensions"),
+        ({"bold": ["{}/run0.nii.gz", "{}/other.nii.gz"]}, "other.nii.gz has the affine"),
+        ({"bold": ["{}/run0.nii.gz", "{}/holes.nii.gz"]}, "holes.nii.gz has 1 NaN or infinite voxels"),
+        (
+            {"labels": ["{}/run0.tsv", "{}/long.tsv"]},
+            "long.tsv: 49 rows; expected one for each of 48",
+        ),
+        ({"labels": ["{}/run0.tsv", "{}/gap.tsv"]}, "gap.tsv, row 3: faces is nan; expected a finite number"),
+        ({"labels": None, "events": ["{}/run0.tsv"] * 2}, "no column onset, duration, trial_type"),
+        (
+            {"labels": None, "events": ["{}/run0_events.tsv"] * 2, "target": "no"},
+            "no event of trial_type 'no'",
+        ),
+        ({"labels": None, "events": ["{}/late.tsv"] * 2}, "late.tsv: no event begins in the series of 120 s"),
+    ],
+)
+def test_bad_input_is_told(folder, changes, message):
+    img = nib.load(folder / "run0.nii.gz")
+    data = img.get_fdata(dtype=np.float32)
+    nib.save(nib.Nifti1Image(data[..., 0], img.affine), folder / "single.nii.gz")
+    nib.save(nib.Nifti1Image(data, img.affine + 0.5 * np.eye(4)), folder / "other.nii.gz")
+    holes = data.copy()
+    holes[2, 2, 2, 2] = np.nan
+    nib.save(nib.Nifti1Image(holes, img.affine), folder / "holes.nii.gz")
+    labels = pd.read_csv(folder / "run0.tsv", sep="\t")
+    pd.concat([labels, labels[:1]]).to_csv(folder / "long.tsv", sep="\t", index=False)
+    labels.assign(faces=labels["faces"].where(labels.index != 2)).to_csv(
+        folder / "gap.tsv", sep="\t", index=False
+    )
+    events = pd.DataFrame({"onset": [1e4], "duration": [1.0], "trial_type": ["faces"]})
+    events.to_csv(folder / "late.tsv", sep="\t", index=False)
+
+    def placed(value):
+        return [name.format(folder) for name in value] if np.ndim(value) and value[0] != 0 else value
+
+    entries = block(folder, **{name: placed(value) for name, value in changes.items()})
+    with pytest.raises(ValueError, match=message):
+        prepare_own_scan(OwnScan.of(entries))

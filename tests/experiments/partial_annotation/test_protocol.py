@@ -1,0 +1,70 @@
+"""What is compared of learning from partial annotations: shares, full and wrong annotations, descents."""
+
+import numpy as np
+import pytest
+
+from ermlab.tracking.assignment import EVENTS
+from reproduction.experiments.partial_annotation.protocol import (
+    VARIANTS,
+    completed,
+    descents,
+    learning_curve,
+    partly_annotated,
+    wrongly_annotated,
+)
+from reproduction.experiments.tracking.protocol import study_of
+
+
+@pytest.fixture(scope="module")
+def study(moving_cells):
+    return study_of([moving_cells(0, n=12), moving_cells(1, n=12)], "nuclei", 3)
+
+
+def test_a_share_of_the_known_events_is_kept(study):
+    rng = np.random.default_rng(0)
+    for pair, some in zip(study.training, partly_annotated(study.training, 0.5, rng), strict=True):
+        known = pair.annotation.events
+        assert np.isin(some.annotation.events, known).all()
+        assert len(some.annotation.events) == max(1, round(0.5 * len(known)))
+        assert some.hypotheses is pair.hypotheses
+    for share in (0.0, 1.1, np.nan):
+        with pytest.raises(ValueError, match="share is"):
+            partly_annotated(study.training, share, rng)
+
+
+def test_completed_annotations_have_an_event_of_each_cell_and_all_that_is_known(study):
+    some = partly_annotated(study.training, 0.5, np.random.default_rng(0))
+    for pair, full in zip(some, completed(some), strict=True):
+        assert full.annotation.complete
+        assert np.isin(pair.annotation.events, full.annotation.events).all()
+
+
+def test_wrong_annotations_are_moves_that_go_together(study):
+    for pair in wrongly_annotated(study.training, np.random.default_rng(0)):
+        events = pair.annotation.events
+        assert (pair.hypotheses.kind[events] == list(EVENTS).index("move")).all()
+        assert pair.assigner.best(np.zeros(len(pair.hypotheses)), including=events)[events].all()
+
+
+def test_a_curve_holds_every_method_and_the_same_numbers_again(study):
+    def curve():
+        seeds = np.random.SeedSequence(0)
+        return learning_curve(study, (0.5, 1.0), 2, (0.01, 1.0), tol=0.05, seeds=seeds, folds=2)
+
+    first, again = curve(), curve()
+    counts = first.groupby("method").size().to_dict()
+    assert counts == {"averaged": 2, "full": 1, "guess": 1, "partial": 3, "perceptron": 3, "wrong": 1}
+    assert first["loss"].between(0, 100).all()
+    np.testing.assert_array_equal(first["loss"], again["loss"])
+    losses = first.set_index("method")["loss"]
+    assert losses["full"] < losses["wrong"]
+
+
+def test_every_variant_descends_to_about_the_same_objective(study):
+    found = descents(study.training, 0.01, tol=0.01, starts=("guess",), solvers=("level",))
+    ends = found.groupby("variant")["objective"].last()
+    assert set(ends.index) == set(VARIANTS)
+    for _, path in found.groupby("variant"):
+        assert (np.diff(path["objective"]) <= 1e-12).all()
+        assert (np.diff(path["bounds"]) >= 0).all()
+    assert ends.max() <= 1.1 * ends.min()

@@ -1,0 +1,50 @@
+"""The scripts of the theory exhibits: what they must write, and the same bytes each time."""
+
+from importlib import import_module
+
+import pytest
+
+from reproduction.claims.results import read_results
+
+VARIANTS = ("fixed", "adaptive", "fixed_recycled", "adaptive_recycled")
+SIZES = {
+    "structured_losses": {"points": 20},
+    "ranking_bounds": {"seed": 1, "trials": 20},
+    "vicinal_risk": {"seed": 1, "trials": 20},
+    "tree_covariance": {"seed": 1, "trees": 2},
+    "partial_bound": {"seed": 1, "problems": 2, "draws": 10},
+    "cccp_precision": {"seed": 1, "starts": 12, "repeats": 1},
+}
+NAMES = {
+    "structured_losses": {
+        "margin_minus_step_min",
+        "slack_minus_step_min",
+        "difference_at_margin_point",
+        "convexity_violation",
+    },
+    "ranking_bounds": {
+        "slack_minus_margin_sigma_half_max",
+        "slack_minus_margin_sigma_two_min",
+        "slack_minus_margin_sigma_one_abs_max",
+        "rate",
+        "stability_ratio_max",
+        "trained_stability_ratio_max",
+    },
+    "vicinal_risk": {"lemma_violations", "trials", "bound_over_plain_mean"},
+    "tree_covariance": {"metric_change_max", "centred_change_max"},
+    "partial_bound": {"rate", "monte_carlo_violations", "monte_carlo_trials", "bound_over_excess_min"},
+    "cccp_precision": {"optimum"}
+    | {f"{name}_{variant}" for name in ("bounds", "outer", "objective") for variant in VARIANTS},
+}
+
+
+@pytest.mark.parametrize("experiment", SIZES)
+def test_it_writes_what_the_claims_need_and_the_same_twice(experiment, tmp_path):
+    main = import_module(f"reproduction.experiments.{experiment}.evaluate").main
+    folders = [tmp_path / turn / experiment for turn in ("once", "twice")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        main(folder, **SIZES[experiment])
+    assert NAMES[experiment] <= read_results(folders[0])["values"].keys()
+    files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+    assert files[0] == files[1]

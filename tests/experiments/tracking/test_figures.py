@@ -1,0 +1,225 @@
+"""The figures of tracking draw the cells, events, tracks and losses that they are given."""
+
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.patches import ConnectionPatch
+from PIL import Image
+
+from ermlab.tracking.assignment import EVENTS, Assigner
+from ermlab.tracking.ctc import Lineage
+from ermlab.tracking.events import Gates, hypotheses_between
+from ermlab.tracking.films import CellFilm, frame_pairs
+from ermlab.tracking.tracks import CellTracks, links_of
+from reproduction.experiments.cell_films.scenes import TrackedFrames
+from reproduction.experiments.tracking.figures import (
+    STUDIES,
+    TITLES,
+    count_table,
+    error_table,
+    measure_table,
+    plot_losses,
+    table_data,
+    time_table,
+    tracker_table,
+    tuning_table,
+)
+from reproduction.experiments.tracking.hypothesis_figures import hypothesis_table, plot_hypotheses
+from reproduction.experiments.tracking.track_figures import (
+    animate_tracks,
+    draw_tree,
+    families,
+    plot_links,
+    plot_tracks_on_frames,
+    plot_trees,
+)
+
+PUBLISHED = {"graph_matching": 6.18, "l2": 0.3}
+
+
+@pytest.fixture
+def film():
+    """Cell 1 stays, cell 2 divides into 3 and 4."""
+    return CellFilm(
+        frame=np.array([0, 0, 1, 1, 1]),
+        position=np.array([[10.0, 10.0], [30, 30], [11, 10], [26, 30], [34, 30]]),
+        area=np.array([60.0, 80, 60, 40, 40]),
+        intensity=np.ones(5),
+        eccentricity=np.zeros(5),
+        shape=np.array([48, 48]),
+        n_frames=2,
+        tracks=np.column_stack([np.arange(5), [1, 2, 1, 3, 4]]),
+        lineage=np.array([[1, 0, 1, 0], [2, 0, 0, 0], [3, 1, 1, 2], [4, 1, 1, 2]]),
+    )
+
+
+@pytest.fixture
+def tracked():
+    masks = np.zeros((2, 48, 48), dtype=np.int32)
+    masks[:, 5:12, 5:12] = 1
+    masks[0, 26:36, 26:36] = 2
+    masks[1, 22:28, 26:36], masks[1, 32:38, 26:36] = 3, 4
+    images = (1000 * (masks > 0) + np.arange(48)).astype(np.uint16)
+    return TrackedFrames(images, masks, np.array([[1, 0, 1, 0], [2, 0, 0, 0], [3, 1, 1, 2], [4, 1, 1, 2]]))
+
+
+@pytest.fixture
+def values():
+    rng = np.random.default_rng(0)
+    kinds = dict.fromkeys(EVENTS, 3)
+
+    def study():
+        return {
+            "pairs": {"training": 5, "test": 4},
+            "cells": 81.4,
+            "untracked": 2,
+            "detections": 400,
+            "training_events": kinds,
+            "events": kinds | {"merge": 0},
+            "lost_by_gating": 1,
+            "loss": {method: float(rng.random()) for method in TITLES},
+            "interval": {method: [0.1, 2.0] for method in TITLES},
+            "above_l2_interval": {method: [-0.1, 1.0] for method in TITLES},
+            "missed": dict.fromkeys(TITLES, kinds | {"merge": 0}),
+            "false": dict.fromkeys(TITLES, kinds | {"merge": 0}),
+            "measures": {
+                method: {"DET": 0.99, "TRA": 0.98, "LNK": 0.97, "edge_f1": 0.96} for method in TITLES
+            },
+        }
+
+    return {"studies": {name: study() for name in STUDIES}}
+
+
+def test_hypotheses_are_drawn_and_listed(film):
+    before, after = film.cells(0), film.cells(1)
+    hypotheses = hypotheses_between(before, after, Gates(neighbours=3))
+    scores = np.where(
+        np.isin(np.arange(len(hypotheses)), frame_pairs(film, Gates(neighbours=3))[0].annotation.events),
+        1.0,
+        -1.0,
+    )
+    y = Assigner(hypotheses).best(scores)
+    images = np.random.default_rng(0).integers(0, 255, (2, 48, 48))
+    fig = plot_hypotheses(images, before, after, hypotheses, scores, y)
+    fig.canvas.draw()
+    table = hypothesis_table(hypotheses, scores, y)
+    assert len(table) == len(hypotheses)
+    assert table[table["y"] == 1][["event", "from", "to"]].to_numpy().tolist() == [
+        ["move", "1", "a"],
+        ["division", "2", "b, c"],
+    ]
+    arrows = fig.findobj(ConnectionPatch)
+    links = ((hypotheses.sources >= 0).sum(axis=1) * (hypotheses.targets >= 0).sum(axis=1)).sum()
+    assert len(arrows) == links
+
+
+def test_links_are_told_right_from_wrong(film):
+    (pair,) = frame_pairs(film, Gates())
+    truth = np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events)
+    right = links_of(pair.hypotheses, truth)
+    fig = plot_links(film, pair, {"right": right, "wrong": np.array([[0, 1]])}, (0, 0, 48))
+    counts = [
+        [
+            len(collection.get_segments())
+            for collection in ax.collections
+            if hasattr(collection, "get_segments")
+        ]
+        for ax in fig.axes
+    ]
+    assert counts == [[3, 0, 0], [0, 3, 1]]
+
+
+def test_tracks_on_frames_stand_and_move(tracked, tmp_path):
+    fig = plot_tracks_on_frames(tracked, [0, 1])
+    assert [ax.get_title() for ax in fig.axes] == ["frame 0", "frame 1"]
+    shown = animate_tracks(tracked, tmp_path / "sub" / "film.webp", pixels=100)
+    with Image.open(tmp_path / "sub" / "film.webp") as film:
+        assert film.n_frames == 2
+        assert film.size == (100, 100)
+    assert re.match(r'<img src="data:image/webp;base64,[\w+/=]+" width="100"', shown.data)
+    assert not plt.get_fignums()[1:]
+
+
+def test_families_are_those_with_divisions(film):
+    lineage = Lineage(
+        *np.array([[1, 0, 5, 0], [2, 0, 2, 0], [3, 3, 5, 2], [4, 3, 3, 2], [5, 4, 5, 4], [6, 4, 5, 4]]).T
+    )
+    assert families(lineage) == [[2, 3, 4, 5, 6]]
+    _, ax = plt.subplots()
+    assert draw_tree(ax, lineage, families(lineage)[0], 2.0) == 3
+    assert len(ax.lines) == 5 + 4
+    heights = np.concatenate([line.get_ydata() for line in ax.lines])
+    assert (heights.min(), heights.max()) == (2.0, 4.0)
+
+
+def test_trees_of_the_same_cells_stand_side_by_side(film):
+    """Cell 2 divides; what is found follows it as one cell, under another label."""
+    found = CellTracks(
+        np.array([7, 3, 7, 3, 9]),
+        Lineage(np.array([3, 7, 9]), np.array([0, 0, 1]), np.array([1, 1, 1]), np.zeros(3, dtype=int)),
+    )
+    annotated, other = plot_trees(film, found, 0).axes
+    assert annotated.get_title() == "annotated: 1 of 1 families with divisions"
+    assert len(annotated.lines) == 3 + 2
+    assert [list(line.get_xdata()) for line in other.lines] == [[0, 2]]
+
+
+def test_trees_of_other_frames_than_the_tracks(film):
+    one_frame = CellTracks(np.array([1, 2, 3]), Lineage(np.arange(1, 4), *np.zeros((3, 3), dtype=int)))
+    with pytest.raises(ValueError, match="tracks of 3 detections: expected the 2 of frames 0 to 0"):
+        plot_trees(film, one_frame, 0)
+
+
+def test_losses_are_drawn_beside_the_published(values):
+    fig = plot_losses(values, PUBLISHED)
+    first = fig.axes[0]
+    drawn = {
+        float(line.get_xdata()[0])
+        for line in first.lines
+        if line.get_marker() == "D" and len(line.get_xdata())
+    }
+    assert drawn == set(PUBLISHED.values())
+    assert [ax.get_title() for ax in fig.axes] == list(STUDIES.values())
+    table = tracker_table(values, PUBLISHED)
+    assert table.loc[TITLES["l2"], "published"] == "0.30"
+    assert table.loc[TITLES["l1"], "published"] == ""
+    loss = values["studies"]["dcelliq"]["loss"]["l2"]
+    assert table.loc[TITLES["l2"], STUDIES["dcelliq"]] == f"{loss:.2f} (0.10 to 2.00)"
+
+
+def test_tables_have_all_films_and_trackers(values):
+    data = table_data(values, PUBLISHED)
+    assert len(data) == len(STUDIES) * len(TITLES)
+    assert data.loc[(data["film"] == "dcelliq") & (data["tracker"] == "l2"), "published_loss"].item() == 0.3
+    assert measure_table(values).shape == (len(TITLES), 4 + 3 * 2)
+    errors = error_table(values["studies"]["dcelliq"])
+    assert errors.loc["known", "move"] == "3"
+    assert "merge" not in errors.columns
+    assert errors["move"].iloc[1] == "3 / 3"
+    assert count_table(values).shape[1] == len(STUDIES)
+    seconds = {method: {"training_seconds": 2.0, "seconds_per_pair": 0.004} for method in TITLES}
+    assert time_table({"dcelliq": seconds}).iloc[0].tolist() == ["2.0", "4.0"]
+
+
+def test_what_was_chosen_is_marked():
+    tuning = pd.DataFrame(
+        [
+            {
+                "method": "l2",
+                "parameter": lam,
+                "study": "dcelliq",
+                "fold": fold,
+                "missed": 2,
+                "chosen": lam == "1",
+            }
+            for lam in ("0.03", "0.1", "1")
+            for fold in (0, 1)
+        ]
+    )
+    table = tuning_table(tuning)
+    assert table[STUDIES["dcelliq"]].tolist() == ["4 *", "4", "4"]
+    assert table.index.get_level_values(1).tolist() == ["1", "0.1", "0.03"]
+    assert table.index.get_level_values(0).unique().tolist() == [TITLES["l2"]]

@@ -1,0 +1,179 @@
+"""The comparison of strategies on simulated cells: who learns from what, and how settings are chosen."""
+
+import numpy as np
+import pytest
+
+from ermlab.tracking.films import CellFilm
+from reproduction.experiments.transfer import protocol as transfer_protocol
+from reproduction.experiments.transfer.protocol import (
+    STRATEGIES,
+    Domain,
+    Setting,
+    TransferStudy,
+    union_limit_difference,
+)
+from reproduction.experiments.transfer.scenarios import SCENARIOS, Sizes
+
+SIZES = Sizes(cells=4)
+SEARCH = {"lam": [1.0, 10.0], "rho": [10.0, 1.0], "n_folds": 2, "tol": 0.05, "n_threads": 1}
+
+
+def film(seed, step, frames=7, n=12):
+    """Return cells that walk about, all of them tracked."""
+    rng = np.random.default_rng(seed)
+    walk = rng.uniform(15, 105, (n, 2)) + np.cumsum(rng.normal(0, step, (frames, n, 2)), axis=0)
+    total = frames * n
+    return CellFilm(
+        frame=np.repeat(np.arange(frames), n),
+        position=walk.reshape(-1, 2),
+        area=np.tile(rng.uniform(80, 120, n), frames) * rng.uniform(0.95, 1.05, total),
+        intensity=np.tile(rng.uniform(1, 2, n), frames),
+        eccentricity=rng.uniform(0, 0.3, total),
+        shape=np.array([120, 120]),
+        n_frames=frames,
+        tracks=np.column_stack([np.arange(total), np.tile(np.arange(1, n + 1), frames)]),
+        lineage=np.column_stack(
+            [np.arange(1, n + 1), np.zeros(n, dtype=int), np.full(n, frames - 1), np.zeros(n, dtype=int)]
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def films():
+    names = ("dcelliq_1", "mitocheck_1", "mitocheck_2", "ctc_sim", "migration_4")
+    return {name: film(seed, 1.5 if seed in (0, 3) else 3.0) for seed, name in enumerate(names)}
+
+
+@pytest.fixture(scope="module")
+def study(films):
+    parts = SCENARIOS["laboratories"](films, SIZES, np.random.default_rng(0))["laboratories"]
+    return TransferStudy(*parts, **SEARCH)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Record which patches each training sees, and with which setting."""
+    calls = []
+    train = transfer_protocol.train_on_patches
+
+    def recorded(risks, **options):
+        calls.append(([(risk.pool, risk.numbers) for risk in risks], Setting(options["lam"], options["rho"])))
+        return train(risks, **options)
+
+    monkeypatch.setattr(transfer_protocol, "train_on_patches", recorded)
+    return calls
+
+
+def test_who_learns_from_what(study, trained):
+    order = study.draw([0])
+    n = round(0.5 * len(study.target))
+    expected = {
+        "all_source": [study.source.pool],
+        "all_target": [study.target.pool],
+        "partial_target": [study.target.pool],
+        "union": [study.source.pool, study.target.pool],
+        "transfer": [study.source.pool, study.target.pool],
+    }
+    for name, pools in expected.items():
+        trained.clear()
+        share = 1.0 if name == "all_target" else 0.5
+        learned = study.run(name, share, order, STRATEGIES[name].published)
+        ((parts, setting),) = trained
+        assert [pool for pool, _ in parts] == pools
+        assert setting == STRATEGIES[name].published
+        if name in ("partial_target", "union", "transfer"):
+            np.testing.assert_array_equal(parts[-1][1], np.sort(order[:n]))
+            assert learned.patches == n
+        assert len(parts[0][1]) == (len(study.source) if pools[0] is study.source.pool else learned.patches)
+        assert 0 <= learned.loss < 0.5
+        assert learned.validation_loss is None
+
+
+def test_held_out_events_are_looked_for_in_whole_frames(study):
+    domain, w = study.target, study.run("union", 0.5, None, Setting(1.0)).weights + 0.3
+    numbers = np.arange(0, len(domain), 2)
+    missed = 0
+    for patch in (domain.pool.patches[i] for i in numbers):
+        pair = domain.pairs[patch.frame]
+        found = pair.assigner.best(pair.hypotheses.scores(w))
+        there = {_cells(pair.hypotheses, e) for e in np.flatnonzero(found)}
+        for event in patch.annotation.events:
+            missed += _cells(patch.hypotheses, event, patch.sources, patch.targets) not in there
+    assert missed > 0
+    assert domain.missed(w, numbers, 1) == domain.missed(w, numbers, 2) == missed
+
+
+def _cells(hypotheses, event, sources=None, targets=None):
+    """Return the kind of an event and its cells, numbered as in the whole frames."""
+    before, after = (
+        tuple(sorted(int(c if numbers is None else numbers[c]) for c in cells[event] if c >= 0))
+        for cells, numbers in ((hypotheses.sources, sources), (hypotheses.targets, targets))
+    )
+    return int(hypotheses.kind[event]), before, after
+
+
+@pytest.mark.parametrize("name", ["all_source", "partial_target", "transfer"])
+def test_settings_are_chosen_on_stretches_of_time_that_are_held_out(study, trained, name):
+    order = study.draw([1])
+    learned = study.run(name, 0.4, order)
+    home = study.source if name == "all_source" else study.target
+    numbers = np.arange(len(home)) if name == "all_source" else np.sort(order[: learned.patches])
+    n_settings = 4 if name == "transfer" else 2
+    assert len(trained) == 2 * n_settings + 1
+    first, second = (trained[k * n_settings][0][-1][1] for k in (0, 1))
+    np.testing.assert_array_equal(np.sort(np.concatenate([first, second])), numbers)
+    assert first.min() > second.max()
+    np.testing.assert_array_equal(trained[-1][0][-1][1], numbers)
+    assert trained[-1][1] == learned.setting
+    assert learned.setting.lam in SEARCH["lam"]
+    assert (learned.setting.rho in SEARCH["rho"]) == (name == "transfer")
+    assert 0 <= learned.validation_loss < 0.5
+
+
+def test_ties_go_to_the_strongest_regularisation(study, monkeypatch):
+    monkeypatch.setattr(Domain, "missed", lambda *_: 1)
+    for name in ("union", "transfer"):
+        setting, _ = study.choose(STRATEGIES[name], np.arange(len(study.target)))
+        assert setting == Setting(10.0, 10.0 if name == "transfer" else np.inf)
+
+
+def test_shares_grow_in_the_order_of_a_draw(study):
+    order = study.draw([2])
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(study.target)))
+    assert not np.array_equal(order, study.draw([3]))
+    assert study.run("partial_target", 0.0, order, Setting(1.0)).patches == 2
+
+
+def test_transfer_with_a_large_rho_is_the_union(study):
+    common = {"lam": 1.0, "most": 10, "tol": 1e-7}
+    pools = study.source.pool, study.target.pool
+    assert union_limit_difference(*pools, rho=1e6, **common) < 1e-2
+    assert union_limit_difference(*pools, rho=1.0, **common) > 0.05
+
+
+def test_scenarios_keep_the_test_apart(films):
+    made = {name: make(films, SIZES, np.random.default_rng(0)) for name, make in SCENARIOS.items()}
+    assert {study for parts in made.values() for study in parts} == {
+        "laboratories",
+        "migration",
+        "shuffled",
+        "same",
+    }
+    _, target, test = made["migration"]["migration"]
+    assert max(target.pairs) + 1 < min(pair.frame for pair in test)
+    assert {patch.frame for patch in target.pool.patches} <= set(target.pairs)
+    source, target, _ = made["controls"]["same"]
+    assert max(source.pairs) + 1 < min(target.pairs)
+    shuffled, honest = made["controls"]["shuffled"][0], made["laboratories"]["laboratories"][0]
+    assert len(shuffled) == len(honest)
+    assert not np.array_equal(shuffled.pool.truth, honest.pool.truth)
+    few = SCENARIOS["laboratories"](films, Sizes(cells=4, pairs=2), np.random.default_rng(0))["laboratories"]
+    assert set(few[0].pairs) == {patch.frame for patch in few[0].pool.patches} == {0, 1}
+    assert len(few[2]) == 2
+
+
+def test_too_many_folds(study):
+    with pytest.raises(ValueError, match="1 folds of"):
+        TransferStudy(study.source, study.target, study.test, **(SEARCH | {"n_folds": 1}))
+    with pytest.raises(ValueError, match="expected at least 2, and no more than patches"):
+        TransferStudy(study.source, study.target, study.test, **(SEARCH | {"n_folds": 1000}))

@@ -1,0 +1,181 @@
+"""Every variant of the cascade minimises its objective, written out, and learns what can be learned."""
+
+import dataclasses
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from reproduction.experiments.window_cascade.measures import areas, covered
+from reproduction.experiments.window_cascade.protocol import (
+    VARIANTS,
+    TrainingWindows,
+    WindowTask,
+    choose_price,
+    score_windows,
+    train_variant,
+)
+from reproduction.experiments.window_cascade.window_pool import WindowPool
+
+RANKINGS = [variant for variant in VARIANTS if variant != "sosvm"]
+
+
+def random_pool(seed, n_images, n_windows, noise):
+    """Images with one or two objects, and two cues: minus the loss with noise, and noise alone."""
+    rng = np.random.default_rng(seed)
+    corners = rng.integers(0, 60, (n_images * n_windows, 2))
+    windows = np.hstack([corners, corners + rng.integers(8, 40, corners.shape)]).astype(np.int32)
+    counts = rng.integers(1, 3, n_images)
+    corners = rng.integers(0, 50, (counts.sum(), 2))
+    truth = np.hstack([corners, corners + rng.integers(15, 45, corners.shape)]).astype(np.int32)
+    pool = WindowPool(
+        images=np.arange(n_images),
+        starts=n_windows * np.arange(n_images + 1),
+        windows=windows,
+        cues=np.zeros((len(windows), 2), dtype=np.float32),
+        truth_starts=np.concatenate([[0], np.cumsum(counts)]),
+        truth=truth,
+        truth_cues=np.zeros((len(truth), 2), dtype=np.float32),
+        difficult=np.zeros(len(truth), dtype=bool),
+        reachable=np.zeros((len(truth), 3)),
+    )
+    for cues, losses in ((pool.cues, pool.losses()), (pool.truth_cues, np.zeros(len(truth)))):
+        cues[:, 0] = -losses + noise * rng.normal(size=len(losses))
+        cues[:, 1] = 3 * rng.normal(size=len(losses))
+    return pool
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return TrainingWindows.of(random_pool(seed=0, n_images=3, n_windows=12, noise=0.5))
+
+
+def hinges(samples, w, variant, share):
+    """The rescaled hinge of every pair to be ranked, or of every object against its worst window."""
+    scores, losses = samples.X @ w, samples.losses
+    if variant == "sosvm":
+        for k in samples.objects:
+            rivals = np.flatnonzero(
+                (samples.image == samples.image[k]) & (np.arange(len(losses)) < samples.objects[0])
+            )
+            yield max(0, *(losses[j] + scores[j] - scores[k] for j in rivals))
+        return
+    graph, rescaling = variant.split("_")
+    thresholds = {"star": np.zeros(3), "bipartite": samples.thresholds(share), "complete": None}[graph]
+    for i, j in permutations(range(len(losses)), 2):
+        if samples.image[i] != samples.image[j] or not losses[i] < losses[j]:
+            continue
+        limit = None if thresholds is None else thresholds[samples.image[i]]
+        if limit is not None and not losses[i] <= limit < losses[j]:
+            continue
+        gap, margin = losses[j] - losses[i], scores[i] - scores[j]
+        yield gap * max(0, 1 - margin) if rescaling == "slack" else max(0, gap - margin)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("C", [0.1, 30.0])
+def test_the_weights_minimise_the_objective_written_out(samples, variant, C):
+    def objective(w):
+        return w @ w / 2 + C * np.mean(list(hinges(samples, w, variant, 0.25)))
+
+    w = train_variant(samples, variant, C, best_share=0.25, tol=1e-5) * samples.scale
+    starts = [w, w + 0.3, np.zeros(2)]
+    best = min(minimize(objective, start, method="Nelder-Mead").fun for start in starts)
+    assert objective(w) <= best * (1 + 1e-4)
+
+
+def test_thresholds_divide_the_best_windows_from_the_others(samples):
+    for image, threshold in enumerate(samples.thresholds(0.25)):
+        initial = samples.losses[samples.starts[image] : samples.starts[image + 1]]
+        assert (initial <= threshold).sum() >= 3
+        assert (initial < threshold).sum() < 3
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+def test_the_most_violated_window_is_that_of_a_search(samples, rescaling):
+    task, rng = WindowTask(samples), np.random.default_rng(1)
+    for k in samples.objects:
+        x, w = samples.image[k], rng.normal(size=2)
+        rows = np.flatnonzero(samples.image[: samples.starts[-1]] == x)
+
+        def violation(z, k=k, x=x, w=w):
+            difference = (task.joint_feature(x, z) - task.joint_feature(x, k)) @ w
+            return (
+                task.loss(k, z) + difference if rescaling == "margin" else task.loss(k, z) * (1 + difference)
+            )
+
+        assert violation(task.most_violated(w, x, k, rescaling)) == pytest.approx(max(map(violation, rows)))
+        assert task.predict(w, x) == rows[np.argmax(samples.X[rows] @ w)]
+
+
+@pytest.mark.parametrize("variant", RANKINGS)
+def test_a_ranking_finds_the_cue_that_orders_windows(variant):
+    train, test = (random_pool(seed, n_images=12, n_windows=200, noise=0.02) for seed in (1, 2))
+    weights = train_variant(TrainingWindows.of(train), variant, C=10.0, best_share=0.05)
+    reached = areas(covered(test, score_windows(test, weights)))
+    best = areas(covered(test, -test.losses()))
+    chance = areas(covered(test, np.random.default_rng(0).random(len(test.windows))))
+    assert reached[0] > chance[0] + 0.9 * (best[0] - chance[0])
+
+
+def test_only_the_ratio_of_a_cue_to_its_spread_matters():
+    pool = random_pool(3, n_images=4, n_windows=50, noise=0.3)
+    scaled = WindowPool(**{**vars(pool), "cues": pool.cues * [1, 8], "truth_cues": pool.truth_cues * [1, 8]})
+    plain, other = (train_variant(TrainingWindows.of(p), "complete_slack", 1.0, 0.1) for p in (pool, scaled))
+    np.testing.assert_allclose(other * [1, 8], plain, rtol=1e-5)
+
+
+def test_a_constant_cue_changes_nothing():
+    pool = random_pool(4, n_images=3, n_windows=30, noise=0.3)
+    pool.cues[:, 1] = pool.truth_cues[:, 1] = 5
+    weights = train_variant(TrainingWindows.of(pool), "complete_slack", 1.0, 0.1)
+    assert weights[0] > 0
+    assert abs(weights[1]) < 1e-12
+
+
+def test_the_price_is_chosen_on_the_images_left_out():
+    pool = random_pool(5, n_images=6, n_windows=80, noise=0.4)
+    even, odd = pool.take([0, 2, 4]), pool.take([1, 3, 5])
+    prices = (1e-3, 0.1, 10.0)
+    expected = [
+        np.mean(
+            [
+                areas(
+                    covered(
+                        judge,
+                        score_windows(judge, train_variant(TrainingWindows.of(learn), "star_slack", C, 0.1)),
+                    )
+                )
+                for learn, judge in ((even, odd), (odd, even))
+            ]
+        )
+        for C in prices
+    ]
+    price, criteria = choose_price(pool, "star_slack", prices, 0.1)
+    np.testing.assert_allclose(criteria, expected)
+    assert price == prices[int(np.argmax(expected))]
+
+
+def test_bad_input_is_named(samples):
+    with pytest.raises(ValueError, match="variant is 'chain'"):
+        train_variant(samples, "chain", 1.0, 0.1)
+    with pytest.raises(ValueError, match=r"share is 1\.5"):
+        samples.thresholds(1.5)
+
+
+def test_the_weight_of_pairs_of_misses_is_that_of_the_pairs_written_out(samples):
+    total = misses = 0.0
+    for i, j in combinations(range(samples.starts[-1]), 2):
+        if samples.image[i] == samples.image[j]:
+            weight = abs(samples.losses[i] - samples.losses[j])
+            total += weight
+            misses += weight * (min(samples.losses[i], samples.losses[j]) > 0.5)
+    assert samples.share_of_misses() == pytest.approx(misses / total)
+    assert 0 < misses < total
+
+
+def test_no_pair_of_windows_that_differ(samples):
+    same = dataclasses.replace(samples, losses=np.ones_like(samples.losses))
+    with pytest.raises(ValueError, match="expected a pair that differs"):
+        same.share_of_misses()

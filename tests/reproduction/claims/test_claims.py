@@ -1,0 +1,373 @@
+"""Claims are decided as written: inequalities, tolerances, spread, missing values; and every row is sound."""
+
+import copy
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ermlab.exceptions import DataError
+from reproduction.claims.exhibits import Catalogue, Exhibit, Part, Section, load_exhibits
+from reproduction.claims.ledger import Claim, badge, check_claims, claims_document, load_claims
+from reproduction.claims.results import over_seeds, read_json, write_results
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"
+
+# What the built experiments write, agreed between the claims and the experiments.
+BUILT_VALUES = {
+    "structured_losses": """margin_minus_step_min slack_minus_step_min difference_at_margin_point
+        convexity_violation""",
+    "ranking_bounds": """slack_minus_margin_sigma_half_max slack_minus_margin_sigma_two_min
+        slack_minus_margin_sigma_one_abs_max rate stability_ratio_max""",
+    "vicinal_risk": "lemma_violations trials bound_over_plain_mean",
+    "cccp_precision": """bounds_fixed bounds_adaptive outer_fixed outer_adaptive objective_fixed
+        objective_adaptive bounds_fixed_recycled bounds_adaptive_recycled outer_fixed_recycled
+        outer_adaptive_recycled objective_fixed_recycled objective_adaptive_recycled optimum""",
+    "partial_bound": "rate monte_carlo_violations monte_carlo_trials bound_over_excess_min",
+}
+
+
+@pytest.fixture(scope="module")
+def claims():
+    return load_claims(ROOT / "config/claims.yaml")
+
+
+@pytest.fixture(scope="module")
+def exhibits():
+    return load_exhibits(ROOT / "config/exhibits.yaml")
+
+
+CATALOGUE = Catalogue(
+    parts=(Part("one", "Part one"),),
+    sections=(
+        Section("first", "one", "First", "Built.", notebook="10_first", experiments=("cars",)),
+        Section("second", "one", "Second", "To come."),
+    ),
+    exhibits=(
+        Exhibit("T-tab-1.1", "first", "table", "A table", "1 2"),
+        Exhibit("T-tab-1.2", "second", "table", "Another", "1 2"),
+    ),
+)
+
+
+def claim(**fields):
+    row = {"id": "T-tab-1.1.claim", "exhibit": "T-tab-1.1", "text": "It holds.", "source": "the thesis"}
+    return Claim(**{**row, "experiment": "cars", **fields})
+
+
+def results(values, datasets=None, timings=None):
+    return {"experiment": "cars", "datasets": datasets or {}, "values": values, "timings": timings or {}}
+
+
+def outcome(claim, values, **more):
+    return check_claims([claim], CATALOGUE, {"cars": results(values, **more)})[0]
+
+
+# ----------------------------------- the rows themselves
+
+
+def test_every_claim_names_an_exhibit_and_starts_with_its_id(claims, exhibits):
+    for row in claims:
+        assert row.id.startswith(exhibits.exhibit(row.exhibit).id + "."), row.id
+
+
+def test_claims_follow_the_exhibits(claims, exhibits):
+    order = [exhibit.id for exhibit in exhibits.exhibits]
+    positions = [order.index(row.exhibit) for row in claims]
+    assert positions == sorted(positions)
+
+
+def test_every_exhibit_with_a_statement_has_a_claim(claims, exhibits):
+    silent = {exhibit.id for exhibit in exhibits.exhibits} - {row.exhibit for row in claims}
+    assert silent == {
+        "T-fig-3.1",
+        "T-fig-4.8",
+    }  # pictures of which the text claims nothing that can be measured
+
+
+def test_claims_of_built_sections_use_their_experiments(claims, exhibits):
+    for row in claims:
+        section = exhibits.section_of(row.exhibit)
+        assert not section.built or row.experiment in section.experiments, row.id
+
+
+def test_first_experiments_write_exactly_what_their_claims_need(claims):
+    for experiment, names in BUILT_VALUES.items():
+        needed = set().union(*(row.names for row in claims if row.experiment == experiment))
+        assert needed == set(names.split()), experiment
+
+
+def test_checks_of_first_experiments_can_be_evaluated(claims, exhibits):
+    everything = {
+        experiment: {**results(dict.fromkeys(names.split(), 1)), "experiment": experiment}
+        for experiment, names in BUILT_VALUES.items()
+    }
+    for row in check_claims(claims, exhibits, everything):
+        if row.experiment in everything:
+            assert row.status != "not tested", (row.id, row.reason)
+
+
+def test_without_results_nothing_is_tested_and_each_row_says_why(claims, exhibits):
+    document = claims_document(check_claims(claims, exhibits, {}))
+    assert document["counts"] == {"reproduced": 0, "not reproduced": 0, "not tested": len(claims)}
+    assert all(row["reason"] and row["badge"] is None for row in document["claims"])
+
+
+PUBLISHED_RESULTS = {
+    "joint_kernel_support": {"T-tab-3.1.values": "eer"},
+    "graph_kernels": {"T-tab-4.5.values": "accuracy_by_height", "T-fig-4.9.sizes": "counts"},
+    "detection_strategies": {
+        "T-tab-5.1.values": "resets",
+        "T-tab-5.2.all-reset-values": "all_reset_ratio",
+        "T-tab-5.2.no-reset-values": "no_reset_ratio",
+    },
+    "text_taxonomy": {"T-tab-5.4.values": "loss"},
+    "pedestrians": {"E-fig-3.values": "eer"},
+    "tracking": {"C-tab-1.1.values": "loss"},
+    "ksupport": {"T-fig-4.6.values": "best_correlation", "T-fig-4.6.lasso-sparser": "best_nonzeros"},
+}
+
+
+@pytest.mark.parametrize("experiment", PUBLISHED_RESULTS)
+def test_published_tables_meet_the_claims_made_of_them(claims, exhibits, experiment):
+    by_id = {row.id: row for row in claims}
+    values = {name: by_id[id].published for id, name in PUBLISHED_RESULTS[experiment].items()}
+    rows = check_claims(
+        [row for row in claims if row.experiment == experiment], exhibits, {experiment: results(values)}
+    )
+    tested = [row for row in rows if row.status != "not tested"]
+    assert tested
+    assert [row.id for row in tested if row.status != "reproduced"] == []
+
+
+def test_published_active_learning_meets_its_claims(claims, exhibits):
+    published = next(row.published for row in claims if row.id == "C-tab-1.3.values")
+    rows = check_claims(
+        [row for row in claims if row.exhibit == "C-tab-1.3"],
+        exhibits,
+        {"active_learning": results(published)},
+    )
+    assert [row.status for row in rows] == ["not tested", "reproduced", "reproduced", "reproduced"]
+
+
+# ----------------------------------- how they are decided
+
+
+def test_an_inequality_decides():
+    row = claim(check="ours < theirs", show=("theirs - ours",))
+    assert outcome(row, {"ours": 1, "theirs": 2}).status == "reproduced"
+    assert outcome(row, {"ours": 2, "theirs": 2}).status == "not reproduced"
+    assert outcome(row, {"ours": 1, "theirs": 3}).ours == {"theirs - ours": 2}
+
+
+@given(
+    published=st.floats(-100, 100),
+    distance=st.floats(-3, 3).filter(lambda d: abs(abs(d) - 1) > 1e-6),
+    kind=st.sampled_from(["absolute", "relative"]),
+    tolerance=st.floats(0.01, 10),
+)
+def test_tolerance_is_absolute_or_relative_to_the_published_value(published, distance, kind, tolerance):
+    allowed = tolerance * (abs(published) if kind == "relative" else 1)
+    if 0 < allowed < 1e-6:
+        return
+    row = claim(value="x", published=published, tolerance={kind: tolerance})
+    within = abs(distance) < 1 or allowed == 0
+    assert outcome(row, {"x": published + distance * allowed}).status == (
+        "reproduced" if within else "not reproduced"
+    )
+
+
+def test_every_published_number_must_be_met():
+    row = claim(value="eer", published={"a": [0.1, 0.2], "b": 0.3}, tolerance={"absolute": 0.01})
+    good = {"a": [0.105, 0.195], "b": 0.3, "more": 9}
+    assert outcome(row, {"eer": good}).status == "reproduced"
+    assert outcome(row, {"eer": {**good, "a": [0.105, 0.215]}}).status == "not reproduced"
+    assert outcome(row, {"eer": {**good, "b": 0.32}}).status == "not reproduced"
+
+
+def test_seeds_are_averaged_and_their_spread_reported():
+    repeats = [1.0, 2.0, 4.5]
+    values = {"x": over_seeds(repeats), "table": {"a": [over_seeds(repeats), over_seeds([0, 0, 0])]}, "y": 5}
+    row = outcome(claim(check="x < 3 and table.a[0] < 3", show=("x", "table", "y - x", "y")), values)
+    assert row.status == "reproduced"
+    assert row.ours == {"x": 2.5, "table": {"a": [2.5, 0.0]}, "y - x": 2.5, "y": 5}
+    sd = np.std(repeats, ddof=1)
+    assert set(row.spread) == {"x", "table", "y - x"}
+    assert row.spread["x"] == {"sd": pytest.approx(sd), "n": 3}
+    assert row.spread["table"] == {"sd": {"a": [pytest.approx(sd), 0.0]}, "n": 3}
+    assert row.spread["y - x"] == {"sd": pytest.approx(sd), "n": 3}
+
+
+def test_one_seed_has_no_deviation():
+    row = outcome(claim(check="x == 1", show=("x",)), {"x": over_seeds([1])})
+    assert (row.status, row.spread) == ("reproduced", {"x": {"sd": None, "n": 1}})
+
+
+def test_unequal_numbers_of_seeds_are_refused():
+    values = {"x": over_seeds([1, 2]), "y": over_seeds([1, 2, 3])}
+    with pytest.raises(ValueError, match=r"T-tab-1.1.claim: 'x - y' mixes results over \[2, 3\] seeds"):
+        outcome(claim(check="x < y", show=("x - y",)), values)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"check": "z > 0"}, "cars: there is no 'z' in the results"),
+        ({"check": "x.b > 0"}, "cars: there is no 'b' in x"),
+        ({"check": "x.a[5] > 0"}, "cars: x.a has 2 elements"),
+        ({"check": "empty > 0"}, "cars: a value over seeds has no measurement"),
+        ({"check": "timings.seconds < 1"}, "cars: there is no 'seconds' in timings"),
+        ({"value": "x", "published": {"b": 1}, "tolerance": {"absolute": 1}}, "cars: there is no 'b' in x"),
+        (
+            {"value": "x", "published": {"a": [9, 9, 9]}, "tolerance": {"absolute": 1}},
+            r"cars: x.a has shape \(2,\), \(3,\) is published",
+        ),
+    ],
+)
+def test_missing_values_leave_a_claim_untested(fields, reason):
+    values = {"x": {"a": [1, 2]}}
+    if "empty" in str(fields):
+        values["empty"] = over_seeds([])
+    row = outcome(claim(**fields), values)
+    assert row.status == "not tested"
+    assert re.match(reason, row.reason)
+
+
+def test_reasons_without_results():
+    rows = check_claims(
+        [claim(check="x > 0"), claim(check="x > 0", exhibit="T-tab-1.2"), claim(reason="no such data")],
+        CATALOGUE,
+        {},
+    )
+    assert [row.reason for row in rows] == [
+        "the experiment cars has no results in this run",
+        "section not built yet",
+        "no such data",
+    ]
+    assert {row.status for row in rows} == {"not tested"}
+
+
+def test_a_claim_that_cannot_be_tested_still_shows_ours():
+    row = outcome(claim(reason="private data", published=[1, 2], show=("x", "missing")), {"x": [3, 4]})
+    assert (row.status, row.reason, row.ours) == ("not tested", "private data", {"x": [3, 4]})
+
+
+def test_seconds_decide_but_are_not_written_down():
+    row = outcome(claim(check="timings.seconds < 1"), {}, timings={"seconds": 0.5})
+    assert (row.status, row.ours) == ("reproduced", {})
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [("x + 1", "is not one truth value"), ("x < y", "do not match"), ("x / 0 > 1", "cannot be computed")],
+)
+def test_a_check_that_makes_no_sense_names_the_claim(check, message):
+    with pytest.raises(ValueError, match=f"claim T-tab-1.1.claim: .*{message}"):
+        outcome(claim(check=check), {"x": [1, 2], "y": [1, 2, 3]})
+
+
+def test_badges():
+    assert badge({}) == "no data"
+    assert badge({"cars": "real", "cats": "real"}) == "real data"
+    assert badge({"cars": "real", "cats": "simulated"}) == "simulated data"
+    row = outcome(claim(check="x > 0"), {"x": 1}, datasets={"cars": "real"})
+    assert (row.badge, row.datasets) == ("real data", {"cars": "real"})
+
+
+# ----------------------------------- broken files
+
+SMALL = {
+    "values": {"cars": {"x": "a number", "timings.seconds": "a time"}},
+    "claims": [
+        {
+            "id": "T-tab-1.1.holds",
+            "exhibit": "T-tab-1.1",
+            "text": "It holds.",
+            "source": "thesis",
+            "experiment": "cars",
+            "check": "x > 0",
+        }
+    ],
+}
+
+
+def write(tmp_path, **change):
+    document = copy.deepcopy(SMALL)
+    document["claims"][0].update(change)
+    document["claims"][0] = {name: item for name, item in document["claims"][0].items() if item is not None}
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def test_a_sound_file_is_read(tmp_path):
+    (row,) = load_claims(write(tmp_path, show=["x"]), SCHEMA)
+    assert (row.id, row.show, row.names) == ("T-tab-1.1.holds", ("x",), {"x"})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"check": None}, "exactly one of check, value"),
+        ({"reason": "no data"}, "exactly one of check, value"),
+        ({"check": None, "value": "x", "tolerance": {"absolute": 1}}, "exactly one of check, value"),
+        ({"tolerance": {"absolute": 1}}, "exactly one of check, value"),
+        (
+            {"check": None, "value": "x", "published": 1, "tolerance": {"absolute": -1}},
+            "T-tab-1.1.holds tolerance absolute: -1 is less than the minimum",
+        ),
+        (
+            {"check": None, "value": "x", "published": 1, "tolerance": {"absolute": 1, "relative": 1}},
+            "T-tab-1.1.holds tolerance: .* too many properties",
+        ),
+        ({"text": None}, "T-tab-1.1.holds: 'text' is a required property"),
+        ({"cheque": "x > 0"}, "T-tab-1.1.holds: cheque is not a known key"),
+        ({"id": "holds"}, "such as T-tab-3.1.chi2-beats-both; got 'holds'"),
+        ({"check": "x >"}, "claim T-tab-1.1.holds: 'x >' is not an expression"),
+        ({"check": "x.__class__ > 0"}, "claim T-tab-1.1.holds: .*underscore"),
+        ({"check": "y > 0"}, "claim T-tab-1.1.holds: `values` of cars does not describe 'y'"),
+        ({"experiment": "cats"}, "claim T-tab-1.1.holds: `values` does not describe the experiment 'cats'"),
+        ({"show": ["timings.seconds"]}, "claim T-tab-1.1.holds: `show` has 'timings.seconds'"),
+    ],
+)
+def test_a_broken_claim_is_named_in_one_line(tmp_path, change, message):
+    with pytest.raises(DataError, match=message) as caught:
+        load_claims(write(tmp_path, **change), SCHEMA)
+    assert "claims.yaml: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_claims_with_one_id_are_refused(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_text(yaml.safe_dump({**SMALL, "claims": SMALL["claims"] * 2}))
+    with pytest.raises(DataError, match=r"claim T-tab-1\.1\.holds: this id is given twice"):
+        load_claims(path, SCHEMA)
+
+
+# ----------------------------------- the workflow's script
+
+
+def test_the_script_writes_the_same_bytes_each_time(tmp_path):
+    spec = importlib.util.spec_from_file_location("script", ROOT / "workflow/reproduction/claims/check.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    values = {name: over_seeds([0.0, 0.0]) for name in BUILT_VALUES["structured_losses"].split()}
+    write_results(tmp_path / "structured_losses", values)
+    paths = [str(tmp_path / "structured_losses/values.json")]
+    outputs = [tmp_path / "one.json", tmp_path / "two.json"]
+    for output in outputs:
+        script.main(ROOT / "config/claims.yaml", ROOT / "config/exhibits.yaml", paths, output)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    document = read_json(outputs[0])
+    assert document["counts"]["reproduced"] == 4
+    assert sum(document["counts"].values()) == len(document["claims"])
+    row = document["claims"][0]
+    assert row["spread"] == {"margin_minus_step_min": {"sd": 0.0, "n": 2}}
+    assert json.dumps(document)

@@ -1,0 +1,177 @@
+"""Unpacking archives that nobody vouches for: nothing leaves the target folder, all content is verified."""
+
+import errno
+import os
+import shutil
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple, Self
+
+from ermlab._utils.files import require_file
+from ermlab.exceptions import DataError
+from reproduction.acquire.treehash import Tree, tree_hash
+
+_ZIP_SUFFIXES = (".zip", ".whl")
+_CHUNK = 1 << 20
+#: Members of a tar archive that hold names of others, and how long they may be: they are read as a whole, and
+#: a megabyte of a compressed archive can hold a name of a gigabyte.
+_NAMES = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+_LONGEST_NAME = 1 << 20
+
+
+class _Member(NamedTuple):
+    name: str
+    kind: str
+    size: int
+    open: Callable[[], IO[bytes]]
+
+
+def unpack(archive: Path, target: Path, members: Mapping[str, str | None], expected: Tree) -> None:
+    """Unpack the chosen members of ``archive`` into the new folder ``target`` and verify them.
+
+    Parameters
+    ----------
+    members
+        Paths in the archive to paths in ``target``. A path that ends in ``/`` (or is empty: everything) is
+        a folder, whose files keep their names below the other path; ``None`` leaves a member out.
+    expected
+        What the folder must hold in the end. Its counts also bound what is written on the way.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged, tries to leave ``target`` or holds something else. ``target`` is gone then.
+    """
+    with _damage_reported(archive):
+        require_file(archive)
+    target.mkdir(parents=True)
+    try:
+        _write_members(archive, target, members, expected)
+        found = tree_hash(target)
+        if found != expected:
+            raise DataError(
+                f"{archive} does not hold the registered data: found {found}; expected {expected}; "
+                "get this archive again from where it came from"
+            )
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+
+
+def _write_members(archive: Path, target: Path, members: Mapping[str, str | None], limit: Tree) -> None:
+    files = size = 0
+    made = {str(target)}
+    for member in _members(archive):
+        name = _safe_name(member.name, archive)
+        place = _place(name, members)
+        if place is None or member.kind == "folder":
+            continue
+        if member.kind != "file":
+            raise DataError(f"{archive}: member {member.name!r} is a {member.kind}: nothing was unpacked")
+        files, size = files + 1, size + member.size
+        if files > limit.files or size > limit.bytes:
+            raise DataError(
+                f"{archive}: more than the registered {limit.files} files and {limit.bytes} bytes "
+                f"at member {member.name!r}: nothing was unpacked"
+            )
+        path = f"{target}/{_safe_name(place, archive)}"
+        try:
+            if (folder := os.path.dirname(path)) not in made:  # noqa: PTH120 (a path object a file doubles the time)
+                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+                made.add(folder)
+            destination = open(path, "xb", buffering=0)  # noqa: PTH123, SIM115
+        except (FileExistsError, NotADirectoryError):
+            raise DataError(f"{archive}: member {member.name!r} comes twice: nothing was unpacked") from None
+        with destination, _damage_reported(archive), member.open() as source:
+            shutil.copyfileobj(source, destination, _CHUNK)
+
+
+def _safe_name(name: str, archive: Path) -> str:
+    """Return a member's name without empty steps; refuse one that leads out of the folder."""
+    steps = name.split("/")
+    if name.startswith("/") or ".." in steps or "\0" in name:
+        raise DataError(f"{archive}: member {name!r} leads out of the folder: nothing was unpacked")
+    return "/".join(step for step in steps if step not in ("", "."))
+
+
+def _place(name: str, members: Mapping[str, str | None]) -> str | None:
+    """Return where a member goes inside the target folder, None if it is not wanted."""
+    if name in members:
+        return members[name]
+    for source, place in members.items():
+        if (source == "" or source.endswith("/")) and name.startswith(source) and name != source:
+            return f"{place}/{name[len(source) :]}".lstrip("/")
+    return None
+
+
+@contextmanager
+def _damage_reported(archive: Path) -> Iterator[None]:
+    """Report what the standard library raises for a damaged archive, which can be anything, as one error."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:
+        # gzip and bz2 report damage as an OSError without a number, and zipfile seeks places below zero;
+        # any other number is the system's, such as that of a full disk.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        what = str(error).partition("\n")[0].rstrip(":") or type(error).__name__
+        raise DataError(
+            f"{archive} is damaged ({what}): delete it and get it again from where it came from"
+        ) from error
+
+
+def _members(archive: Path) -> Iterator[_Member]:
+    """Yield the members of a tar or zip archive in their order."""
+    walk = _zip_members if archive.name.endswith(_ZIP_SUFFIXES) else _tar_members
+    members = walk(archive)
+    while True:
+        with _damage_reported(archive):
+            member = next(members, None)
+        if member is None:
+            return
+        yield member
+
+
+class _Header(tarfile.TarInfo):
+    """A header that does not promise a name of any length."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> Self:
+        """Return the header in a block of an archive."""
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in _NAMES and header.size > _LONGEST_NAME:
+            raise ValueError(f"a name of {header.size} bytes")
+        return header
+
+
+def _tar_members(archive: Path) -> Iterator[_Member]:
+    with tarfile.open(archive, tarinfo=_Header) as tar:
+        for member in tar:
+            kind = "link" if member.issym() or member.islnk() else "device"
+            kind = "file" if member.isreg() else "folder" if member.isdir() else kind
+            yield _Member(member.name, kind, member.size, lambda member=member: tar.extractfile(member))
+
+
+def _zip_members(archive: Path) -> Iterator[_Member]:
+    with zipfile.ZipFile(archive) as container:
+        for member in container.infolist():
+            mode = stat.S_IFMT(member.external_attr >> 16)
+            kind = {0: "file", stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}.get(
+                mode, "device"
+            )
+            kind = "folder" if member.is_dir() else kind
+            yield _Member(
+                member.filename, kind, member.file_size, lambda member=member: container.open(member)
+            )

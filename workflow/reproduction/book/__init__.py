@@ -1,0 +1,1 @@
+"""The book: exhibits, claims, receipts and provenance of one run as MyST pages for Sphinx."""

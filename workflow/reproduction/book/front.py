@@ -1,0 +1,202 @@
+"""The front page: the scorecard, the gallery of this run, and the list of all exhibits."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+
+from reproduction.book import markup
+from reproduction.book.run import Run
+from reproduction.book.sections import exhibit_place, page_name
+from reproduction.claims.exhibits import Exhibit, Section
+from reproduction.claims.ledger import REAL_DATA, SIMULATED_DATA
+
+TITLE = "Every published figure and table, redone"
+_LEAD = (
+    "One way of learning runs through all the methods of this book: minimise a regulariser and a risk, "
+    r"$\min_w \lambda\,\Omega(w) + R(w)$. Each page takes a section of the sources, computes its figures and "
+    "tables anew, and sets our numbers next to the published ones, whether they agree or not."
+)
+APPENDICES = ("data", "errata", "provenance", "workflow")
+
+
+def front_page(run: Run) -> str:
+    """Return the front page, with the book's table of contents."""
+    return "\n".join(
+        [
+            f"# {TITLE}",
+            "",
+            "{.lead}",
+            _LEAD,
+            "",
+            _scorecard(run),
+            "",
+            *_gallery(run),
+            "## All exhibits",
+            "",
+            "Claims are counted as ✓ reproduced, ✗ not reproduced, ○ not tested.",
+            "",
+            *_exhibit_lists(run),
+            *_contents(run),
+        ]
+    )
+
+
+def _scorecard(run: Run) -> str:
+    tiles = [_exhibits_tile(run), _claims_tile(run), _data_tile(run), _time_tile(run)]
+    return f'<div class="scorecard">{"".join(tiles)}</div>'
+
+
+def _tile(title: str, figure: str, rest: str) -> str:
+    return f'<section class="score"><h2>{title}</h2><p class="figure">{figure}</p>{rest}</section>'
+
+
+def _bar(label: str, shares: Mapping[str, int]) -> str:
+    """Return a bar of parts in proportion; to a screen reader it is one image called ``label``."""
+    parts = "".join(f'<span class="{name}" style="flex:{n}"></span>' for name, n in shares.items() if n)
+    return f'<div class="bar" role="img" aria-label="{markup.html_text(label)}">{parts}</div>'
+
+
+def _key(entries: Iterable[tuple[str, str, object]]) -> str:
+    """Return the lines below a tile's figure: sign, words and value of each."""
+    items = "".join(
+        f'<li><span class="{words.replace(" ", "-")}"><span aria-hidden="true">{sign}</span> {words}</span>'
+        f"<b>{markup.html_text(value)}</b></li>"
+        for sign, words, value in entries
+    )
+    return f'<ul class="key">{items}</ul>'
+
+
+def _exhibits_tile(run: Run) -> str:
+    exhibits = run.catalogue.exhibits
+    built = sum(run.is_built(exhibit) for exhibit in exhibits)
+    bar = _bar(f"{built} of {len(exhibits)} exhibits", {"built": built, "not-tested": len(exhibits) - built})
+    entries = []
+    for kind in dict.fromkeys(exhibit.kind for exhibit in exhibits):
+        same = [exhibit for exhibit in exhibits if exhibit.kind == kind]
+        entries.append(("", f"{kind}s", f"{sum(map(run.is_built, same))} of {len(same)}"))
+    return _tile("Exhibits", f"{built} <small>of {len(exhibits)} built</small>", bar + _key(entries))
+
+
+def _claims_tile(run: Run) -> str:
+    tally = run.tally()
+    shares = {status.replace(" ", "-"): count for status, count in tally.items()}
+    label = ", ".join(f"{count} {status}" for status, count in tally.items())
+    key = [(markup.STATUS_SIGNS[status], status, count) for status, count in tally.items()]
+    figure = f"{tally['reproduced']} <small>of {len(run.claims)} reproduced</small>"
+    return _tile("Claims", figure, _bar(label, shares) + _key(key))
+
+
+def _data_tile(run: Run) -> str:
+    kinds = Counter(receipt["kind"] for receipt in run.receipts.values())
+    key = [
+        (markup.DATA_SIGNS[REAL_DATA], REAL_DATA, kinds["real"]),
+        (markup.DATA_SIGNS[SIMULATED_DATA], SIMULATED_DATA, kinds["simulated"]),
+        ("○", "not to be had", kinds[None]),
+    ]
+    note = '<p class="note"><a href="data.html">Sources, hashes and licences</a></p>'
+    figure = f"{len(run.receipts) - kinds[None]} <small>of {len(run.receipts)} at hand</small>"
+    return _tile("Data sets", figure, _key(key) + note)
+
+
+def _time_tile(run: Run) -> str:
+    rules = run.provenance["run"]["rules"]
+    key = [
+        ("", "jobs", sum(rule["jobs"] for rule in rules)),
+        ("", "cores", run.provenance["machine"]["cores"]),
+        ("", "scale", run.provenance["config"].get("scale", "unknown")),
+    ]
+    note = '<p class="note"><a href="provenance.html">Commit, versions, configuration, machine</a></p>'
+    figure = f"{markup.duration(run.seconds())} <small>over all jobs</small>"
+    return _tile("Run time", figure, _key(key) + note)
+
+
+def _gallery(run: Run) -> list[str]:
+    cards = [
+        _card(run, section, exhibit)
+        for section in run.catalogue.sections
+        if run.is_told(section)
+        for exhibit in run.exhibits_in(section)
+        if run.is_built(exhibit)
+    ]
+    if not cards:
+        return []
+    return ["## In this run", "", f'<ul class="gallery">{"".join(cards)}</ul>', ""]
+
+
+def _card(run: Run, section: Section, exhibit: Exhibit) -> str:
+    title = markup.html_text(exhibit.title)
+    shown = exhibit.outputs[0]
+    if shown.endswith(".svg"):
+        picture = f'<span class="thumbnail"><img src="{shown}" alt="" loading="lazy"></span>'
+    else:
+        picture = f'<span class="thumbnail" aria-hidden="true">{_table_top(run.reports / shown)}</span>'
+    caption = f"<b>{markup.html_text(exhibit.id)}</b>{title}{_tally(run, exhibit)}"
+    place = exhibit_place(section, exhibit)
+    return f'<li><a href="{place}">{picture}<span class="caption">{caption}</span></a></li>'
+
+
+def _table_top(path: Path, rows: int = 5, columns: int = 4) -> str:
+    """Return the first cells of a CSV file, as the thumbnail of a table."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        top = [line[:columns] for line in islice(csv.reader(stream), rows)]
+    cells = "".join(f"<i>{markup.html_text(cell[:12])}</i>" for line in top for cell in line)
+    return f'<span class="tabular" style="--columns:{max(map(len, top), default=1)}">{cells}</span>'
+
+
+def _tally(run: Run, exhibit: Exhibit) -> str:
+    """Return the exhibit's claims counted by status, spelt out for screen readers."""
+    counts = {status: n for status, n in run.tally(run.claims_of(exhibit)).items() if n}
+    if not counts:
+        return ""
+    marks = "".join(
+        f'<span class="{status.replace(" ", "-")}" title="{n} {status}">'
+        f"{markup.STATUS_SIGNS[status]}&nbsp;{n}</span>"
+        for status, n in counts.items()
+    )
+    return f'<span class="tally">{marks}</span>'
+
+
+def _exhibit_lists(run: Run) -> list[str]:
+    lines = []
+    for part in run.catalogue.parts:
+        rows = [
+            [
+                f'<a href="{exhibit_place(section, exhibit)}">{markup.html_text(exhibit.id)}</a>',
+                markup.text(exhibit.title),
+                f'<a href="{page_name(section)}.html">{markup.html_text(section.title)}</a>',
+                _tally(run, exhibit),
+                markup.data_badge(run.badge(section)) if run.is_built(exhibit) else "to come",
+            ]
+            for section in part_sections(run, part.id)
+            for exhibit in run.exhibits_in(section)
+        ]
+        if rows:
+            header = ["Exhibit", "What it shows", "Section", "Claims", "Data"]
+            lines += [f"### {markup.text(part.title)}", "", markup.table(header, rows, "exhibits")]
+    return lines
+
+
+def part_sections(run: Run, part: str) -> list[Section]:
+    """Return the sections of a part, in reading order."""
+    return [section for section in run.catalogue.sections if section.part == part]
+
+
+def _contents(run: Run) -> list[str]:
+    lines = []
+    for part in run.catalogue.parts:
+        entries = [_entry(run, section) for section in part_sections(run, part.id)]
+        lines += _toctree(part.title, entries)
+    return lines + _toctree("Behind the book", list(APPENDICES))
+
+
+def _entry(run: Run, section: Section) -> str:
+    later = "" if run.is_told(section) else " (to come)"
+    return f"{section.title}{later} <{page_name(section)}>"
+
+
+def _toctree(caption: str, entries: list[str]) -> list[str]:
+    if not entries:
+        return []
+    return [":::{toctree}", ":hidden:", f":caption: {caption}", "", *entries, ":::", ""]

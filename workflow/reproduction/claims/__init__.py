@@ -1,0 +1,1 @@
+"""Exhibits and published claims, compared with the results of a run."""

@@ -1,0 +1,89 @@
+"""The numbers of an experiment: one `values.json`, and one `timings.json` for what a clock measured.
+
+Seconds change from run to run and everything else must not, so they live in a file of their own:
+two runs with one seed give the same ``values.json``, byte for byte.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ermlab._utils.files import write_json
+from ermlab.exceptions import DataError
+
+VALUES, TIMINGS = "values.json", "timings.json"
+
+
+def over_seeds(values: Iterable[float]) -> dict[str, list[float]]:
+    """Mark numbers as repeated measurements of one quantity, one for each seed."""
+    return {"per_seed": [float(value) for value in values]}
+
+
+def write_results(
+    folder: str | Path,
+    values: Mapping[str, Any],
+    *,
+    datasets: Mapping[str, str] | None = None,
+    timings: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an experiment's numbers into ``folder``, whose name is the experiment's.
+
+    Parameters
+    ----------
+    values
+        Names to numbers, truth values, strings, arrays, mappings of these, or `over_seeds` results.
+    datasets
+        Data set names to ``"real"`` or ``"simulated"``; empty when no data are involved.
+    timings
+        Measured seconds, kept apart in ``timings.json``.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    datasets = dict(datasets or {})
+    for name, kind in datasets.items():
+        if kind not in ("real", "simulated"):
+            raise ValueError(f"data set {name!r} is {kind!r}: expected 'real' or 'simulated'")
+    document = {"experiment": folder.name, "datasets": datasets, "values": _plain(values, "values")}
+    write_json(folder / VALUES, document)
+    if timings is not None:
+        document = {"experiment": folder.name, "timings": _plain(timings, "timings")}
+        write_json(folder / TIMINGS, document)
+
+
+def read_results(folder: str | Path) -> dict[str, Any]:
+    """Read back what `write_results` wrote: ``experiment``, ``datasets``, ``values``, ``timings``."""
+    folder = Path(folder)
+    document = read_json(folder / VALUES)
+    timings = folder / TIMINGS
+    document["timings"] = read_json(timings)["timings"] if timings.exists() else {}
+    return document
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file, with an error that says what to do when it is not there or damaged."""
+    path = Path(path)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path} is not there: run `make` or `snakemake {path}` first") from None
+    except (OSError, ValueError, RecursionError) as error:  # also of numbers with thousands of digits
+        raise DataError(f"{path} is damaged ({error}): delete it and run `make` again") from error
+
+
+def _plain(value: Any, place: str) -> Any:
+    """Turn numpy objects into what JSON knows; refuse NaN and infinity, naming the place."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item, f"{place}.{name}") for name, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item, f"{place}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{place} is {value}: results must be finite numbers")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(f"{place} is a {type(value).__name__}: expected a number, truth value, string or array")

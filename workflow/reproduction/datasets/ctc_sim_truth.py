@@ -1,0 +1,50 @@
+"""Fluo-N2DH-SIM+ 01 of the Cell Tracking Challenge: the truth of a simulated sequence of nuclei."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ermlab._utils.files import require_folder
+from ermlab.tracking.ctc import TrackedCells, read_tracked_cells
+from reproduction.datasets.mitocheck_nuclei import LABORATORY
+from reproduction.datasets.simulators.nuclei import Tracks, save_image, take_film
+from reproduction.datasets.simulators.sizes import check_size
+
+
+def read_ctc_sim_truth(folder: str | Path) -> TrackedCells:
+    """Read the 65 label images and the lineage of ``TRA``."""
+    return read_tracked_cells(require_folder(folder) / "TRA")
+
+
+#: Frames of the film, and the pixels of a frame.
+SIZES = {"smoke": (6, (300, 300)), "demo": (65, (690, 628)), "paper": (65, (690, 628))}
+#: HL60 nuclei at the magnification of the challenge's film: some 1700 pixels each, 40 in a frame.
+_HL60 = replace(
+    LABORATORY,
+    number=3,
+    culture=replace(LABORATORY.culture, spacing=600, area=105, area_spread=0.15, ratio=1.2),
+    microscope=replace(LABORATORY.microscope, pixel=0.25),
+)
+
+
+def simulate_ctc_sim_truth(folder: str | Path, seed: int, size: str) -> None:
+    """Write the truth of a film of nuclei as large and as dense as those of the challenge.
+
+    Parameters
+    ----------
+    folder
+        Where to write.
+    seed
+        Of all that is random.
+    size
+        ``"smoke"``, ``"demo"`` or ``"paper"``.
+    """
+    check_size(size, SIZES)
+    masks = Path(folder) / "TRA"
+    masks.mkdir(parents=True, exist_ok=True)
+    tracks = Tracks()
+    film = take_film(_HL60, np.random.default_rng([seed, _HL60.number]), *SIZES[size], tracks)
+    for frame, (_, mask) in enumerate(film):
+        save_image(mask, masks / f"man_track{frame:03d}.tif")
+    (masks / "man_track.txt").write_text("".join(tracks.lines()))

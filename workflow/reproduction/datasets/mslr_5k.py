@@ -1,0 +1,63 @@
+"""MSLR-WEB10K, fold 1, 5000 documents each to train and test: web pages judged for relevance to queries."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ermlab._utils.files import parse_integer, read_lines, require_folder
+
+N_FEATURES = 136
+#: The highest grade of relevance, "perfect"; 0 is "irrelevant".
+HIGHEST_GRADE = 4
+
+
+@dataclass(frozen=True)
+class JudgedDocuments:
+    """Documents found for queries, in the order of the file."""
+
+    features: np.ndarray  #: (documents, 136)
+    relevance: np.ndarray  #: grades from 0 to 4
+    query: np.ndarray  #: number of the query each document was found for
+
+    def __len__(self) -> int:
+        return len(self.relevance)
+
+
+@dataclass(frozen=True)
+class Mslr:
+    """Queries of the test part do not occur in the training part."""
+
+    train: JudgedDocuments
+    test: JudgedDocuments
+
+
+def read_mslr_5k(folder: str | Path) -> Mslr:
+    """Read both parts."""
+    folder = require_folder(folder)
+    return Mslr(read_letor(folder / "msn1.fold1.train.5k.txt"), read_letor(folder / "msn1.fold1.test.5k.txt"))
+
+
+def read_letor(path: Path, n_features: int = N_FEATURES) -> JudgedDocuments:
+    """Read lines ``grade qid:query index:value ...``: indices count from 1, features left out are 0."""
+    features = []
+
+    def parse(line: str) -> tuple[int, int]:
+        grade, query, *pairs = line.partition("#")[0].split()
+        if not query.startswith("qid:") or not 0 <= int(grade) <= HIGHEST_GRADE:
+            raise ValueError(f"starts {grade} {query}")
+        row = np.zeros(n_features)
+        if pairs:
+            indices, values = zip(*(pair.split(":") for pair in pairs), strict=True)
+            positions = np.array(indices, dtype=int) - 1
+            if positions.min() < 0 or positions.max() >= n_features or len(set(indices)) < len(indices):
+                raise ValueError("a feature out of range or twice")
+            row[positions] = np.array(values, dtype=float)
+        if not np.isfinite(row).all():
+            raise ValueError("a value that is not finite")
+        features.append(row)
+        return int(grade), parse_integer(query[4:])
+
+    expected = f"<grade 0 to {HIGHEST_GRADE}> qid:<query> <index 1 to {n_features}>:<finite value> ..."
+    grades, queries = zip(*read_lines(path, parse, expected), strict=True)
+    return JudgedDocuments(np.array(features), np.array(grades), np.array(queries))

@@ -1,0 +1,10 @@
+"""MUTAG: molecules as graphs, in two classes by their mutagenic effect on a bacterium."""
+
+from pathlib import Path
+
+from reproduction.datasets.graphs_tu import GraphSet, read_tu
+
+
+def read_mutag(folder: str | Path) -> GraphSet:
+    """Read the files ``MUTAG_*.txt``."""
+    return read_tu(folder, "MUTAG")

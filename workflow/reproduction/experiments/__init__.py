@@ -1,0 +1,1 @@
+"""One folder for each experiment: prepare, train, evaluate, figures."""

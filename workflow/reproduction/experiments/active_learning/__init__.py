@@ -1,0 +1,1 @@
+"""Active learning (cheap data, section 1.4)."""

@@ -1,0 +1,1 @@
+"""Cars in aerial images (equivariant SVM, section 3.1)."""

@@ -1,0 +1,179 @@
+"""Figures of cars seen from above: detections, precision and recall, false positives."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
+from reproduction.plotting.pictures import outline_boxes, show_image
+
+TITLES = {
+    "linear": "linear",
+    "linear_equivariant": "linear, equivariant",
+    "slot": "slot",
+    "slot_equivariant": "slot, equivariant",
+}
+CONTROL_TITLES = {"linear_more": "linear, more regions", "slot_more": "slot, more regions"}
+METHOD_STYLES = {
+    "linear": {"color": GREY, "linestyle": "--"},
+    "linear_equivariant": {"color": BLUE, "linestyle": "-"},
+    "slot": {"color": PINK, "linestyle": "--"},
+    "slot_equivariant": {"color": GREEN, "linestyle": "-"},
+}
+RIGHT, WRONG = SKY, ORANGE
+_MISSED = {"linestyle": "", "marker": "o", "markersize": 3.5, "color": YELLOW, "markeredgecolor": "black"}
+#: Half the side of a window in pixels.
+_HALF = 17
+
+
+def plot_aerial_cars(
+    examples: Mapping[str, np.ndarray],
+    precision: pd.DataFrame,
+    rates: pd.DataFrame,
+    values: Mapping,
+    published: Mapping[str, float],
+) -> Figure:
+    """Draw the exhibit: detections of the slot detector with equivariance, and two kinds of curves.
+
+    The legend tells average precisions, and the gains over the linear detector beside the ``published`` ones.
+    """
+    scenes = values["scenes"]
+    fig = plt.figure(figsize=(10, 7.3))
+    top, bottom = fig.subfigures(2, 1, height_ratios=[1, 1.25])
+    axes = top.subplots(1, len(scenes))
+    for number, (ax, scene) in enumerate(zip(axes, scenes, strict=True)):
+        show_detections(ax, examples, number, "slot_equivariant")
+        ax.set_title(scene, fontsize=9)
+    left, right = bottom.subplots(1, 2)
+    plot_precision(left, mean_over_scenes(precision, "recall", "precision"))
+    left.set_title("mean over the scenes")
+    plot_rates(right, mean_over_scenes(rates, "rate", "recall"))
+    right.set_title("mean over the scenes")
+    bottom.legend(
+        left.lines,
+        [_with_precision(method, values, published) for method in TITLES],
+        title="average precision in percent (points over the linear detector)",
+        title_fontsize=9,
+        loc="outside lower center",
+        ncols=2,
+        fontsize=9,
+    )
+    return fig
+
+
+def _with_precision(method: str, values: Mapping, published: Mapping[str, float]) -> str:
+    """Return the title of a method with its average precision and gain."""
+    title = f"{TITLES[method]}: {np.mean(values['ap'][method]['per_seed']):.0f}"
+    if method not in published:
+        return title
+    gain = np.mean(values["ap_gain"][method]["per_seed"])
+    return f"{title} ({gain:+.0f}, published {published[method]:+g})"
+
+
+def plot_scenes(precision: pd.DataFrame, scenes: Sequence[str]) -> Figure:
+    """Plot precision against recall, a panel a scene."""
+    fig, axes = plt.subplots(1, len(scenes), figsize=(10, 3.3), sharey=True, squeeze=False)
+    for ax, scene in zip(axes[0], scenes, strict=True):
+        plot_precision(ax, precision[precision["scene"] == scene])
+        ax.set_title(f"test: {scene}", fontsize=10)
+    for ax in axes[0, 1:]:
+        ax.set_ylabel("")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
+    return fig
+
+
+def plot_methods(examples: Mapping[str, np.ndarray], scenes: Sequence[str]) -> Figure:
+    """Show what the linear detector and the slot detector with equivariance find, a row a scene."""
+    methods = ("linear", "slot_equivariant")
+    fig, axes = plt.subplots(len(scenes), 2, figsize=(9, 3.7 * len(scenes)), squeeze=False)
+    for number, (row, scene) in enumerate(zip(axes, scenes, strict=True)):
+        for ax, method in zip(row, methods, strict=True):
+            show_detections(ax, examples, number, method)
+            ax.set_title(f"{scene}: {TITLES[method]}", fontsize=9)
+    handles = [
+        plt.Line2D([], [], color=RIGHT, label="right"),
+        plt.Line2D([], [], color=WRONG, linestyle="--", label="wrong"),
+        plt.Line2D([], [], label="missed car", **_MISSED),
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
+    return fig
+
+
+def show_detections(ax: Axes, examples: Mapping[str, np.ndarray], number: int, method: str) -> None:
+    """Show a part of a frame with right and wrong detections as squares, and a dot on each missed car."""
+    image, cars = examples[f"{number}_image"], examples[f"{number}_cars"]
+    found = examples[f"{number}_{method}"]
+    show_image(ax, image)
+    places, right = found[:, :2], found[:, 2] > 0
+    boxes = np.hstack([places - _HALF, places + _HALF])
+    colors = np.where(right, RIGHT, WRONG)
+    styles = np.where(right, "-", "--")
+    outline_boxes(ax, boxes, styles=styles, colors=colors, linewidth=1.3)
+    near = np.linalg.norm(cars[:, None] - places[None, right], axis=-1).min(axis=1, initial=np.inf)
+    missed = cars[near > _HALF]
+    ax.plot(*missed.T, **_MISSED)
+    ax.set(xlim=(-0.5, image.shape[1] - 0.5), ylim=(image.shape[0] - 0.5, -0.5))
+
+
+def plot_precision(ax: Axes, curves: pd.DataFrame) -> None:
+    """Plot precision against recall, a line a method."""
+    for method, style in METHOD_STYLES.items():
+        curve = curves[curves["method"] == method]
+        ax.plot(curve["recall"], curve["precision"], label=TITLES[method], **style)
+    ax.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
+
+
+def plot_rates(ax: Axes, curves: pd.DataFrame) -> None:
+    """Plot recall against false positives a frame, a line a method."""
+    for method, style in METHOD_STYLES.items():
+        curve = curves[curves["method"] == method]
+        ax.plot(curve["rate"], curve["recall"], label=TITLES[method], **style)
+    ax.set(xscale="log", xlabel="false positives per image", ylabel="recall", ylim=(0, 1.02))
+
+
+def mean_over_scenes(curves: pd.DataFrame, at: str, value: str) -> pd.DataFrame:
+    """Return the mean over scenes of ``value`` for each method, at each ``at``."""
+    return curves.groupby(["method", at], sort=False, as_index=False)[value].mean()
+
+
+def curve_table(precision: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
+    """Return both kinds of curves as one table with the columns scene, method, curve, x and y."""
+    first = precision.rename(columns={"recall": "x", "precision": "y"}).assign(curve="precision over recall")
+    second = rates.rename(columns={"rate": "x", "recall": "y"}).assign(curve="recall over false positives")
+    return pd.concat([first, second])[["scene", "method", "curve", "x", "y"]]
+
+
+def scene_table(values: Mapping) -> pd.DataFrame:
+    """Return average precision in percent: a row a method or control, a column a scene; mean and spread."""
+    rows = {}
+    for method, title in (TITLES | CONTROL_TITLES).items():
+        by_scene = {scene: _told(values["ap_by_scene"][scene][method]) for scene in values["scenes"]}
+        mean = {"mean": _told(values["ap"][method]), "mean, PASCAL": _told(values["ap_pascal"][method])}
+        rows[title] = by_scene | mean
+    return pd.DataFrame(rows).T
+
+
+def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
+    """Return points of average precision over the linear detector: published, ours, ours on each scene."""
+    rows = {}
+    for method, points in published.items():
+        scenes = {}
+        for scene in values["scenes"]:
+            ap = values["ap_by_scene"][scene]
+            scenes[scene] = np.subtract(ap[method]["per_seed"], ap["linear"]["per_seed"]).mean()
+        ours = {"ours": _told(values["ap_gain"][method]), "PASCAL": _told(values["ap_pascal_gain"][method])}
+        rows[TITLES[method]] = (
+            {"published": f"+{points:g}"} | ours | {k: f"{v:+.0f}" for k, v in scenes.items()}
+        )
+    return pd.DataFrame(rows).T
+
+
+def _told(measured: Mapping[str, Sequence[float]]) -> str:
+    """Return mean and standard deviation over seeds; the mean alone of a single one."""
+    repeats = measured["per_seed"]
+    mean = f"{np.mean(repeats):.0f}"
+    return mean if len(repeats) < 2 else f"{mean} ± {np.std(repeats, ddof=1):.0f}"

@@ -1,0 +1,1 @@
+"""Precision of CCCP (cheap data, section 1.3.3)."""

@@ -1,0 +1,1 @@
+"""Films of cells, shared by the cheap-data chapter."""

@@ -1,0 +1,1 @@
+"""Strategies of many detections (thesis, section 5.1.5)."""

@@ -1,0 +1,1 @@
+"""Rings in the plane (equivariant SVM, section 1.1)."""

@@ -1,0 +1,1 @@
+"""Functional scans as rows of voxels, shared by chapter 4."""

@@ -1,0 +1,1 @@
+"""Graph kernels (thesis, section 4.3)."""

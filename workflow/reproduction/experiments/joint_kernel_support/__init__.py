@@ -1,0 +1,1 @@
+"""Joint kernel support estimation (thesis, section 3.1)."""

@@ -1,0 +1,1 @@
+"""The k-support norm (thesis, section 4.2)."""

@@ -1,0 +1,247 @@
+"""Prediction with LASSO, elastic net and k-support norm along whole paths (thesis, section 4.2.3).
+
+All three have the squared loss, and features and target scaled by the training part. The parameters of each
+are told both ways: those best on the test parts, as published, and those chosen inside each training part.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import enet_path
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab.metrics.splits import Sampling, Split
+from ermlab.sparse import ksupport_path
+
+METHODS = ("lasso", "elastic_net", "ksupport")
+_STEPS = 5000
+
+
+@dataclass(frozen=True)
+class Grids:
+    """The parameters that are tried."""
+
+    alphas: tuple[float, ...]  #: LASSO and elastic net, as shares of the smallest alpha whose weights are 0
+    l1_ratios: tuple[float, ...]  #: elastic net: shares of the l1 norm in the penalty
+    ks: tuple[int, ...]  #: k-support norm; those above the number of features are left out, that number joins
+    lams: tuple[float, ...]  #: k-support norm, in units of `curvature_bound`
+    tol: float  #: relative gap of every fit
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the grids out of a mapping that may hold more."""
+        taken = {field.name: values[field.name] for field in fields(cls)}
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in taken.items()})
+
+    def ks_up_to(self, d: int) -> list[int]:
+        """Return the values of k for ``d`` features: from the LASSO, 1, to the ridge, d."""
+        return [k for k in self.ks if k < d] + [d]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Models along the paths of one method, the strongest penalty of each path first."""
+
+    shape: NDArray[np.float64]  #: k or the l1 ratio; 1 for the LASSO, as which it is an elastic net
+    strength: NDArray[np.float64]  #: as in `Grids`
+    coefs: NDArray[np.float64]  #: a row a model
+    gaps: NDArray[np.float64]  #: as shares of the objective; for the first two, of that without weights
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Means and deviations of a training part; features that do not vary become 0."""
+
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: ArrayLike) -> Self:
+        """Measure a training part."""
+        X = np.asarray(X, dtype=np.float64)
+        deviation = X.std(axis=0)
+        # Rounding gives a constant feature a deviation that is not quite 0.
+        flat = deviation <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+        return cls(X.mean(axis=0), np.where(flat, math.inf, deviation))
+
+    def __call__(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scale samples."""
+        return (np.asarray(X, dtype=np.float64) - self.mean) / self.deviation
+
+
+def fit_lasso(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids) -> Fits:
+    """Fit ``alpha |w|_1 + 1/(2n) |Xw - y|^2`` along a path (thesis, table 4.4)."""
+    return _elastic_net_fits(X, y, (1.0,), grids)
+
+
+def fit_elastic_net(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids) -> Fits:
+    """Fit ``alpha (l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2) + 1/(2n) |Xw - y|^2`` (thesis, table 4.4)."""
+    return _elastic_net_fits(X, y, grids.l1_ratios, grids)
+
+
+def fit_ksupport(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids) -> Fits:
+    """Fit ``lam/2 norm(w, k)^2 + 1/(2n) |Xw - y|^2`` along a path for each k (thesis, eq. 4.13)."""
+    shapes, strengths, coefs, gaps = [], [], [], []
+    largest = _largest_eigenvalue(X)
+    lams = np.sort(grids.lams)[::-1]
+    for k in grids.ks_up_to(X.shape[1]):
+        path = ksupport_path(
+            X, y, k, lams * curvature_bound(k, largest), fit_intercept=False, tol=grids.tol, max_iter=_STEPS
+        )
+        shapes += [k] * len(lams)
+        strengths += lams.tolist()
+        coefs.append(path.coefs)
+        gaps.append(path.gaps)
+    return Fits(np.array(shapes, float), np.array(strengths), np.vstack(coefs), np.concatenate(gaps))
+
+
+FIT: dict[str, Callable[[NDArray, NDArray, Grids], Fits]] = {
+    "lasso": fit_lasso,
+    "elastic_net": fit_elastic_net,
+    "ksupport": fit_ksupport,
+}
+
+
+def curvature_bound(k: int, largest: float) -> float:
+    """Bound the curvature of the risk along k features of variance 1; ``largest`` is the one along all.
+
+    It is the natural unit of ``lam``: with ``lam`` of this size penalty and risk bend alike.
+    """
+    return min(float(k), largest) or 1.0
+
+
+def fit_methods(X: ArrayLike, y: ArrayLike, grids: Grids) -> dict[str, Fits]:
+    """Fit all methods to scaled samples."""
+    X, y = _short(np.asarray(X, np.float64), np.asarray(y, np.float64))
+    with one_blas_thread():
+        return {method: FIT[method](X, y, grids) for method in METHODS}
+
+
+def correlations(X: NDArray[np.float64], y: ArrayLike, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Pearson's correlation of target and prediction for each model; 0 if either is constant."""
+    with one_blas_thread():
+        predicted = X @ coefs.T
+    y = np.asarray(y, dtype=np.float64) - np.mean(y)
+    predicted -= predicted.mean(axis=0)
+    lengths = np.linalg.norm(predicted, axis=0) * np.linalg.norm(y)
+    return np.divide(y @ predicted, lengths, out=np.zeros(len(coefs)), where=lengths > 1e-12)
+
+
+def score_split(X: ArrayLike, y: ArrayLike, split: Split, grids: Grids) -> pd.DataFrame:
+    """Learn from the training part; return a row a model, with its correlation on the test part.
+
+    Columns: method, shape, strength, nonzeros, gap and correlation.
+    """
+    X, y = _checked(X, y)
+    scaling, target = Scaling.of(X[split.train]), Scaling.of(y[split.train])
+    fits = fit_methods(scaling(X[split.train]), target(y[split.train]), grids)
+    test = scaling(X[split.test])
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "method": method,
+                    "shape": some.shape,
+                    "strength": some.strength,
+                    "nonzeros": np.count_nonzero(some.coefs, axis=1),
+                    "gap": some.gaps,
+                    "correlation": correlations(test, y[split.test], some.coefs),
+                }
+            )
+            for method, some in fits.items()
+        ],
+        ignore_index=True,
+    )
+
+
+def score_nested(
+    X: ArrayLike, y: ArrayLike, sampling: Sampling, split: Split, grids: Grids, folds: int, seed: int
+) -> pd.DataFrame:
+    """Return `score_split` with a column ``inner``: the mean correlation over folds of the training part."""
+    inner = [score_split(X, y, fold, grids) for fold in sampling.folds(split.train, folds, seed)]
+    table = score_split(X, y, split, grids)
+    return table.assign(inner=np.mean([some["correlation"] for some in inner], axis=0))
+
+
+def chosen_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return for each split and method the row with the best ``inner``, the strongest penalty of several."""
+    return table.loc[table.groupby(["split", "method"], sort=False)["inner"].idxmax()]
+
+
+def mean_paths(table: pd.DataFrame) -> pd.DataFrame:
+    """Return each model's mean and standard deviation over the splits, and its mean number of non-zeros."""
+    grouped = table.groupby(["method", "shape", "strength"], sort=False)
+    return grouped.agg(
+        correlation=("correlation", "mean"),
+        deviation=("correlation", lambda some: some.std(ddof=1) if len(some) > 1 else 0.0),
+        nonzeros=("nonzeros", "mean"),
+    ).reset_index()
+
+
+def best_rows(paths: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return for each method the row of `mean_paths` with the best mean correlation on the test parts."""
+    return {method: rows.loc[rows["correlation"].idxmax()] for method, rows in paths.groupby("method")}
+
+
+def _elastic_net_fits(X: NDArray, y: NDArray, l1_ratios: tuple[float, ...], grids: Grids) -> Fits:
+    shares = np.sort(grids.alphas)[::-1]
+    coefs, gaps = [], []
+    n, X = len(y), np.asfortranarray(X)
+    largest = np.abs(y @ X).max() / n
+    for ratio in l1_ratios:
+        if largest == 0:  # a constant target: there is nothing to learn, and no scale of alpha
+            coefs.append(np.zeros((X.shape[1], len(shares))))
+            gaps.append(np.zeros(len(shares)))
+            continue
+        with warnings.catch_warnings():
+            # The gap that is left says more, and is kept. Their tolerance is a share of twice the objective.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            _, found, gap = enet_path(
+                X, y, l1_ratio=ratio, alphas=shares * largest / ratio, tol=grids.tol / 2, max_iter=_STEPS
+            )
+        coefs.append(found)
+        gaps.append(gap / (0.5 * y @ y / n))
+    return Fits(
+        np.repeat(np.array(l1_ratios, float), len(shares)),
+        np.tile(shares, len(l1_ratios)),
+        np.hstack(coefs).T,
+        np.concatenate(gaps),
+    )
+
+
+def _short(X: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+    """Return at most d + 1 rows with the same mean squared loss for any weights (by a QR decomposition)."""
+    n, d = X.shape
+    if n <= d + 1:
+        return X, y
+    Q, R = np.linalg.qr(X)
+    inside = Q.T @ y
+    rest = math.sqrt(max(float(y @ y - inside @ inside), 0.0))
+    scale = math.sqrt((d + 1) / n)
+    return scale * np.vstack([R, np.zeros(d)]), scale * np.append(inside, rest)
+
+
+def _largest_eigenvalue(X: NDArray[np.float64]) -> float:
+    """Return the largest eigenvalue of ``X'X / n``."""
+    small = X @ X.T if len(X) <= X.shape[1] else X.T @ X
+    return float(np.linalg.eigvalsh(small)[-1]) / len(X)
+
+
+def _checked(X: ArrayLike, y: ArrayLike) -> tuple[NDArray, NDArray[np.float64]]:
+    X, y = np.asarray(X), np.asarray(y, dtype=np.float64)
+    if X.ndim != 2 or y.shape != (len(X),):
+        raise ValueError(f"X has shape {X.shape} and y {y.shape}: expected a row of X for each entry of y")
+    for name, values in (("X", X), ("y", y)):
+        if not np.isfinite(values).all():
+            place = np.argwhere(~np.isfinite(values))[0].tolist()
+            raise ValueError(f"{name}{place} is {values[tuple(place)]}: expected finite numbers")
+    if np.ptp(y) == 0:
+        raise ValueError(f"y is {y[0]} everywhere: expected a target that varies")
+    return X, y

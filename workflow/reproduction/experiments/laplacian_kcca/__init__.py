@@ -1,0 +1,1 @@
+"""Laplacian KCCA (thesis, section 4.1)."""

@@ -1,0 +1,260 @@
+"""The experiments of thesis, section 4.1.3: what a Laplacian gives to KCCA, unpaired samples or not.
+
+Parameters are chosen inside each training part by two criteria; two controls say what a gain is owed to.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab.cca.algebra import Laplacian, View
+from ermlab.cca.centred_kernels import CentredGram, Rows
+from ermlab.cca.laplacian_kcca import LaplacianKCCA
+from ermlab.cca.laplacians import centring_laplacian, normalized_laplacian
+from ermlab.cca.selection import (
+    CRITERIA,
+    Grid,
+    Split,
+    holdout_scores,
+    spectrum_scores,
+)
+from ermlab.metrics.splits import Sampling
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A Laplacian, and whether it is estimated from unpaired samples too."""
+
+    laplacian: Laplacian
+    regularised: bool = True
+    unpaired: bool = False
+
+
+#: What is learned; experiments 1 to 3 are those of the thesis.
+VARIANTS = {
+    "exp1": Variant(normalized_laplacian, regularised=False),
+    "exp2": Variant(normalized_laplacian),
+    "exp3": Variant(normalized_laplacian, unpaired=True),
+    "exp3_centred": Variant(centring_laplacian, unpaired=True),
+}
+#: Experiment 1 at the eps to which experiment 2 amounts, a control.
+MATCHED = "exp1_matched"
+EXPERIMENTS = ("exp1", MATCHED, "exp2", "exp3", "exp3_centred")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Values to choose from, in the units of `LaplacianKCCA`, and how."""
+
+    eps: Sequence[float]  #: weights of the norm, increasing
+    gamma: Sequence[float]  #: weights of the Laplacian, increasing
+    permutations: int  #: of the pairs, for the spectral criterion
+    seed: int = 0
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the settings out of a mapping that may hold more."""
+        return cls(**{field.name: values[field.name] for field in fields(cls) if field.name in values})
+
+
+@dataclass(frozen=True)
+class NestedSplit:
+    """Pairs to train on and pairs held out, and how the former are split again to choose parameters."""
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    inner: dict[Any, Split]  #: numbers count among ``train``
+
+
+def nested_splits(sampling: Sampling, outer: int, inner: int, seed: int = 0) -> list[NestedSplit]:
+    """Hold out each of ``outer`` folds in turn, and split what is left into ``inner`` folds, the same way."""
+    splits = []
+    for number, split in enumerate(sampling.folds(np.arange(sampling.n), outer, seed)):
+        parts = sampling.folds(split.train, inner, [seed, number])
+        within = {
+            i: (np.searchsorted(split.train, part.train), np.searchsorted(split.train, part.test))
+            for i, part in enumerate(parts)
+        }
+        splits.append(NestedSplit(split.train, split.test, within))
+    return splits
+
+
+@dataclass(frozen=True)
+class Study:
+    """What came out.
+
+    Attributes
+    ----------
+    table
+        A row for each experiment, criterion, output and fold: correlation on what is held out, the values of
+        eps and gamma, and which of them lie at an edge of the grid, in words.
+    chosen
+        For each learned experiment and output, eps and gamma with the best mean correlation over all folds:
+        those of a model of all pairs.
+    """
+
+    table: pd.DataFrame
+    chosen: dict[tuple[str, str], tuple[float, float]]
+
+    def means(self, criterion: str) -> pd.DataFrame:
+        """Return the mean correlation over the folds: a row an experiment, a column an output."""
+        rows = self.table[self.table["criterion"] == criterion]
+        return rows.pivot_table(index="experiment", columns="output", values="correlation", sort=False)
+
+
+def run_study(
+    X: ArrayLike,
+    X_extra: ArrayLike,
+    outputs: Mapping[str, ArrayLike],
+    splits: Sequence[NestedSplit],
+    settings: Settings,
+    variants: Sequence[str] = tuple(VARIANTS),
+    criteria: Sequence[str] = CRITERIA,
+) -> Study:
+    """Learn each output from X, all folds and criteria, with linear kernels and one component.
+
+    Parameters
+    ----------
+    X, X_extra
+        Paired and unpaired samples, one a row.
+    outputs
+        Name to values at the paired samples, of one column or more.
+    variants
+        Which of `VARIANTS`; with ``"exp2"`` comes its control.
+    criteria
+        Which of ``"folds"`` and ``"spectrum"``.
+    """
+    for name, given, known in (("variants", variants, VARIANTS), ("criteria", criteria, CRITERIA)):
+        if unknown := [one for one in given if one not in known]:
+            raise ValueError(f"{name} has {unknown}: expected some of {list(known)}")
+    X, X_extra = (np.asarray(A, dtype=np.float64) for A in (X, X_extra))
+    rows: list[dict[str, Any]] = []
+    chosen: dict[tuple[str, str], tuple[float, float]] = {}
+    with one_blas_thread():
+        whole = CentredGram.of(Rows("X", "linear", X, X_extra))
+        paired = CentredGram.of(Rows("X", "linear", X))
+        grams_y = [_gram_of_output(name, values, len(X)) for name, values in outputs.items()]
+        for experiment in variants:
+            variant = VARIANTS[experiment]
+            grid = Grid(settings.eps, settings.gamma if variant.regularised else (0.0,), None, 0.0)
+            learner = _Learner(
+                whole if variant.unpaired else paired, grams_y, list(outputs), grid, variant.laplacian
+            )
+            rows += learner.rows(experiment, splits, settings, criteria)
+            if experiment == "exp2":
+                rows += _matched_rows(paired, grams_y, list(outputs), splits, rows)
+            for name, scores in zip(outputs, learner.outer(splits).mean(axis=1), strict=True):
+                chosen[experiment, name] = _values(grid, grid.best(scores))
+    return Study(pd.DataFrame(rows), chosen)
+
+
+class _Learner:
+    """One experiment over one grid, for all outputs."""
+
+    def __init__(
+        self,
+        gram_x: CentredGram,
+        grams_y: list[CentredGram],
+        outputs: list[str],
+        grid: Grid,
+        laplacian: Laplacian,
+    ):
+        self.grams, self.outputs, self.grid, self.laplacian = (gram_x, *grams_y), outputs, grid, laplacian
+        self._outer: NDArray[np.float64] | None = None
+
+    def outer(self, splits: Sequence[NestedSplit]) -> NDArray[np.float64]:
+        """Return the correlation on each fold at each place of the grid (output, fold, eps, gamma)."""
+        if self._outer is None:
+            pairs = {number: (split.train, split.test) for number, split in enumerate(splits)}
+            self._outer = self._scores(self.grams, pairs)
+        return self._outer
+
+    def rows(
+        self, experiment: str, splits: Sequence[NestedSplit], settings: Settings, criteria: Sequence[str]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what is reached on each fold with the parameters chosen without it."""
+        for number, split in enumerate(splits):
+            for criterion in criteria:
+                inside = self._inside(split, criterion, settings)
+                for name, scores, reached in zip(
+                    self.outputs, inside, self.outer(splits)[:, number], strict=True
+                ):
+                    index = self.grid.best(scores)
+                    eps, gamma = _values(self.grid, index)
+                    yield {
+                        "experiment": experiment,
+                        "criterion": criterion,
+                        "output": name,
+                        "fold": number,
+                        "correlation": float(reached[index]),
+                        "eps": eps,
+                        "gamma": gamma,
+                        "edge": "; ".join(self.grid.edges(index)),
+                    }
+
+    def _inside(self, split: NestedSplit, criterion: str, settings: Settings) -> NDArray[np.float64]:
+        """Return a criterion's score from the training part alone (output, eps, gamma)."""
+        parts = [gram.split(split.train, split.test, gram.name)[0] for gram in self.grams]
+        if criterion == "folds":
+            return self._scores(parts, split.inner).mean(axis=1)
+        x, *ys = (View(part, self.laplacian) for part in parts)
+        rng = check_random_state(settings.seed)
+        permutations = [rng.permutation(len(split.train)) for _ in range(settings.permutations)]
+        return spectrum_scores(x, ys, self.grid, permutations).mean(axis=1)
+
+    def _scores(self, grams: Sequence[CentredGram], splits: Mapping[Any, Split]) -> NDArray[np.float64]:
+        return holdout_scores(grams[0], grams[1:], splits, self.grid, 1, self.laplacian)
+
+
+def _matched_rows(
+    paired: CentredGram,
+    grams_y: list[CentredGram],
+    outputs: list[str],
+    splits: Sequence[NestedSplit],
+    rows: Sequence[Mapping[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Yield what plain KCCA reaches at the eps of X to which each choice of experiment 2 amounts."""
+    chosen = [row for row in rows if row["experiment"] == "exp2"]
+    for number, split in enumerate(splits):
+        x = View(paired.split(split.train, split.test, paired.name)[0], normalized_laplacian)
+        for eps_y in sorted({row["eps"] for row in chosen if row["fold"] == number}):
+            same = [row for row in chosen if row["fold"] == number and row["eps"] == eps_y]
+            equivalent = [x.equivalent_eps(eps_y, row["gamma"]) for row in same]
+            grid = Grid(sorted(set(equivalent)), (0.0,), eps_y, 0.0)
+            pairs = {number: (split.train, split.test)}
+            reached = holdout_scores(paired, grams_y, pairs, grid, 1, normalized_laplacian)[:, 0, :, 0]
+            for row, eps in zip(same, equivalent, strict=True):
+                correlation = float(reached[outputs.index(row["output"]), grid.eps.index(eps)])
+                control = {"experiment": MATCHED, "correlation": correlation, "eps": eps, "gamma": 0.0}
+                yield {**row, **control, "edge": ""}
+
+
+def weight_map(
+    X: ArrayLike, X_extra: ArrayLike, output: ArrayLike, experiment: str, eps: float, gamma: float
+) -> NDArray[np.float64]:
+    """Return the weights of the columns of X in a model of all pairs (thesis, Figures 4.1 to 4.5)."""
+    variant = VARIANTS[experiment]
+    model = LaplacianKCCA(eps_x=eps, eps_y=eps, gamma_x=gamma, gamma_y=0.0, laplacian=variant.laplacian)
+    return model.fit(X, output, X_extra if variant.unpaired else None).x_weights_[:, 0]
+
+
+def _gram_of_output(name: str, values: ArrayLike, n: int) -> CentredGram:
+    values = np.asarray(values, dtype=np.float64)
+    values = values.reshape(len(values), -1)
+    if len(values) != n:
+        raise ValueError(f"the output {name!r} has {len(values)} rows: expected {n}, as X has")
+    if not np.isfinite(values).all():
+        raise ValueError(f"the output {name!r} has NaN or infinite values: expected finite ones")
+    gram = CentredGram.of(Rows(f"the output {name!r}", "linear", values))
+    gram.require_variation()
+    return gram
+
+
+def _values(grid: Grid, index: tuple[int, int]) -> tuple[float, float]:
+    return float(grid.eps[index[0]]), float(grid.gamma[index[1]])

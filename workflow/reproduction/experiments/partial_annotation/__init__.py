@@ -1,0 +1,1 @@
+"""Partial annotations (cheap data, section 1.3.5)."""

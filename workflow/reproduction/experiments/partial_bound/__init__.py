@@ -1,0 +1,1 @@
+"""Bound of the partial risk (cheap data, section 1.3.4)."""

@@ -1,0 +1,1 @@
+"""Pedestrian classification (equivariant SVM, section 3.2)."""

@@ -1,0 +1,1 @@
+"""Generalization bounds of ranking (thesis, section 3.2.3)."""

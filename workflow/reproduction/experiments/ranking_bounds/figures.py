@@ -1,0 +1,132 @@
+"""Generalisation bounds (T-thm-3.2, C-thm-1.1)."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.ticker import NullLocator
+
+from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE
+from reproduction.plotting.style import PUBLISHED
+
+_RESCALINGS = {"slack": (ORANGE, "o"), "margin": (BLUE, "s")}
+
+
+def plot_ranking_bounds(excess: pd.DataFrame, ratios: pd.DataFrame, changes: pd.DataFrame) -> Figure:
+    """Draw the ranking bounds over n, their ratio over sigma, and trained against guaranteed stability.
+
+    Parameters
+    ----------
+    excess
+        Columns ``n``, ``sigma``, ``slack``, ``margin``: what each bound adds to the empirical risk.
+    ratios
+        Columns ``sigma``, ``published``, ``tight``: slack bound over margin bound.
+    changes
+        Columns ``rescaling``, ``regularization``, ``ratio``: measured change of scores over its bound.
+    """
+    fig, axes = plt.subplots(1, 3, figsize=(11, 3.7))
+    _plot_excess(axes[0], excess)
+    _plot_ratio(axes[1], ratios)
+    _plot_changes(axes[2], changes)
+    return fig
+
+
+def _plot_excess(ax: Axes, excess: pd.DataFrame) -> None:
+    for (sigma, group), width in zip(excess.groupby("sigma"), (1.0, 1.8, 2.8), strict=True):
+        ax.plot(
+            group["n"], group["slack"], color=ORANGE, linewidth=width, label=rf"slack, $\sigma={sigma:g}$"
+        )
+    # With this much weight on stability the margin bounds of all sigma lie on one line.
+    margin = excess[excess["sigma"] == 1]
+    ax.plot(margin["n"], margin["margin"], color=BLUE, linestyle="--", label=r"margin, $\sigma \leq 2$")
+    ax.axhline(1, **PUBLISHED)
+    ax.annotate(
+        r"below: says something for $\sigma=1$",
+        (excess["n"].min(), 1),
+        xytext=(2, -12),
+        textcoords="offset points",
+        fontsize=8,
+    )
+    ax.set(xscale="log", yscale="log", xlabel="sample size $n$", ylabel="bound less empirical risk")
+    ax.set_title("(a) eqs. 3.25 and 3.26")
+    ax.legend(fontsize=8, loc="upper right")
+
+
+def _plot_ratio(ax: Axes, ratios: pd.DataFrame) -> None:
+    ax.plot(ratios["sigma"], ratios["published"], color="black", label="published constants")
+    ax.plot(ratios["sigma"], ratios["tight"], color=GREEN, linestyle="--", label="tight constants")
+    ax.axhline(1, color=GREY, linewidth=0.8)
+    for place, text in ((1, r"$1$"), (np.sqrt(2), r"$\sqrt{2}$")):
+        ax.axvline(place, **PUBLISHED)
+        ax.annotate(text, (place, 0.04), xytext=(4, 0), textcoords="offset points")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel=r"largest output loss $\sigma$",
+        ylabel="slack bound / margin bound",
+    )
+    ax.set_xticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_title("(b) which bound is smaller")
+    _opaque(ax.legend(fontsize=8, loc="upper left", frameon=True))
+
+
+def _plot_changes(ax: Axes, changes: pd.DataFrame) -> None:
+    for rescaling, (color, marker) in _RESCALINGS.items():
+        group = changes[changes["rescaling"] == rescaling]
+        ax.plot(
+            group["regularization"],
+            group["ratio"],
+            marker,
+            color=color,
+            markersize=3,
+            alpha=0.5,
+            label=rescaling,
+        )
+        tight = 0.25 if rescaling == "slack" else 0.5
+        ax.axhline(tight, color=color, linestyle="--", linewidth=1.2)
+    ax.axhline(1, **PUBLISHED)
+    ax.annotate(
+        "published bound", (changes["regularization"].min(), 1), xytext=(0, 3), textcoords="offset points"
+    )
+    ax.set(xscale="log", yscale="log", ylim=(3e-4, 2), xlabel=r"regularisation $\lambda$")
+    ax.set_ylabel(r"change of scores / $\nu(n)$")
+    ax.set_title("(c) one training example exchanged")
+    title = "dashed: tight bound"
+    _opaque(ax.legend(fontsize=8, loc="lower right", title=title, title_fontsize=8, frameon=True))
+
+
+def _opaque(legend: Legend) -> None:
+    """Keep the curves behind a legend from running through its words."""
+    legend.get_frame().set(edgecolor="none", alpha=1)
+
+
+def plot_partial_bound(curves: pd.DataFrame) -> Figure:
+    """Draw the bound of theorem 1.1, its repaired form and what was observed, over the sample size.
+
+    ``curves`` has columns ``n``, ``published``, ``repaired``, ``largest_possible``, ``deviation_max``,
+    ``excess_max`` and ``excess_quantile``, each the largest over the simulated problems.
+    """
+    fig, ax = plt.subplots(figsize=(7.2, 4.4))
+    n = curves["n"]
+    ax.fill_between(n, curves["largest_possible"], 1e4, color=GREY, alpha=0.15, linewidth=0)
+    ax.annotate("no information: the loss cannot be larger", (2e8, 4.5), ha="right", fontsize=9, color=GREY)
+    ax.plot(n, curves["published"], label="theorem 1.1 as published", **PUBLISHED | {"linewidth": 2})
+    ax.plot(n, curves["repaired"], color=GREEN, label="with every step repaired")
+    ax.plot(
+        n,
+        2 * curves["deviation_max"],
+        color=ORANGE,
+        marker="s",
+        markersize=4,
+        label="2 x largest deviation seen",
+    )
+    seen = curves[curves["excess_max"] > 0]
+    ax.plot(
+        seen["n"], seen["excess_max"], color=BLUE, marker="o", markersize=4, label="largest excess risk seen"
+    )
+    ax.set(xscale="log", yscale="log", ylim=(3e-5, 1e3), xlabel="training samples $N$", ylabel="excess risk")
+    ax.legend(fontsize=9, loc="lower left")
+    return fig

@@ -1,0 +1,1 @@
+"""The ranking oracle (thesis, section 3.2.2)."""

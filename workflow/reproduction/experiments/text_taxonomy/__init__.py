@@ -1,0 +1,1 @@
+"""Taxonomies of newsgroups (thesis, section 5.2.6)."""

@@ -1,0 +1,170 @@
+"""The experiment with hierarchical text: splits, words, covariances and losses (thesis, section 5.2.6).
+
+Words, bandwidth, covariances and classifiers come from the training part of a split, the price C from its
+validation part. The test part, posts of a later time, is looked at once for each classifier.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+from ermlab._utils.array_files import ArrayFile
+from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
+from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
+from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+from ermlab.taxonomy.tree import Taxonomy, centred, shuffled, unit_trace
+from reproduction.datasets.newsgroups20 import Newsgroups20
+from reproduction.experiments.taxonomic_search import Trial
+
+Matrix = NDArray[np.float64]
+#: The columns of table 5.4, I, B*, H V D* V' H and V D* V', and then the controls.
+PUBLISHED = ("identity", "learned", "semantic_centred", "semantic")
+CONTROLS = ("learned_topology", "permuted")
+LOSSES = ("zero_one", "taxonomic")
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class TextBags(ArrayFile):
+    """Bags of words of a split, rows of sum 1 (0 for a post without a known word), part after part."""
+
+    counts: NDArray[np.int64]  #: posts in the training, validation and test part
+    labels: NDArray[np.int64]
+    data: Matrix
+    indices: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    words: NDArray[np.str_]
+
+    def part(self, name: str) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        """Return the bags and the labels of a part."""
+        shape = (len(self.labels), len(self.words))
+        rows = slice(*np.append(0, np.cumsum(self.counts))[PARTS.index(name) :][:2])
+        bags = sparse.csr_array((self.data, self.indices, self.indptr), shape=shape)
+        return bags[rows], self.labels[rows]
+
+
+def subject_and_body(text: str) -> str:
+    """Return a post without the lines of its header, which tell of the author, but for the subject."""
+    header, _, body = text.partition("\n\n")
+    subjects = [line[8:] for line in header.splitlines() if line.lower().startswith("subject:")]
+    return "\n".join([*subjects, body])
+
+
+def draw_bags(
+    data: Newsgroups20, sizes: Mapping[str, int], seed: int | Sequence[int], min_posts: int
+) -> TextBags:
+    """Draw posts of each group for each part and count their words.
+
+    Parameters
+    ----------
+    data
+        Training and validation part are drawn from its posts before a date, the test part from those after.
+    sizes
+        Posts of each group in each part at most; the parts before the date share what there is.
+    seed
+        Of the draw.
+    min_posts
+        A word must occur in so many posts of the training part.
+    """
+    rng = np.random.default_rng(seed)
+    texts: dict[str, list[str]] = {part: [] for part in PARTS}
+    labels: dict[str, list[int]] = {part: [] for part in PARTS}
+    for group, name in enumerate(data.groups):
+        early = rng.permutation(np.flatnonzero(data.train.labels == group))
+        late = rng.permutation(np.flatnonzero(data.test.labels == group))
+        if len(early) < 2 or len(late) < 1:
+            raise ValueError(f"{name} has {len(early)} and {len(late)} posts: expected at least 2 and 1")
+        share = sizes["train"] / (sizes["train"] + sizes["validation"])
+        first = min(sizes["train"], max(1, int(share * len(early))))
+        chosen = early[:first], early[first : first + sizes["validation"]], late[: sizes["test"]]
+        for part, posts, numbers in zip(PARTS, (data.train, data.train, data.test), chosen, strict=True):
+            texts[part] += [subject_and_body(posts.texts[i]) for i in numbers]
+            labels[part] += [group] * len(numbers)
+    counter = CountVectorizer(stop_words="english", token_pattern=r"[a-zA-Z]{2,}", min_df=min_posts)
+    counts = sparse.vstack(
+        [counter.fit_transform(texts["train"]), *(counter.transform(texts[part]) for part in PARTS[1:])],
+        format="csr",
+    ).astype(np.float64)
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    bags = sparse.csr_array(sparse.diags_array(1.0 / np.maximum(totals, 1.0)) @ counts)
+    return TextBags(
+        counts=np.array([len(labels[part]) for part in PARTS]),
+        labels=np.concatenate([labels[part] for part in PARTS]),
+        data=bags.data,
+        indices=bags.indices.astype(np.int64),
+        indptr=bags.indptr.astype(np.int64),
+        words=counter.get_feature_names_out().astype(np.str_),
+    )
+
+
+def kernels_of(bags: TextBags, parts: Sequence[str] = PARTS) -> dict[str, Matrix]:
+    """Return the kernel of each part with the training part; its bandwidth is that part's median distance."""
+    train, _ = bags.part("train")
+    distances = chi2_distances(train)
+    bandwidth = median_distance(distances)
+    return {
+        part: generalised_gaussian(
+            distances if part == "train" else chi2_distances(bags.part(part)[0], train), bandwidth
+        )
+        for part in parts
+    }
+
+
+def class_trees(
+    K: Matrix, y: NDArray[np.int64], semantic: Taxonomy, seed: int | Sequence[int]
+) -> dict[str, Taxonomy]:
+    """Return the trees of the training part: learned, semantic with lengths by eq. 5.34, and the controls."""
+    learned = learn_taxonomy(K, y, semantic.names)
+    with_lengths = learn_edge_lengths(K, y, semantic)
+    return {
+        "learned": learned,
+        "semantic": with_lengths,
+        "learned_topology": learn_edge_lengths(K, y, learned),
+        "permuted": shuffled(with_lengths, 1, seed)[0],
+    }
+
+
+def class_covariances(trees: dict[str, Taxonomy]) -> dict[str, Matrix]:
+    """Return the covariances of the table, each with a mean variance of 1.
+
+    Only the semantic tree keeps its root, in the last column of the published table. The coefficients of a
+    sample sum to 0, so centring and the root change nothing but the trace, that is the scale of C.
+    """
+    k = trees["semantic"].n_leaves
+    covariances = {
+        "identity": np.eye(k),
+        "learned": centred(trees["learned"].covariance()),
+        "semantic_centred": centred(trees["semantic"].covariance()),
+        "semantic": trees["semantic"].covariance(),
+        "learned_topology": centred(trees["learned_topology"].covariance()),
+        "permuted": centred(trees["permuted"].covariance()),
+    }
+    return {name: unit_trace(B) for name, B in covariances.items()}
+
+
+def class_losses(semantic: Taxonomy) -> dict[str, Matrix]:
+    """Return the 0-1 loss and the number of edges between two classes in the semantic tree."""
+    ones = semantic.with_lengths(np.ones(len(semantic.parents)))
+    return {"zero_one": 1.0 - np.eye(semantic.n_leaves), "taxonomic": ones.metric()}
+
+
+def train_once(
+    B: Matrix, loss: Matrix, C: float, kernels: dict[str, Matrix], bags: TextBags, tol: float
+) -> Trial:
+    """Train with a price, by slack rescaling as the thesis does (eq. 5.17).
+
+    The validation part is judged by the loss that is trained for, negated.
+    """
+    model = TaxonomicSVM(B=B, B_loss=loss, C=C, rescaling="slack", tol=tol)
+    model.fit(kernels["train"], bags.part("train")[1])
+    mean = mean_loss(model, loss, kernels["validation"], bags.part("validation")[1])
+    return Trial(C, -mean, float(model.gap_), int(model.n_iter_), model)
+
+
+def mean_loss(model: TaxonomicSVM, loss: Matrix, K: Matrix, labels: NDArray[np.int64]) -> float:
+    """Return the mean loss of the predictions for the rows of a kernel matrix."""
+    return float(loss[labels, model.predict(K)].mean())

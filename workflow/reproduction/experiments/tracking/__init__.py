@@ -1,0 +1,1 @@
+"""Six trackers (cheap data, section 1.2)."""

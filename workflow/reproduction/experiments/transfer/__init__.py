@@ -1,0 +1,1 @@
+"""Transfer between laboratories (cheap data, section 1.5)."""

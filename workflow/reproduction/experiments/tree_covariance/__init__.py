@@ -1,0 +1,1 @@
+"""Covariances of trees (thesis, section 5.2.3)."""

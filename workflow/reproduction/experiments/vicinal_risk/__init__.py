@@ -1,0 +1,1 @@
+"""The vicinal risk (equivariant SVM, appendix A)."""

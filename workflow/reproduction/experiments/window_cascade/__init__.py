@@ -1,0 +1,1 @@
+"""A detection cascade (thesis, section 3.2.4)."""

@@ -1,0 +1,1 @@
+"""The data page: a picture of each data set."""

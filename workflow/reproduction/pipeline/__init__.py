@@ -1,0 +1,1 @@
+"""What the Snakemake workflow needs: configuration, digests, notebooks, logs."""

@@ -1,0 +1,44 @@
+"""The configuration of a run: file, command line, scale and defaults in one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ermlab.exceptions import DataError
+from reproduction.pipeline.documents import read_yaml, validate
+
+
+def load_config(config: Mapping[str, Any], root: str | Path = ".") -> dict[str, Any]:
+    """Complete ``config`` with its scale's sizes and the schema's defaults, and validate it.
+
+    What stands in ``config`` (``config/config.yaml`` and the command line) wins over
+    ``config/scale/<scale>.yaml``, which wins over the defaults of the schema.
+    """
+    root = Path(root)
+    schema = read_yaml(root / "workflow/schemas/config.schema.yaml")
+    scales = sorted(path.stem for path in (root / "config/scale").glob("*.yaml"))
+    scale = config.get("scale", schema["properties"]["scale"]["default"])
+    if scale not in scales:
+        raise DataError(f"config: scale is {scale!r}: expected one of {', '.join(scales)}")
+    complete = _merge(_defaults(schema), read_yaml(root / f"config/scale/{scale}.yaml"))
+    complete = _merge(complete, config)
+    validate(complete, schema, "config")
+    return complete
+
+
+def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Collect the defaults that a schema gives for the properties of an object."""
+    collected = {}
+    for name, part in schema.get("properties", {}).items():
+        if "default" in part:
+            collected[name] = part["default"]
+        elif part.get("type") == "object" and (inner := _defaults(part)):
+            collected[name] = inner
+    return collected
+
+
+def _merge(base: Any, over: Any) -> Any:
+    """Lay ``over`` on ``base``, mapping by mapping; anything else is replaced whole."""
+    if not (isinstance(base, Mapping) and isinstance(over, Mapping)):
+        return over
+    return {**base, **{key: _merge(base.get(key), value) for key, value in over.items()}}

@@ -1,0 +1,191 @@
+"""Digests of the library code that a script or notebook uses.
+
+Snakemake sees that a script changed, but not a library module that the script imports. A rule
+therefore carries `Library.digest` of its script in its ``params``: when a module that the script
+imports, directly or through others, changes its meaning, the digest changes and the rule reruns.
+Comments, docstrings and layout do not count.
+
+Every call of Snakemake, on a cluster every job, asks for all digests, and to parse all modules takes a
+second. So what was found in a text is kept in a file, under the digest of that text.
+"""
+
+import ast
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+#: Folders of the packages that scripts and notebooks import.
+FOLDERS = ("lib", "workflow")
+
+
+class Library:
+    """The modules of the packages in some folders, each read once, when first asked for.
+
+    What changes later in a folder is not seen: a run of the workflow has one view of its library.
+
+    Parameters
+    ----------
+    folders
+        Where the packages are; `FOLDERS` if none is given.
+    kept
+        File with what was found in texts, which `keep` writes. One that is broken, or that another version
+        of Python or of this module has written, counts as empty.
+    """
+
+    def __init__(self, *folders: str | Path, kept: str | Path | None = None):
+        self._paths = _module_paths(folders or FOLDERS)
+        self._packages = {
+            path: name if path.name == "__init__.py" else name.rpartition(".")[0]
+            for name, path in self._paths.items()
+        }
+        self._kept = None if kept is None else Path(kept)
+        self._known = {} if self._kept is None else _read_kept(self._kept)
+        self._asked: dict[str, _Parsed] = {}
+        self._parsed = cache(self._read)
+
+    def digest(self, source: str | Path) -> str:
+        """Digest all modules of the library that ``source`` (a script or notebook) imports."""
+        modules = self.modules(source)
+        return _hash("".join(f"{name}\0{self._parsed(self._paths[name]).meaning}\0" for name in modules))
+
+    def function_digest(self, dotted: str | None) -> str | None:
+        """Digest the module of a function that is named by its dotted path, with all that it imports."""
+        if dotted is None:
+            return None
+        path = self._paths.get(dotted.rpartition(".")[0])
+        return None if path is None else f"{self._parsed(path).meaning}-{self.digest(path)}"
+
+    def modules(self, source: str | Path) -> list[str]:
+        """Name the modules that ``source`` imports, directly or through others, sorted."""
+        waiting, found = self._imported(Path(source)), set()
+        while waiting:
+            module = waiting.pop()
+            found.add(module)
+            waiting |= self._imported(self._paths[module]) - found
+        return sorted(found)
+
+    def keep(self) -> None:
+        """Write what was found in all texts that were asked for, unless it is in the file already.
+
+        The file is replaced as a whole, so processes that do this at the same time do not disturb each other.
+        """
+        if self._kept is None or self._asked.keys() <= self._known.keys():
+            return
+        self._kept.parent.mkdir(parents=True, exist_ok=True)
+        document = {"maker": _maker(), "texts": self._asked}
+        with tempfile.NamedTemporaryFile("w", dir=self._kept.parent, delete=False, encoding="utf-8") as part:
+            json.dump(document, part)
+        Path(part.name).replace(self._kept)
+
+    def _imported(self, path: Path) -> set[str]:
+        return set(self._parsed(path).imported) & self._paths.keys()
+
+    def _read(self, path: Path) -> "_Parsed":
+        code = _code(path)
+        key = _hash(f"{path.as_posix()}\0{code}")
+        if key not in self._asked:
+            self._asked[key] = self._known.get(key) or _parse(code, self._packages.get(path, ""))
+        return self._asked[key]
+
+
+def compiled_digest(*folders: str | Path) -> str:
+    """Digest all modules that numba compiles, of `FOLDERS` if none is given.
+
+    Numba's cache knows when the module of a function has changed, but not when one has from which that
+    function takes others. A cache for each digest cannot be stale.
+    """
+    paths = (path for folder in folders or FOLDERS for path in sorted(Path(folder).rglob("*.py")))
+    sources = (path.read_text(encoding="utf-8") for path in paths)
+    return _hash("\0".join(source for source in sources if "njit" in source))
+
+
+class _Parsed(NamedTuple):
+    imported: list[str]  #: dotted names, modules among them, with the packages they lie in
+    meaning: str  #: digest of the syntax tree without docstrings
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _parse(code: str, package: str) -> _Parsed:
+    tree = ast.parse(code)
+    imported: set[str] = set()
+    for node in _statements(tree):
+        imported |= _imported(node, package)
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return _Parsed(sorted(imported), _hash(ast.dump(tree)))
+
+
+def _maker() -> str:
+    """Digest what decides about the result of `_parse` but for the text: this module, and Python."""
+    return _hash(f"{sys.version}\0{Path(__file__).read_text(encoding='utf-8')}")
+
+
+def _read_kept(path: Path) -> dict[str, _Parsed]:
+    """Return what `Library.keep` wrote, nothing if it was not written here or is damaged."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["maker"] != _maker():
+            return {}
+        return {key: _checked(*parsed) for key, parsed in document["texts"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _checked(imported: list[str], meaning: str) -> _Parsed:
+    if not isinstance(imported, list) or not all(isinstance(name, str) for name in [*imported, meaning]):
+        raise TypeError("expected a list of names, and a digest")
+    return _Parsed(imported, meaning)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _module_paths(folders: Iterable[str | Path]) -> dict[str, Path]:
+    """Return the file of each module of the packages in ``folders``, by its dotted name."""
+    paths = {}
+    for folder in map(Path, folders):
+        for top in folder.glob("*/__init__.py"):
+            for path in top.parent.rglob("*.py"):
+                parts = path.relative_to(folder).with_suffix("").parts
+                paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a module or statement and all statements in it, but no expressions, which are most of a tree."""
+    yield node
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield from _statements(inner)
+
+
+def _imported(node: ast.AST, package: str) -> set[str]:
+    """Name what a statement of a module of ``package`` imports, with the packages it lies in."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        parents = package.split(".")
+        parent = ".".join(parents[: len(parents) + 1 - node.level]) if node.level else ""
+        base = ".".join(part for part in (parent, node.module or "") if part)
+        names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    else:
+        return set()
+    split = [name.split(".") for name in names]
+    return {".".join(parts[: i + 1]) for parts in split for i in range(len(parts))}
+
+
+def _code(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    cells = (cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+    lines = "\n".join("".join(cell["source"]) for cell in cells).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))

@@ -1,0 +1,1 @@
+"""The shared style of all figures, and parts of pictures."""
