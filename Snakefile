@@ -25,32 +25,16 @@ rule all:
 
 
 include: "workflow/rules/data.smk"
-include: "workflow/rules/foundations.smk"
-include: "workflow/rules/joint_kernel_support.smk"
-include: "workflow/rules/ranking.smk"
-include: "workflow/rules/movie_watching.smk"
-include: "workflow/rules/laplacian_kcca.smk"
-include: "workflow/rules/drug_stroop.smk"
-include: "workflow/rules/ksupport.smk"
-include: "workflow/rules/graph_kernels.smk"
-include: "workflow/rules/own_fmri.smk"
-include: "workflow/rules/subwindow_search.smk"
-include: "workflow/rules/taxonomies.smk"
-include: "workflow/rules/flowers_taxonomy.smk"
-include: "workflow/rules/text_taxonomy.smk"
+include: "workflow/rules/thesis_2.smk"
+include: "workflow/rules/thesis_3.smk"
+include: "workflow/rules/thesis_4.smk"
+include: "workflow/rules/thesis_5.smk"
 include: "workflow/rules/equivariant.smk"
-include: "workflow/rules/equivariant_toy.smk"
-include: "workflow/rules/aerial_cars.smk"
-include: "workflow/rules/pedestrians.smk"
-include: "workflow/rules/cell_films.smk"
-include: "workflow/rules/tracking.smk"
 include: "workflow/rules/cheap_data.smk"
-include: "workflow/rules/transfer.smk"
-include: "workflow/rules/active_learning.smk"
-include: "workflow/rules/partial_annotation.smk"
 include: "workflow/rules/report.smk"
 
 
+complete_rules(workflow, config, library)
 library.keep()  # the rules have asked for all digests by now
 
 

@@ -1,3 +1,233 @@
+# Films of cells as trackers see them: detections and their true tracks, for the chapter on cheap data.
+
+cell_films = "data/processed/cell_films"
+# The steps between the frames of the film of migrating cells: the larger, the harder the tracking.
+migration_steps = [1, 2, 4]
+
+
+rule prepare_migration_films:
+    input:
+        receipt="data/receipts/cell_migration.json",
+    output:
+        films=[f"{cell_films}/migration_{step}.npz" for step in migration_steps],
+    log:
+        "logs/prepare_migration_films.log",
+    benchmark:
+        "logs/benchmarks/prepare_migration_films.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/reproduction/experiments/cell_films/prepare_migration.py"),
+        steps=migration_steps,
+    message:
+        "detections of migrating cells"
+    script:
+        "../reproduction/experiments/cell_films/prepare_migration.py"
+
+
+rule prepare_mask_film:
+    input:
+        receipt="data/receipts/ctc_sim_truth.json",
+    output:
+        film=f"{cell_films}/ctc_sim.npz",
+    log:
+        "logs/prepare_mask_film.log",
+    benchmark:
+        "logs/benchmarks/prepare_mask_film.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/reproduction/experiments/cell_films/prepare_masks.py"),
+    message:
+        "true masks of nuclei as detections"
+    script:
+        "../reproduction/experiments/cell_films/prepare_masks.py"
+
+
+# Two films of each of two laboratories, with the cells that are found on their frames.
+rule prepare_nuclei_films:
+    input:
+        receipt="data/receipts/{laboratory}_nuclei.json",
+    output:
+        films=[f"{cell_films}/{{laboratory}}_{number}.npz" for number in (1, 2)],
+    log:
+        "logs/prepare_nuclei_films/{laboratory}.log",
+    benchmark:
+        "logs/benchmarks/prepare_nuclei_films/{laboratory}.tsv"
+    wildcard_constraints:
+        laboratory="dcelliq|mitocheck",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        library=library_digest("workflow/reproduction/experiments/cell_films/prepare_nuclei.py"),
+    message:
+        "nuclei found on the frames of the laboratory {wildcards.laboratory}"
+    script:
+        "../reproduction/experiments/cell_films/prepare_nuclei.py"
+
+
+shipped_tracker_films = {
+    "dcelliq_nuclei": ["dcelliq_1", "dcelliq_2"],
+    "mitocheck_nuclei": ["mitocheck_1", "mitocheck_2"],
+    "ctc_sim_truth": ["ctc_sim"],
+    "cell_migration": ["migration_4"],
+}
+
+
+# The tracker that comes with the library; a new one goes to lib/ermlab/tracking/models/cell_tracker.json by hand.
+rule train_shipped_tracker:
+    input:
+        **{
+            kind: [f"{cell_films}/{name}.npz" for name in names]
+            for kind, names in shipped_tracker_films.items()
+        },
+    output:
+        model="data/results/cell_tracker/model.json",
+    log:
+        "logs/train_shipped_tracker.log",
+    benchmark:
+        "logs/benchmarks/train_shipped_tracker.tsv"
+    threads: 2
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        library=library_digest("workflow/reproduction/experiments/cell_films/train_shipped_tracker.py"),
+        kinds=list(shipped_tracker_films),
+    message:
+        "the tracker that comes with the library"
+    script:
+        "../reproduction/experiments/cell_films/train_shipped_tracker.py"
+
+
+# Section 1.2 of the cheap-data chapter: tracking by assignment, and six trackers on the same detections.
+
+tracking = config["tracking"]
+tracking_folder = "data/processed/tracking"
+# Study to the kind of film, for which weights were set by hand, and its films: one to learn from and one to test
+# on, or one that is cut in two.
+tracking_films = {"dcelliq": ("nuclei", ["dcelliq_1", "dcelliq_2"])} | {
+    f"migration_{step}": ("migration", [f"migration_{step}"]) for step in migration_steps
+}
+tracking_inputs = {
+    study: [f"{cell_films}/{name}.npz" for name in films] for study, (_, films) in tracking_films.items()
+}
+tracking_datasets = ["dcelliq_nuclei", "cell_migration", "ctc_hela02_images"]
+
+
+rule train_trackers:
+    input:
+        films=lambda wildcards: tracking_inputs[wildcards.study],
+    output:
+        errors=f"{tracking_folder}/errors_{{study}}.csv",
+        tuning=f"{tracking_folder}/tuning_{{study}}.csv",
+        weights=f"{tracking_folder}/weights_{{study}}.npz",
+        tracks=f"{tracking_folder}/tracks_{{study}}.npz",
+        timings=f"{tracking_folder}/timings_{{study}}.json",
+    log:
+        "logs/train_trackers/{study}.log",
+    benchmark:
+        "logs/benchmarks/train_trackers/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(tracking_films),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/reproduction/experiments/tracking/train.py"),
+        laboratory=lambda wildcards: tracking_films[wildcards.study][0],
+        pairs=tracking["pairs"],
+        settings={
+            name: tracking[name]
+            for name in ("lams", "min_leaves", "priors", "reaches", "trees", "folds", "tol")
+        }
+        | {"seed": config["seed"]},
+    message:
+        "six trackers and a peer, {wildcards.study}"
+    script:
+        "../reproduction/experiments/tracking/train.py"
+
+
+rule prepare_hela_tracks:
+    input:
+        receipt="data/receipts/ctc_hela02_images.json",
+        weights=f"{tracking_folder}/weights_dcelliq.npz",
+    output:
+        tracks=f"{tracking_folder}/hela.npz",
+    log:
+        "logs/prepare_hela_tracks.log",
+    benchmark:
+        "logs/benchmarks/prepare_hela_tracks.tsv"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        library=library_digest("workflow/reproduction/experiments/tracking/prepare.py"),
+        frames=tracking["hela_frames"],
+        side=tracking["picture"]["side"],
+    message:
+        "tracks of HeLa nuclei without truth"
+    script:
+        "../reproduction/experiments/tracking/prepare.py"
+
+
+rule evaluate_tracking:
+    input:
+        **{f"films_{study}": tracking_inputs[study] for study in tracking["studies"]},
+        **{
+            f"{kind}_{study}": f"{tracking_folder}/{kind}_{study}.{ending}"
+            for kind, ending in (
+                ("errors", "csv"),
+                ("tuning", "csv"),
+                ("tracks", "npz"),
+                ("weights", "npz"),
+                ("timings", "json"),
+            )
+            for study in tracking["studies"]
+        },
+        **{f"receipt_{name}": f"data/receipts/{name}.json" for name in tracking_datasets},
+        hela=f"{tracking_folder}/hela.npz",
+    output:
+        values="data/results/tracking/values.json",
+        timings="data/results/tracking/timings.json",
+        tables=[f"data/results/tracking/{name}.csv" for name in ("errors", "tuning")],
+        pictures=[
+            f"data/results/tracking/{name}.npz" for name in ("nuclei", "few_cells", "few_images", "hela")
+        ],
+        studies=[
+            f"data/results/tracking/{kind}_{study}.npz"
+            for kind in ("film", "tracks", "weights")
+            for study in tracking["studies"]
+        ],
+    log:
+        "logs/evaluate_tracking.log",
+    benchmark:
+        "logs/benchmarks/evaluate_tracking.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=15,
+    params:
+        library=library_digest("workflow/reproduction/experiments/tracking/evaluate.py"),
+        studies=tracking["studies"],
+        datasets=tracking_datasets,
+        enumerated=tracking["enumerated"],
+        picture=tracking["picture"],
+        seed=config["seed"],
+    message:
+        "losses and errors of trackers"
+    script:
+        "../reproduction/experiments/tracking/evaluate.py"
+
+
 # Structured learning from cheap data.
 
 
@@ -48,3 +278,286 @@ rule evaluate_partial_bound:
         "the generalisation bound of partial annotations on simulated problems"
     script:
         "../reproduction/experiments/partial_bound/evaluate.py"
+
+
+# Section 1.3.5 of the cheap-data chapter: learning from partial annotations.
+
+partial_settings = config["partial_annotation"]
+partial_folder = "data/processed/partial_annotation"
+# As published, films of one laboratory to learn from and of another to test on; and a real film, cut in two.
+partial_films = {"nuclei": ("nuclei", ["dcelliq_1", "mitocheck_2"])} | {
+    f"migration_{step}": ("migration", [f"migration_{step}"]) for step in migration_steps
+}
+partial_datasets = ["dcelliq_nuclei", "mitocheck_nuclei", "cell_migration"]
+partial_inputs = {
+    study: [f"{cell_films}/{name}.npz" for name in films] for study, (_, films) in partial_films.items()
+}
+# What both stages need to know of a study.
+partial_common = {
+    study: {
+        "laboratory": partial_films[study][0],
+        "pairs": settings.get("pairs"),
+        "tol": partial_settings["tol"],
+        "seed": config["seed"],
+    }
+    for study, settings in partial_settings["studies"].items()
+}
+
+
+rule train_partial_trackers:
+    input:
+        films=lambda wildcards: partial_inputs[wildcards.study],
+    output:
+        curve=f"{partial_folder}/curve_{{study}}.csv",
+    log:
+        "logs/train_partial_trackers/{study}.log",
+    benchmark:
+        "logs/benchmarks/train_partial_trackers/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(partial_films),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/reproduction/experiments/partial_annotation/train.py"),
+        arguments=lambda wildcards: partial_common[wildcards.study]
+        | {
+            name: partial_settings["studies"][wildcards.study][name]
+            for name in ("shares", "draws", "strengths", "folds")
+        },
+    message:
+        "trackers from shares of the annotation, {wildcards.study}"
+    script:
+        "../reproduction/experiments/partial_annotation/train.py"
+
+
+rule compare_cccp_variants:
+    input:
+        films=lambda wildcards: partial_inputs[wildcards.study],
+        curve=f"{partial_folder}/curve_{{study}}.csv",
+    output:
+        descents=f"{partial_folder}/descents_{{study}}.csv",
+    log:
+        "logs/compare_cccp_variants/{study}.log",
+    benchmark:
+        "logs/benchmarks/compare_cccp_variants/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(partial_films),
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        library=library_digest("workflow/reproduction/experiments/partial_annotation/compare_cccp.py"),
+        arguments=lambda wildcards: partial_common[wildcards.study]
+        | {
+            "starts": partial_settings["studies"][wildcards.study]["starts"],
+            "solvers": partial_settings["studies"][wildcards.study].get("solvers"),
+        },
+    message:
+        "CCCP with and without recycling and adaptive precision, {wildcards.study}"
+    script:
+        "../reproduction/experiments/partial_annotation/compare_cccp.py"
+
+
+rule evaluate_partial_annotation:
+    input:
+        curves=expand(f"{partial_folder}/curve_{{study}}.csv", study=partial_settings["studies"]),
+        descents=expand(f"{partial_folder}/descents_{{study}}.csv", study=partial_settings["studies"]),
+        receipts=expand("data/receipts/{name}.json", name=partial_datasets),
+    output:
+        values="data/results/partial_annotation/values.json",
+        losses="data/results/partial_annotation/losses.csv",
+        descents="data/results/partial_annotation/descents.csv",
+    log:
+        "logs/evaluate_partial_annotation.log",
+    benchmark:
+        "logs/benchmarks/evaluate_partial_annotation.tsv"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        library=library_digest("workflow/reproduction/experiments/partial_annotation/evaluate.py"),
+        studies=list(partial_settings["studies"]),
+        datasets=partial_datasets,
+    message:
+        "losses, times and bounds of partial annotation"
+    script:
+        "../reproduction/experiments/partial_annotation/evaluate.py"
+
+
+# Section 1.4 of the cheap-data chapter: which patches of a film to annotate.
+
+active_learning = config["active_learning"]
+active_folder = "data/processed/active_learning"
+# Each study: the film to learn from and the film to test on (halves of it where they are one), and their data sets.
+active_studies = {
+    "nuclei": {
+        "train": "dcelliq_1",
+        "test": "mitocheck_2",
+        "datasets": ["dcelliq_nuclei", "mitocheck_nuclei"],
+    },
+    "migration": {"train": "migration_4", "test": "migration_4", "datasets": ["cell_migration"]},
+}
+
+
+rule train_active_learners:
+    input:
+        train=lambda wildcards: f"{cell_films}/{active_studies[wildcards.study]['train']}.npz",
+        test=lambda wildcards: f"{cell_films}/{active_studies[wildcards.study]['test']}.npz",
+    output:
+        curve=f"{active_folder}/{{study}}/curve.csv",
+        table=f"{active_folder}/{{study}}/table.csv",
+        stops=f"{active_folder}/{{study}}/stops.csv",
+        cells=f"{active_folder}/{{study}}/cells.csv",
+        summary=f"{active_folder}/{{study}}/summary.json",
+        timings=f"{active_folder}/{{study}}/timings.json",
+    log:
+        "logs/train_active_learners/{study}.log",
+    benchmark:
+        "logs/benchmarks/train_active_learners/{study}.tsv"
+    wildcard_constraints:
+        study="|".join(active_studies),
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=120,
+    params:
+        library=library_digest("workflow/reproduction/experiments/active_learning/train.py"),
+        arguments={
+            name: active_learning[name] for name in ("cells", "patches", "test_pairs", "seeds", "enumerated")
+        }
+        | {"seed": config["seed"]},
+        settings={
+            name: active_learning[name]
+            for name in ("window", "threshold", "limit", "shares", "every", "strengths", "folds", "tol")
+        },
+    message:
+        "active learning, {wildcards.study}"
+    script:
+        "../reproduction/experiments/active_learning/train.py"
+
+
+rule evaluate_active_learning:
+    input:
+        **{
+            f"{name}_{study}": f"{active_folder}/{study}/{name}.{ending}"
+            for name, ending in [
+                ("curve", "csv"),
+                ("table", "csv"),
+                ("stops", "csv"),
+                ("cells", "csv"),
+                ("summary", "json"),
+                ("timings", "json"),
+            ]
+            for study in active_studies
+        },
+        **{
+            f"receipt_{name}": f"data/receipts/{name}.json"
+            for study in active_studies.values()
+            for name in study["datasets"]
+        },
+    output:
+        values="data/results/active_learning/values.json",
+        timings="data/results/active_learning/timings.json",
+        curve="data/results/active_learning/curve.csv",
+        table="data/results/active_learning/table.csv",
+        stops="data/results/active_learning/stops.csv",
+        cells="data/results/active_learning/cells.csv",
+    log:
+        "logs/evaluate_active_learning.log",
+    benchmark:
+        "logs/benchmarks/evaluate_active_learning.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/reproduction/experiments/active_learning/evaluate.py"),
+        studies={study: content["datasets"] for study, content in active_studies.items()},
+        threshold=active_learning["threshold"],
+        window=active_learning["window"],
+        shares=active_learning["shares"],
+    message:
+        "test errors, stops and tables of active learning"
+    script:
+        "../reproduction/experiments/active_learning/evaluate.py"
+
+
+# Section 1.5 of the cheap-data chapter: a tracker of one laboratory with the annotation of another.
+
+transfer_settings = config["transfer"]
+laboratory_films = ["dcelliq_1", "mitocheck_1", "mitocheck_2"]
+# The films of each scenario of reproduction.experiments.transfer.scenarios.
+transfer_scenarios = {
+    "laboratories": laboratory_films,
+    "migration": ["ctc_sim", "migration_4"],
+    "controls": laboratory_films,
+}
+
+
+rule train_transfer:
+    input:
+        unpack(
+            lambda wildcards: {
+                name: f"{cell_films}/{name}.npz" for name in transfer_scenarios[wildcards.scenario]
+            }
+        ),
+    output:
+        runs="data/processed/transfer/{scenario}.csv",
+        facts="data/processed/transfer/{scenario}.json",
+        timings="data/processed/transfer/{scenario}_seconds.json",
+    log:
+        "logs/train_transfer/{scenario}.log",
+    benchmark:
+        "logs/benchmarks/train_transfer/{scenario}.tsv"
+    wildcard_constraints:
+        scenario="|".join(transfer_scenarios),
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        library=library_digest("workflow/reproduction/experiments/transfer/train.py"),
+        study={
+            **{name: transfer_settings[name] for name in ("shares", "control_shares", "draws")},
+            "sizes": {name: transfer_settings[name] for name in ("cells", "pairs")},
+            "search": {name: transfer_settings[name] for name in ("lam", "rho", "n_folds", "tol")},
+            "seed": config["seed"],
+        },
+    message:
+        "trackers from growing shares of a target's annotation: {wildcards.scenario}"
+    script:
+        "../reproduction/experiments/transfer/train.py"
+
+
+rule evaluate_transfer:
+    input:
+        runs=expand(rules.train_transfer.output.runs, scenario=transfer_scenarios),
+        facts=expand(rules.train_transfer.output.facts, scenario=transfer_scenarios),
+        timings=expand(rules.train_transfer.output.timings, scenario=transfer_scenarios),
+        receipts=expand(
+            "data/receipts/{dataset}.json",
+            dataset=["dcelliq_nuclei", "mitocheck_nuclei", "cell_migration", "ctc_sim_truth"],
+        ),
+    output:
+        values="data/results/transfer/values.json",
+        timings="data/results/transfer/timings.json",
+        runs="data/results/transfer/runs.csv",
+    log:
+        "logs/evaluate_transfer.log",
+    benchmark:
+        "logs/benchmarks/evaluate_transfer.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        library=library_digest("workflow/reproduction/experiments/transfer/evaluate.py"),
+        scenarios=list(transfer_scenarios),
+    message:
+        "what strategies need of a target's annotation"
+    script:
+        "../reproduction/experiments/transfer/evaluate.py"

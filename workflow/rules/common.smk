@@ -16,6 +16,7 @@ from reproduction.pipeline.digest import Library, compiled_digest
 from reproduction.pipeline.guard import end_leftover_jobs, guard_run
 from reproduction.pipeline.locks import clear_stale_lock
 from reproduction.pipeline.parameters import declared_parameters
+from reproduction.pipeline.rules import complete_rules
 
 try:
     config = load_config(config)
@@ -39,6 +40,11 @@ if workflow.is_main_process:
         end_leftover_jobs()
     # Without its receipt a data set is acquired again.
     forget_stale_receipts("data/receipts", registry, policy=config["data"])
+
+
+def seed_of(wildcards):
+    """Return the seed of a repetition, which has the wildcard ``seed``."""
+    return config["seed"] + int(wildcards.seed)
 
 
 def exhibit_files(exhibit):

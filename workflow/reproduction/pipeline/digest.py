@@ -69,6 +69,10 @@ class Library:
             waiting |= self._imported(self._paths[module]) - found
         return sorted(found)
 
+    def path(self, module: str) -> Path | None:
+        """Return the file of a module, None if it is not in the folders."""
+        return self._paths.get(module)
+
     def keep(self) -> None:
         """Write what was found in all texts that were asked for, unless it is in the file already.
 

@@ -1,0 +1,108 @@
+"""What a rule need not say, because its script does: log, benchmark, memory, time, settings and digest.
+
+A rule names its script once. `complete_rules` derives the rest, after all rules are read:
+
+- the log and the benchmark from the name and the wildcards of the rule;
+- memory and run time, where the rule does not ask for others;
+- the settings: every keyword-only parameter of the script's ``main`` that the rule does not give in its
+  ``params`` is taken from the block of the configuration that is named like the folder of the script, and
+  ``seed`` from the top level. For a parameter that is annotated with a dataclass, the fields are taken;
+- the digest of all code that the script imports, so that a change in the library reruns the rule.
+"""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from snakemake.resources import Resources
+
+from reproduction.pipeline.digest import Library
+
+#: Parameters of a rule that are not passed to its script.
+DERIVED = ("library",)
+DEFAULT_RESOURCES = {"mem_mb": 2000, "runtime": 30}
+
+
+def complete_rules(workflow: Any, config: Mapping[str, Any], library: Library) -> None:
+    """Give all rules with a script what the script says, and raise ValueError for what nothing says."""
+    for rule in workflow.rules:
+        if rule.script is None or "library" in rule.params.keys():
+            continue
+        script = Path(rule.basedir.join(rule.script).get_path_or_uri(secret_free=True))
+        if not script.is_file():
+            raise ValueError(f"rule {rule.name}: no script {script}")
+        place = "/".join([rule.name, *(f"{{{name}}}" for name in sorted(rule.wildcard_names))])
+        rule.log_modifier = rule.benchmark_modifier = workflow.modifier.path_modifier
+        if not rule.log:
+            rule.set_log(f"logs/{place}.log")
+        rule.benchmark = f"logs/benchmarks/{place}.tsv"
+        defaults = {name: value for name, value in DEFAULT_RESOURCES.items() if name not in rule.resources}
+        rule.resources.update(Resources.from_mapping(defaults))
+        block = {"seed": config["seed"], **config.get(script.parent.name, {})}
+        settings = rule_settings(script, library, block, set(rule.params.keys()), rule.name)
+        rule.set_params(**settings, library=library.digest(script))
+
+
+def rule_settings(
+    script: Path, library: Library, block: Mapping[str, Any], given: set[str], rule: str
+) -> dict[str, Any]:
+    """Return the values of the keyword-only parameters of a script's ``main`` that its rule does not give."""
+    values = {}
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    for argument, default in _keyword_arguments(tree):
+        name = argument.arg
+        if name in given or name == "threads":
+            continue
+        fields = _dataclass_fields(argument.annotation, tree, library)
+        wanted = fields if fields is not None else {name: default is not None}
+        if missing := [key for key, optional in wanted.items() if key not in block and not optional]:
+            raise ValueError(
+                f"rule {rule}: main of {script} takes {', '.join(missing)}, which neither the rule gives nor "
+                f"the block {script.parent.name} of the configuration"
+            )
+        taken = {key: block[key] for key in wanted if key in block}
+        if fields is not None:
+            values[name] = taken
+        else:
+            values |= taken
+    return values
+
+
+def _keyword_arguments(tree: ast.Module) -> list[tuple[ast.arg, ast.expr | None]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
+    return []
+
+
+def _dataclass_fields(
+    annotation: ast.expr | None, tree: ast.Module, library: Library
+) -> dict[str, bool] | None:
+    """Return the fields of the class that an annotation names, and whether each has a default.
+
+    None if the annotation is no plain name, or the name of something else than a dataclass of ours.
+    """
+    if not isinstance(annotation, ast.Name):
+        return None
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == annotation.id:
+            return _fields(node)
+        if isinstance(node, ast.ImportFrom) and annotation.id in (alias.name for alias in node.names):
+            source = library.path(node.module)
+            return None if source is None else _dataclass_fields(annotation, _parse(source), library)
+    return None
+
+
+def _parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _fields(node: ast.ClassDef) -> dict[str, bool] | None:
+    if not any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+        return None
+    return {
+        field.target.id: field.value is not None
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }
