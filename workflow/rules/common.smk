@@ -26,7 +26,7 @@ except DataError as error:
     sys.exit(str(error))  # one line: as an exception it would come with its place in this file
 
 library = Library(kept=".cache/library.json")
-library_digest, function_digest = library.digest, library.function_digest
+library_digest = library.digest
 
 # Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba", compiled_digest()).resolve()))

@@ -1,24 +1,22 @@
 # Acquire: each data set goes to data/raw/<dataset>, with a receipt that says where it came from.
 
 
+def registered(wildcards):
+    """Return what decides about the content of a data set: its row of the registry, and its simulator."""
+    row = registry[wildcards.dataset]
+    return {"row": asdict(row), "simulator": library.function_digest(row.simulator)}
+
+
 rule acquire_dataset:
     output:
         receipt="data/receipts/{dataset}.json",
-    log:
-        "logs/acquire_dataset/{dataset}.log",
-    benchmark:
-        "logs/benchmarks/acquire_dataset/{dataset}.tsv"
-    threads: 1
     resources:
-        mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/reproduction/acquire/run.py"),
-        row=lambda wildcards: asdict(registry[wildcards.dataset]),
-        simulator=lambda wildcards: function_digest(registry[wildcards.dataset].simulator),
+        dataset="{dataset}",
         policy=config["data"],
-        seed=config["seed"],
         size=config["scale"],
+        tracked=registered,
     message:
         "the data set {wildcards.dataset}"
     script:

@@ -17,14 +17,8 @@ for section in catalogue.built_sections:
         log:
             text=f"logs/narrate/{section.id}.log",
             notebook=f"logs/narrate/{section.id}.ipynb",
-        benchmark:
-            f"logs/benchmarks/narrate/{section.id}.tsv"
-        threads: 1
-        resources:
-            mem_mb=2000,
-            runtime=15,
         params:
-            library=library_digest(f"notebooks/{section.notebook}.ipynb"),
+            library=library.digest(f"notebooks/{section.notebook}.ipynb"),
             parameters=section_parameters(section),
         message:
             f"{section.title}"
@@ -50,16 +44,6 @@ rule check_claims:
         results=expand("data/results/{experiment}/values.json", experiment=experiments),
     output:
         claims="reports/claims.json",
-    log:
-        "logs/check_claims.log",
-    benchmark:
-        "logs/benchmarks/check_claims.tsv"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        library=library_digest("workflow/reproduction/claims/check.py"),
     message:
         "the published claims against this run"
     script:
@@ -71,19 +55,9 @@ rule collect_provenance:
         claims="reports/claims.json",
         notebooks=notebooks,
     output:
-        "reports/provenance.json",
-    log:
-        "logs/collect_provenance.log",
-    benchmark:
-        "logs/benchmarks/collect_provenance.tsv"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
+        provenance="reports/provenance.json",
     params:
-        library=library_digest("workflow/reproduction/book/collect_provenance.py"),
         config=config,
-        seeds=[config["seed"]],
         benchmarks="logs/benchmarks",
     message:
         "the commit, versions, settings and run times of this run"
@@ -103,16 +77,7 @@ rule build_book:
         notebooks=notebooks,
     output:
         index="reports/html/index.html",
-    log:
-        "logs/build_book.log",
-    benchmark:
-        "logs/benchmarks/build_book.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
-        library=library_digest("workflow/reproduction/book/build.py"),
         source="reports/book",
     message:
         "the book"

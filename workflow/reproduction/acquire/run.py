@@ -4,23 +4,16 @@ from pathlib import Path
 
 from reproduction.acquire.registry import acquire
 from reproduction.claims.results import write_json
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(dataset: str, receipt: str, policy: str, mirror: str | None, seed: int, size: str) -> None:
-    """Acquire ``dataset`` as ``policy`` says, and write to ``receipt`` where it came from."""
-    result = acquire(dataset, policy=policy, mirror=mirror, seed=seed, size=size)
-    Path(receipt).parent.mkdir(parents=True, exist_ok=True)
-    write_json(receipt, result.as_dict())
+def main(inputs: Paths, outputs: Paths, *, dataset: str, policy: str, seed: int, size: str) -> None:
+    """Acquire ``dataset`` from the sources that ``policy`` allows, and write where it came from."""
+    receipt = acquire(dataset, policy=policy, seed=seed, size=size)
+    path = Path(outputs["receipt"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, receipt.as_dict())
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.wildcards.dataset,
-            snakemake.output.receipt,
-            snakemake.params.policy,
-            snakemake.config["mirror"],
-            snakemake.params.seed,
-            snakemake.params.size,
-        )
+    run_stage(main, snakemake)

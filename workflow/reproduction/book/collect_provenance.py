@@ -1,25 +1,20 @@
-"""Write reports/provenance.json: commit, versions, configuration, machine and run times."""
+"""Write commit, versions, configuration, machine and run times of a run (rule collect_provenance)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from reproduction.book.provenance import collect_provenance
 from reproduction.claims.results import write_json
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(output: str, config: Mapping[str, Any], seeds: Iterable[int], benchmarks: str) -> None:
-    """Describe the run that ends in the working folder, and write it to ``output``."""
-    Path(output).parent.mkdir(parents=True, exist_ok=True)
-    write_json(output, collect_provenance(config, benchmarks=benchmarks, seeds=seeds))
+def main(inputs: Paths, outputs: Paths, *, config: Mapping[str, Any], benchmarks: str) -> None:
+    """Describe the run that ends in the working folder."""
+    path = Path(outputs["provenance"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, collect_provenance(config, benchmarks=benchmarks, seeds=[config["seed"]]))
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.output[0],
-            snakemake.params.config,
-            snakemake.params.seeds,
-            snakemake.params.benchmarks,
-        )
+    run_stage(main, snakemake)

@@ -7,7 +7,8 @@ A rule names its script once. `complete_rules` derives the rest, after all rules
 - the settings: every keyword-only parameter of the script's ``main`` that the rule does not give in its
   ``params`` is taken from the block of the configuration that is named like the folder of the script, and
   ``seed`` from the top level. For a parameter that is annotated with a dataclass, the fields are taken;
-- the digest of all code that the script imports, so that a change in the library reruns the rule.
+- the digest of all code that the script imports, so that a change in the library reruns the rule. A rule that
+  gives ``library`` itself, as those of notebooks do, gives all of its parameters.
 """
 
 import ast
@@ -19,15 +20,15 @@ from snakemake.resources import Resources
 
 from reproduction.pipeline.digest import Library
 
-#: Parameters of a rule that are not passed to its script.
-DERIVED = ("library",)
+#: Parameters of a rule that are not passed to its script: a change in them only reruns the rule.
+DERIVED = ("library", "tracked")
 DEFAULT_RESOURCES = {"mem_mb": 2000, "runtime": 30}
 
 
 def complete_rules(workflow: Any, config: Mapping[str, Any], library: Library) -> None:
     """Give all rules with a script what the script says, and raise ValueError for what nothing says."""
     for rule in workflow.rules:
-        if rule.script is None or "library" in rule.params.keys():
+        if rule.script is None:
             continue
         script = Path(rule.basedir.join(rule.script).get_path_or_uri(secret_free=True))
         if not script.is_file():
@@ -36,12 +37,15 @@ def complete_rules(workflow: Any, config: Mapping[str, Any], library: Library) -
         rule.log_modifier = rule.benchmark_modifier = workflow.modifier.path_modifier
         if not rule.log:
             rule.set_log(f"logs/{place}.log")
-        rule.benchmark = f"logs/benchmarks/{place}.tsv"
+        if not rule.benchmark:
+            rule.benchmark = f"logs/benchmarks/{place}.tsv"
         defaults = {name: value for name, value in DEFAULT_RESOURCES.items() if name not in rule.resources}
         rule.resources.update(Resources.from_mapping(defaults))
-        block = {"seed": config["seed"], **config.get(script.parent.name, {})}
-        settings = rule_settings(script, library, block, set(rule.params.keys()), rule.name)
-        rule.set_params(**settings, library=library.digest(script))
+        given = set(rule.params.keys())
+        if "library" not in given:
+            block = {"seed": config["seed"], **config.get(script.parent.name, {})}
+            settings = rule_settings(script, library, block, given, rule.name)
+            rule.set_params(**settings, library=library.digest(script))
 
 
 def rule_settings(
