@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from ermlab.taxonomy._planes import Constraints
-from ermlab.taxonomy._problem import Point
+from ermlab.taxonomy.cutting_planes import Constraints
+from ermlab.taxonomy.problem import Point
 
 
 @njit  # compiled anew each time: run by its path, the module has no name to be kept under
@@ -32,7 +32,7 @@ class CachedConstraints(Constraints):
 
     def combination(self, numbers: Sequence[int], weights: Sequence[float]) -> tuple[Point, float]:
         """Return the sum of some constraints with weights, and that of their offsets."""
-        problem, kernel = self._problem, self._problem.kernel
+        problem, kernel = self.problem, self.problem.kernel
         n = kernel.shape[0]
         alpha, offset = np.zeros(kernel.shape), 0.0
         samples, classes, shares = [], [], []

@@ -119,6 +119,34 @@ def best_boxes(
     return detections
 
 
+def set_around(box: Sequence[int], shape: Sequence[int], depth: int) -> tuple[int, ...]:
+    """Return the set of boxes containing ``box`` that the search reaches after ``depth`` splits.
+
+    Parameters
+    ----------
+    box : sequence of int
+        ``(left, top, right, bottom)``.
+    shape : sequence of int
+        Height and width of the image.
+    depth : int
+        Number of splits, starting from the set of all boxes.
+
+    Returns
+    -------
+    tuple of int
+        ``(l1, l2, t1, t2, r1, r2, b1, b2)``: first and last left, top, right and bottom side.
+    """
+    height, width = shape
+    boxes = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
+    for _ in range(depth):
+        if boxes[::2] == boxes[1::2]:
+            break
+        one, other = kernels.halves(boxes)
+        inside = all(low <= side <= high for side, low, high in zip(box, one[::2], one[1::2], strict=True))
+        boxes = one if inside else other
+    return tuple(boxes)
+
+
 class Detector:
     """A search for one detection after the other, with the queue at hand.
 

@@ -1,6 +1,6 @@
 """Block-coordinate ascent in the dual of the taxonomic SVM: a block a sample, ``K (x) B`` never formed.
 
-The problem, its bounds and its memory are those of `ermlab.taxonomy._planes`. One constraint for all
+The problem, its bounds and its memory are those of `ermlab.taxonomy.cutting_planes`. One constraint for all
 samples is coarse where a kernel tells nearly all samples apart, and hundreds of them are needed; here each
 sample has weights of its own (as in `ermlab.optimize.minimize_blocks`), and a few rounds do.
 """
@@ -10,8 +10,8 @@ import time
 import numpy as np
 
 from ermlab.taxonomy._blocks_numba import ascend
-from ermlab.taxonomy._planes import search_line
-from ermlab.taxonomy._problem import Bounds, Limits, Point, Problem, Solution
+from ermlab.taxonomy.cutting_planes import search_line
+from ermlab.taxonomy.problem import Bounds, Limits, Point, Problem, Solution
 
 #: Passes over the samples between two exact evaluations at most.
 PASSES = 10
@@ -21,7 +21,7 @@ MODEL_PRECISION = 0.3
 SAMPLE_PRECISION = 0.1
 
 
-def minimise_with_blocks(
+def minimize_with_blocks(
     problem: Problem, tol: float, max_iter: int, max_time: float | None = None
 ) -> Solution:
     """Minimise to a relative gap of ``tol``, or until a limit is met; for one true class a sample."""

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.validation import positive_number, real_array, regularization_strength
 from ermlab.structured.structured_svm import RESCALINGS
-from ermlab.taxonomy._blocks import minimise_with_blocks
+from ermlab.taxonomy._blocks import minimize_with_blocks
 from ermlab.taxonomy._joint_kernel import JointKernel, scores_of
-from ermlab.taxonomy._planes import LINE_EVALUATIONS, minimise_with_planes
-from ermlab.taxonomy._problem import Labels, Problem
+from ermlab.taxonomy.cutting_planes import LINE_EVALUATIONS, minimize_with_planes
+from ermlab.taxonomy.problem import Labels, Problem
 
 Matrix = NDArray[np.float64]
 SOLVERS = ("auto", "blocks", "planes")
@@ -135,7 +135,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             slack=self.rescaling == "slack",
             lam=regularization_strength(self.C, len(K)),
         )
-        minimise = minimise_with_blocks if in_blocks else minimise_with_planes
+        minimise = minimize_with_blocks if in_blocks else minimize_with_planes
         solution = minimise(problem, self.tol, self.max_iter, self.max_time)
         self.alpha_ = solution.point.alpha
         self.objective_ = solution.value / problem.lam

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from reproduction.experiments.detection_strategies.figures import (
     cost_table,
@@ -11,21 +10,10 @@ from reproduction.experiments.detection_strategies.figures import (
     plot_detections,
     plot_search,
     plot_strategy_graph,
-    set_around,
 )
 
 COSTS = np.array([[5.0, 9, 9], [np.nan, 4, 1], [np.nan, np.nan, 3]])
 BOX = (3, 2, 17, 11)
-
-
-@pytest.mark.parametrize("depth", [0, 5, 12, 100])
-def test_the_set_shown_holds_the_box(depth):
-    boxes = set_around(BOX, (15, 20), depth)
-    assert all(first <= side <= last for side, first, last in zip(BOX, boxes[::2], boxes[1::2], strict=True))
-    if depth == 0:
-        assert boxes == (0, 19, 0, 14, 0, 19, 0, 14)
-    if depth == 100:
-        assert boxes[::2] == boxes[1::2] == BOX
 
 
 def test_the_search_is_shown_with_falling_bounds():

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ermlab.taxonomy._planes import Constraints, minimise_with_planes
+from ermlab.taxonomy.cutting_planes import Constraints, minimize_with_planes
+from ermlab.taxonomy.problem import Problem
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
 from ermlab.taxonomy.tree import Taxonomy, centred
 from reproduction.datasets.newsgroups20 import (
@@ -28,12 +29,7 @@ from reproduction.experiments.text_taxonomy.protocol import (
     subject_and_body,
     train_once,
 )
-from reproduction.experiments.text_taxonomy.timing import (
-    iteration_times,
-    late_ratio,
-    relative_slope,
-    text_problem,
-)
+from reproduction.experiments.text_taxonomy.timing import iteration_times, late_ratio, relative_slope
 
 ROOT = Path(__file__).parents[3]
 SIZES = {"train": 6, "validation": 4, "test": 5}
@@ -144,9 +140,9 @@ def test_a_trial_is_judged_by_the_loss_it_is_trained_for(bags, semantic):
 def test_cached_kernel_values_give_the_same_iterations(bags, semantic):
     cached = runpy.run_path(str(ROOT / "benchmarks/cached_kernel.py"))["CachedConstraints"]
     K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
-    problem = text_problem(K, y, centred(semantic.covariance()), 1.0)
+    problem = Problem.multiclass(K, y, centred(semantic.covariance()), 1.0, n_threads=1)
     one, other = (
-        minimise_with_planes(problem, 1e-9, 12, constraints=form(problem)) for form in (Constraints, cached)
+        minimize_with_planes(problem, 1e-9, 12, constraints=form(problem)) for form in (Constraints, cached)
     )
     assert one.value == pytest.approx(other.value, rel=1e-8)
     assert one.lower == pytest.approx(other.lower, rel=1e-8)

@@ -17,6 +17,7 @@ from ermlab.detection import (
     search,
 )
 from ermlab.detection import _search_numba as kernels
+from ermlab.detection.subwindow import set_around
 
 SHAPE = (4, 6)
 POINTS = np.array([[1, 1], [2, 2], [2, 1], [5, 3]])
@@ -203,3 +204,14 @@ def test_a_detector_starts_anew_after_an_error(monkeypatch):
     monkeypatch.undo()
     expected = best_boxes(linear(POINTS, WEIGHTS, SHAPE), 3)
     assert [detector.next().score for _ in expected] == [detection.score for detection in expected]
+
+
+@pytest.mark.parametrize("depth", [0, 5, 12, 100])
+def test_set_around_contains_the_box(depth):
+    box = (3, 2, 17, 11)
+    boxes = set_around(box, (15, 20), depth)
+    assert all(first <= side <= last for side, first, last in zip(box, boxes[::2], boxes[1::2], strict=True))
+    if depth == 0:
+        assert boxes == (0, 19, 0, 14, 0, 19, 0, 14)
+    if depth == 100:
+        assert boxes[::2] == boxes[1::2] == box

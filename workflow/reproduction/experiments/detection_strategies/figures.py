@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, COLORS, GREY, ORANGE, YELLOW
 from ermlab.detection import linear
-from ermlab.detection._search_numba import halves
 from ermlab.detection.strategy import best_strategy
+from ermlab.detection.subwindow import set_around
 from reproduction.plotting.pictures import outline_boxes, show_image
 from reproduction.plotting.style import PUBLISHED
 
@@ -51,22 +51,6 @@ def plot_search(image: np.ndarray, points: pd.DataFrame, box: Sequence[int]) -> 
         if l2 <= r1 and t2 <= b1:
             outline_boxes(ax, np.array([[l2, t2, r1, b1]]), colors=[BLUE], styles=["--"])
     return fig
-
-
-def set_around(box: Sequence[int], shape: tuple[int, int], depth: int) -> tuple[int, ...]:
-    """Return the set of boxes with ``box`` that the search reaches by so many splits of the set of all.
-
-    ``(l1, l2, t1, t2, r1, r2, b1, b2)``: first and last left, top, right and bottom side.
-    """
-    height, width = shape
-    boxes = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
-    for _ in range(depth):
-        if all(first == last for first, last in zip(boxes[::2], boxes[1::2], strict=True)):
-            break
-        one, other = halves(boxes)
-        holds = all(low <= side <= high for side, low, high in zip(box, one[::2], one[1::2], strict=True))
-        boxes = one if holds else other
-    return tuple(boxes)
 
 
 def plot_detections(images: Sequence[np.ndarray], examples: pd.DataFrame) -> Figure:

@@ -5,22 +5,11 @@ import time
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.taxonomy._joint_kernel import JointKernel
-from ermlab.taxonomy._planes import Constraints, minimise_with_planes
-from ermlab.taxonomy._problem import Labels, Problem
+from ermlab.taxonomy.cutting_planes import Constraints, minimize_with_planes
+from ermlab.taxonomy.problem import Problem
 
-Matrix = NDArray[np.float64]
 #: Late iterations are the last of this many parts.
 _PARTS = 5
-
-
-def text_problem(K: ArrayLike, y: ArrayLike, B: ArrayLike, C: float) -> Problem:
-    """Return the problem of samples of one class each with the 0-1 loss, for one thread."""
-    K, B = np.ascontiguousarray(K, dtype=np.float64), np.ascontiguousarray(B, dtype=np.float64)
-    labels = np.asarray(y, dtype=np.int64)
-    loss = 1.0 - np.eye(len(B))
-    kernel = JointKernel(K, B, n_threads=1)
-    return Problem(kernel, Labels(np.arange(len(K) + 1), labels), loss, False, 1.0 / (C * len(K)))
 
 
 def iteration_times(
@@ -31,7 +20,7 @@ def iteration_times(
     They are seconds of the processor for this thread, which other work on the machine changes least.
     """
     runs = [
-        minimise_with_planes(
+        minimize_with_planes(
             problem, 1e-9, iterations, constraints=constraints(problem), clock=time.thread_time
         ).seconds
         for _ in range(repeats)

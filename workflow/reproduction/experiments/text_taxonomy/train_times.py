@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ermlab.taxonomy._planes import Constraints
+from ermlab.taxonomy.cutting_planes import Constraints
+from ermlab.taxonomy.problem import Problem
 from ermlab.taxonomy.tree import Taxonomy
 from reproduction.claims.results import read_json
 from reproduction.datasets.newsgroups20 import read_groups
@@ -16,7 +17,7 @@ from reproduction.experiments.text_taxonomy.protocol import (
     class_trees,
     kernels_of,
 )
-from reproduction.experiments.text_taxonomy.timing import iteration_times, text_problem
+from reproduction.experiments.text_taxonomy.timing import iteration_times
 from reproduction.pipeline.job import job
 
 
@@ -41,7 +42,7 @@ def main(
     K, y = kernels_of(data, ["train"])["train"], data.part("train")[1]
     B = class_covariances(class_trees(K, y, semantic, seed))["semantic_centred"]
     some = np.random.default_rng(seed).permutation(len(y))[:posts]
-    problem = text_problem(K[np.ix_(some, some)], y[some], B, C)
+    problem = Problem.multiclass(K[np.ix_(some, some)], y[some], B, C, n_threads=1)
     rows = []
     for form, constraints, count in (("kronecker", Constraints, repeats), ("cached", cached, 1)):
         iteration_times(problem, constraints, 2, 1)  # compiles

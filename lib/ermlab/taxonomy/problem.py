@@ -1,9 +1,10 @@
 """What both solvers of the taxonomic SVM work on: ``lam/2 |w|^2`` and the mean of the violations."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ermlab.taxonomy import _planes_numba as kernels
 from ermlab.taxonomy._joint_kernel import JointKernel
@@ -23,7 +24,7 @@ class Labels:
     classes: NDArray[np.int64]
 
     @classmethod
-    def from_indicators(cls, indicators: NDArray[np.bool_]) -> "Labels":
+    def from_indicators(cls, indicators: NDArray[np.bool_]) -> Self:
         """Take a row a sample and a column a class."""
         counts = indicators.sum(axis=1)
         return cls(np.append(0, np.cumsum(counts)), np.nonzero(indicators)[1])
@@ -56,6 +57,30 @@ class Problem:
     loss: Matrix
     slack: bool
     lam: float
+
+    @classmethod
+    def multiclass(
+        cls, K: ArrayLike, y: ArrayLike, B: ArrayLike, C: float, n_threads: int | None = None
+    ) -> Self:
+        """Return the problem of samples with one class each and the 0-1 loss.
+
+        Parameters
+        ----------
+        K : array-like of shape (n_samples, n_samples)
+            Kernel matrix of the samples.
+        y : array-like of shape (n_samples,)
+            Class of each sample, a row of ``B``.
+        B : array-like of shape (n_classes, n_classes)
+            Covariance of the classes.
+        C : float
+            Inverse regularization strength.
+        n_threads : int, default=None
+            Number of threads of a product with the kernel; by default one per core.
+        """
+        K, B = np.ascontiguousarray(K, dtype=np.float64), np.ascontiguousarray(B, dtype=np.float64)
+        labels = Labels(np.arange(len(K) + 1), np.asarray(y, dtype=np.int64))
+        kernel = JointKernel(K, B, n_threads=n_threads)
+        return cls(kernel, labels, 1.0 - np.eye(len(B)), False, 1.0 / (C * len(K)))
 
     def zero(self) -> Point:
         """Return ``w = 0``."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.taxonomy import _planes_numba as kernels
-from ermlab.taxonomy._problem import Bounds, Limits, Pairs, Point, Problem, Solution
+from ermlab.taxonomy.problem import Bounds, Limits, Pairs, Point, Problem, Solution
 
 #: The next constraint is sought this share of the way from the best point to the minimiser of the model.
 TOWARDS_MODEL = 0.1
@@ -33,7 +33,7 @@ class Constraints:
     """
 
     def __init__(self, problem: Problem):
-        self._problem = problem
+        self.problem = problem
         n = problem.kernel.shape[0]
         self.true = np.zeros((1, n), dtype=np.int16)
         self.other = np.full((1, n), -1, dtype=np.int16)
@@ -44,7 +44,7 @@ class Constraints:
 
     def add(self, pairs: Pairs) -> None:
         """Add the constraint of the pairs: one product with the kernel (thesis, eq. 5.29)."""
-        problem, m = self._problem, len(self.offsets)
+        problem, m = self.problem, len(self.offsets)
         self.true, self.other = np.vstack([self.true, pairs.true]), np.vstack([self.other, pairs.other])
         new, offset = self.combination([m], [1.0])
         row = np.empty(m + 1)
@@ -57,7 +57,7 @@ class Constraints:
 
     def combination(self, numbers: Sequence[int], weights: Sequence[float]) -> tuple[Point, float]:
         """Return the sum of some constraints with weights, and that of their offsets."""
-        problem = self._problem
+        problem = self.problem
         alpha, offset = np.zeros(problem.kernel.shape), 0.0
         for j, weight in zip(numbers, weights, strict=True):
             offset += weight * kernels.add_constraint(
@@ -67,19 +67,19 @@ class Constraints:
 
     def solve(self, precision: float) -> float:
         """Find the weights ``mu`` of the constraints; return a lower bound of the objective."""
-        lam = self._problem.lam
+        lam = self.problem.lam
         self.mu = solve_simplex_qp(self.gram, lam * self.offsets, self.mu, precision * lam).alpha
         self._idle = np.where(self.mu > 0, 0, self._idle + 1)
         return float(self.offsets @ self.mu - self.mu @ self.gram @ self.mu / (2 * lam))
 
     def bound_error(self) -> float:
         """Return how much rounding may have changed the last lower bound by."""
-        return self._problem.norm2_error(self.mu @ self._lengths) / (2 * self._problem.lam)
+        return self.problem.norm2_error(self.mu @ self._lengths) / (2 * self.problem.lam)
 
     def minimiser(self) -> Point:
         """Return the ``w`` of the weights: one product with the kernel."""
         numbers = np.flatnonzero(self.mu)
-        return self.combination(numbers, self.mu[numbers] / self._problem.lam)[0]
+        return self.combination(numbers, self.mu[numbers] / self.problem.lam)[0]
 
     def drop_idle(self) -> None:
         """Forget constraints without weight for long, never the first."""
@@ -92,7 +92,7 @@ class Constraints:
             self.mu, self._idle = self.mu[chosen], self._idle[chosen]
 
 
-def minimise_with_planes(
+def minimize_with_planes(
     problem: Problem,
     tol: float,
     max_iter: int,
