@@ -1,6 +1,5 @@
 """The book opens from disk without a network, whole; and the check of that can fail."""
 
-import runpy
 import shutil
 from pathlib import Path
 
@@ -8,7 +7,8 @@ import pytest
 from browser import check_book, find_chromium
 from small_run import ROOT, write_small_run
 
-build_book = runpy.run_path(str(ROOT / "workflow/reproduction/book/build.py"))["main"]
+from reproduction.book.build import main
+
 needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
 
 BROKEN = r"""<!doctype html>
@@ -27,12 +27,20 @@ BROKEN = r"""<!doctype html>
 """
 
 
+def build_book(html, files):
+    """Build the book of a run whose files `write_small_run` named."""
+    inputs, reports = {**files}, files["reports"]
+    del inputs["reports"]
+    settings = {"source": f"{reports}/book", "settings": ROOT / "workflow/book", "reports": reports}
+    main(inputs, {"index": html / "index.html"}, **settings)
+
+
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """A built book: read it, do not change it."""
     folder = tmp_path_factory.mktemp("small_run")
     html = folder / "reports/html"
-    build_book(str(html), str(folder / "reports/book"), ROOT / "workflow/book", **write_small_run(folder))
+    build_book(html, write_small_run(folder))
     return html
 
 
@@ -94,7 +102,7 @@ def test_a_folder_without_pages_is_refused(tmp_path):
 def test_the_same_run_gives_the_same_book(book, tmp_path):
     again = tmp_path / "reports/html"
     files = write_small_run(tmp_path)
-    build_book(str(again), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
+    build_book(again, files)
     files = {path.relative_to(book) for path in book.rglob("*") if path.is_file()}
     assert files == {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
     assert [name for name in sorted(files) if (book / name).read_bytes() != (again / name).read_bytes()] == []
@@ -106,7 +114,7 @@ def test_a_fault_in_a_page_stops_the_build_and_leaves_no_book(tmp_path):
     notebook.write_text(notebook.read_text().replace("## What we see", "{nosuchrole}`x`\\n\\n## What we see"))
     html = tmp_path / "reports/html"
     with pytest.raises(SystemExit, match="the book was not built"):
-        build_book(str(html), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
+        build_book(html, files)
     assert not html.exists()
 
 
@@ -115,7 +123,7 @@ def test_a_book_at_the_smoke_scale_warns_of_its_numbers(book, tmp_path):
     provenance = Path(files["provenance"])
     provenance.write_text(provenance.read_text().replace('"demo"', '"smoke"'))
     html = tmp_path / "reports/html"
-    build_book(str(html), str(tmp_path / "reports/book"), ROOT / "workflow/book", **files)
+    build_book(html, files)
     assert "do not read the numbers" in page(html, "index.html")
     assert "do not read the numbers" not in page(book, "index.html")
 

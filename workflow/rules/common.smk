@@ -42,6 +42,12 @@ if workflow.is_main_process:
     forget_stale_receipts("data/receipts", registry, policy=config["data"])
 
 
+def registered(wildcards):
+    """Return what decides about the content of a data set: its row of the registry, and its simulator."""
+    row = registry[wildcards.dataset]
+    return {"row": asdict(row), "simulator": library.function_digest(row.simulator)}
+
+
 def seed_of(wildcards):
     """Return the seed of a repetition, which has the wildcard ``seed``."""
     return config["seed"] + int(wildcards.seed)

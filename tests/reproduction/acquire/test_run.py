@@ -1,13 +1,13 @@
 """The workflow's script: a receipt for every outcome, the same bytes in every run."""
 
 import json
-import runpy
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
+from reproduction.acquire.run import main
 from reproduction.pipeline.documents import read_yaml
 
 ROOT = Path(__file__).parents[3]
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def acquire_script(tmp_path, tree, monkeypatch):
-    """The script's ``main`` in a project whose registry holds the toy as its only row."""
+    """Call the script in a project whose registry holds the toy as its only row."""
     row = read_yaml(ROOT / "data/registry.yaml")["uiuc_cars"]
     row |= {"files": tree.files, "bytes": tree.bytes, "tree_sha256": tree.sha256}
     row["sources"] |= {
@@ -29,13 +29,18 @@ def acquire_script(tmp_path, tree, monkeypatch):
     shutil.copytree(ROOT / "workflow/schemas", project / "workflow/schemas")
     monkeypatch.chdir(project)
     monkeypatch.delenv("ERMLAB_MIRROR", raising=False)
-    return runpy.run_path(str(ROOT / "workflow/reproduction/acquire/run.py"))["main"]
+
+    def run(receipt):
+        main({}, {"receipt": receipt}, dataset="toy", policy="auto", seed=0, size="smoke")
+
+    return run
 
 
-def test_receipts_are_the_same_bytes_in_every_run(acquire_script, mirror, tree):
+def test_receipts_are_the_same_bytes_in_every_run(acquire_script, mirror, tree, monkeypatch):
+    monkeypatch.setenv("ERMLAB_MIRROR", str(mirror))
     receipts = [Path(f"data/receipts/{run}.json") for run in (1, 2)]
     for receipt in receipts:
-        acquire_script("toy", receipt, "auto", str(mirror), 0, "smoke")
+        acquire_script(receipt)
     assert receipts[0].read_bytes() == receipts[1].read_bytes()
     document = json.loads(receipts[0].read_text())
     assert (document["folder"], document["tree_sha256"]) == ("data/raw/toy", tree.sha256)
@@ -43,7 +48,7 @@ def test_receipts_are_the_same_bytes_in_every_run(acquire_script, mirror, tree):
 
 
 def test_what_cannot_be_had_has_a_receipt_too(acquire_script):
-    acquire_script("toy", "data/receipts/toy.json", "auto", None, 0, "smoke")
+    acquire_script("data/receipts/toy.json")
     document = json.loads(Path("data/receipts/toy.json").read_text())
     assert (document["status"], document["kind"]) == ("unavailable", None)
     assert "put its files into data/raw/toy" in document["reason"]
