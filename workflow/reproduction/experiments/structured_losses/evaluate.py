@@ -1,4 +1,4 @@
-"""The two rescaled hinge losses over a grid of score differences (rule evaluate_structured_losses)."""
+"""Compare both rescaled hinge losses with the step loss on a grid (rule evaluate_structured_losses)."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from ermlab.structured.losses import (
     step_loss,
 )
 from reproduction.claims.results import write_results
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 DELTAS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-def main(folder: str | Path, points: int) -> None:
-    """Evaluate both hinges and the step for several output losses and compare them."""
+def main(inputs: Paths, outputs: Paths, *, points: int) -> None:
+    """Evaluate the losses for all `DELTAS` at score differences from -3 to 3."""
     # Symmetric around an exact zero, the margin point.
     differences = 3 * np.arange(-points, points + 1) / points
     curves = pd.concat(
@@ -33,21 +33,26 @@ def main(folder: str | Path, points: int) -> None:
         )
         for delta in DELTAS
     )
+    write_results(Path(outputs["values"]).parent, compare_losses(curves))
+    curves.to_csv(outputs["curves"], index=False, lineterminator="\n")
+
+
+def compare_losses(curves: pd.DataFrame) -> dict[str, float]:
+    """Return how far the hinges are above the step, apart at difference 0, and from convex.
+
+    ``curves`` has columns ``delta``, ``difference``, ``step``, ``margin`` and ``slack``, with equally spaced
+    differences for each ``delta``.
+    """
     at_zero = curves[curves["difference"] == 0]
     hinges = [group[kind] for _, group in curves.groupby("delta") for kind in ("margin", "slack")]
-    write_results(
-        folder,
-        {
-            "margin_minus_step_min": (curves["margin"] - curves["step"]).min(),
-            "slack_minus_step_min": (curves["slack"] - curves["step"]).min(),
-            "difference_at_margin_point": (at_zero["margin"] - at_zero["slack"]).abs().max(),
-            "distance_from_delta_at_margin_point": (at_zero["margin"] - at_zero["delta"]).abs().max(),
-            "convexity_violation": max(convexity_violation(hinge) for hinge in hinges),
-        },
-    )
-    curves.to_csv(Path(folder) / "curves.csv", index=False, lineterminator="\n")
+    return {
+        "margin_minus_step_min": (curves["margin"] - curves["step"]).min(),
+        "slack_minus_step_min": (curves["slack"] - curves["step"]).min(),
+        "difference_at_margin_point": (at_zero["margin"] - at_zero["slack"]).abs().max(),
+        "distance_from_delta_at_margin_point": (at_zero["margin"] - at_zero["delta"]).abs().max(),
+        "convexity_violation": max(convexity_violation(hinge) for hinge in hinges),
+    }
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(Path(snakemake.output.values).parent, snakemake.params.points)
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""The convex upper bounds of the step loss (T-fig-2.1)."""
+"""Figure of the convex upper bounds of the step loss (T-fig-2.1)."""
 
 from collections.abc import Sequence
 
