@@ -13,7 +13,7 @@ from ermlab.structured.vicinal import (
     step_family,
     vicinal_risk,
 )
-from reproduction.experiments.vicinal_risk.cases import random_members, random_ordered_family
+from reproduction.experiments.vicinal_risk.evaluate import random_members, random_ordered_family
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -1,4 +1,4 @@
-"""The construction that bounds the vicinal risk (E-fig-4)."""
+"""Figure of the construction that bounds the vicinal risk (E-fig-4)."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -16,10 +16,10 @@ _BOUNDS = {
 
 
 def plot_vicinal_bound(example: pd.DataFrame, spreads: pd.DataFrame, deviation: float) -> Figure:
-    """Draw the example of figure 4, its losses (11), and the bounds over the spread of P.
+    """Draw the example of figure 4, its losses (eq. 11), and the bounds over the spread of P.
 
-    ``example`` has one row a transformation, ``spreads`` one row a standard deviation of P;
-    ``deviation`` is the one of the example.
+    ``example`` has one row per transformation, ``spreads`` one row per standard deviation of P;
+    ``deviation`` is that of the example.
     """
     fig, axes = plt.subplots(1, 3, figsize=(11, 3.7), width_ratios=(1, 1, 1.1))
     _plot_construction(axes[0], example)
@@ -32,10 +32,10 @@ def _plot_construction(ax: Axes, example: pd.DataFrame) -> None:
     t = example["t"]
     ax.fill_between(t, example["density"], color=GREY, alpha=0.25, linewidth=0, label="density of $P$")
     ax.plot(t, example["loss"], color=BLUE, label=r"$\Delta_{vr}(t)$")
-    ax.plot(t, example["step_member"], color=ORANGE, label="deciding step")
-    ax.plot(t, example["square_member"], color=GREEN, label=r"deciding multiple of $t^2$")
+    ax.plot(t, example["step_member"], color=ORANGE, label="attaining step")
+    ax.plot(t, example["square_member"], color=GREEN, label=r"attaining multiple of $t^2$")
     ax.set(xlim=(-2.6, 2.6), ylim=(0, 2), xlabel="transformation $t$", ylabel="loss, density")
-    ax.set_title("(a) the member that decides")
+    ax.set_title("(a) members that attain the bounds")
     legend = ax.legend(loc="upper center", fontsize=8, ncols=2, columnspacing=1, frameon=True)
     legend.get_frame().set(edgecolor="none", alpha=1)
 
