@@ -55,6 +55,7 @@ test-bounds: environment
 lint: environment
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
 
 format: environment
