@@ -23,7 +23,7 @@ from ermlab.tracking.events import Gates, hypotheses_between
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.datasets.cell_migration import read_cell_migration
-from reproduction.experiments.cell_films.migration import film_of_migration
+from reproduction.experiments.cell_films.prepare_migration import film_of_migration
 from reproduction.experiments.tracking.hand_tuned import hand_tuned
 from reproduction.experiments.tracking.lap_tracker import lap_links
 

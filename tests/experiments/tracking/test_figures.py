@@ -14,7 +14,6 @@ from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import Gates, hypotheses_between
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.tracks import CellTracks, links_of
-from reproduction.experiments.cell_films.scenes import TrackedFrames
 from reproduction.experiments.tracking.figures import (
     STUDIES,
     TITLES,
@@ -28,6 +27,7 @@ from reproduction.experiments.tracking.figures import (
     tuning_table,
 )
 from reproduction.experiments.tracking.hypothesis_figures import hypothesis_table, plot_hypotheses
+from reproduction.experiments.tracking.scenes import TrackedFrames
 from reproduction.experiments.tracking.track_figures import (
     animate_tracks,
     draw_tree,

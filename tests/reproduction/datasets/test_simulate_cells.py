@@ -14,7 +14,7 @@ from reproduction.datasets.cell_migration import (
 )
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images, simulate_ctc_hela02_images
 from reproduction.datasets.ctc_sim_truth import read_ctc_sim_truth, simulate_ctc_sim_truth
-from reproduction.experiments.cell_films.migration import film_of_migration
+from reproduction.experiments.cell_films.prepare_migration import film_of_migration
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs, halves
 from reproduction.datasets.cell_migration import Detections, Sequence
-from reproduction.experiments.cell_films.migration import film_of_migration
+from reproduction.experiments.cell_films.prepare_migration import film_of_migration
 
 LINEAGE = np.array([[1, 0, 0, 0], [2, 1, 1, 1], [3, 1, 1, 1], [4, 0, 1, 0]])
 

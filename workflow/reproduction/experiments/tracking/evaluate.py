@@ -18,7 +18,6 @@ from ermlab.tracking.tracks import read_tracks
 from reproduction.claims.results import read_json, write_results
 from reproduction.datasets.dcelliq_nuclei import read_dcelliq_nuclei
 from reproduction.datasets.nuclei_films import NucleiFilm
-from reproduction.experiments.cell_films.scenes import cut_film, cut_middle, few_cells
 from reproduction.experiments.tracking.challenge_measures import challenge_measures
 from reproduction.experiments.tracking.measures import (
     average_losses,
@@ -26,6 +25,7 @@ from reproduction.experiments.tracking.measures import (
     interval,
     resampled_losses,
 )
+from reproduction.experiments.tracking.scenes import cut_film, cut_middle, few_cells
 from reproduction.pipeline.job import job
 
 #: The laboratory that the claims speak of: it stands in for the published one.

@@ -5,7 +5,7 @@ import numpy as np
 from ermlab.tracking.cell_tracker import CellTracker
 from reproduction.claims.results import read_json
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.experiments.cell_films.scenes import cut_middle
+from reproduction.experiments.tracking.scenes import cut_middle
 from reproduction.pipeline.job import job
 
 

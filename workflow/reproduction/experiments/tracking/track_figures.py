@@ -20,8 +20,8 @@ from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm, FramePair
 from ermlab.tracking.plotting import show_tracked_frame
 from ermlab.tracking.tracks import CellTracks, Links, links_of
-from reproduction.experiments.cell_films.scenes import TrackedFrames
 from reproduction.experiments.tracking.event_forest import judged_events
+from reproduction.experiments.tracking.scenes import TrackedFrames
 
 _RIGHT, _WRONG, _MISSED = BLUE, ORANGE, "black"
 #: Milliseconds that each frame of an animation is shown, and the last one.

@@ -12,7 +12,6 @@ from ermlab.tracking.films import CellFilm
 from ermlab.tracking.lineage import track_film
 from ermlab.tracking.tracks import CellTracks, join_links, write_tracks
 from reproduction.claims.results import write_json
-from reproduction.experiments.cell_films.scenes import cut_film
 from reproduction.experiments.tracking.measures import event_errors
 from reproduction.experiments.tracking.protocol import (
     PEER,
@@ -23,6 +22,7 @@ from reproduction.experiments.tracking.protocol import (
     study_of,
     tune,
 )
+from reproduction.experiments.tracking.scenes import cut_film
 from reproduction.pipeline.job import job
 
 

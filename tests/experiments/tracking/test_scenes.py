@@ -7,7 +7,7 @@ import pytest
 
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
-from reproduction.experiments.cell_films.scenes import TrackedFrames, cut_film, cut_middle, few_cells
+from reproduction.experiments.tracking.scenes import TrackedFrames, cut_film, cut_middle, few_cells
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ermlab.tracking.films import CellFilm
-from reproduction.experiments.cell_films.measures import detection_errors
-from reproduction.experiments.cell_films.scenes import cut_film
+from reproduction.experiments.cell_films.prepare_nuclei import detection_errors
+from reproduction.experiments.tracking.scenes import cut_film
 
 #: Frame 0 shows cells 1, 2, 3 and 4, frame 1 cells 1 and 2: six true cells. In frame 0, cell 1 is cut in two,
 #: cells 2 and 3 are one detection, cell 4 is missed; in frame 1, cell 1 is right, two detections are false.
