@@ -1,4 +1,4 @@
-# The equivariant structured SVM.
+# The equivariant structured SVM: its figures 1 to 4.
 
 
 rule evaluate_vicinal_risk:
@@ -6,25 +6,13 @@ rule evaluate_vicinal_risk:
         values="data/results/vicinal_risk/values.json",
         example="data/results/vicinal_risk/example.csv",
         spreads="data/results/vicinal_risk/spreads.csv",
-    log:
-        "logs/evaluate_vicinal_risk.log",
-    benchmark:
-        "logs/benchmarks/evaluate_vicinal_risk.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        library=library_digest("workflow/reproduction/experiments/vicinal_risk/evaluate.py"),
-        seed=config["seed"],
-        trials=config["vicinal_risk"]["trials"],
     message:
-        "losses whose supremum bounds the vicinal risk"
+        "bounds of the vicinal risk, on the example of figure 4 and on random cases"
     script:
         "../reproduction/experiments/vicinal_risk/evaluate.py"
 
 
-# Rings in the plane, learned from one point each.
+# Section 1.1: rings in the plane, learned from one point each.
 
 
 rule evaluate_equivariant_toy:
@@ -34,20 +22,8 @@ rule evaluate_equivariant_toy:
         degrees="data/results/equivariant_toy/degrees.csv",
         points="data/results/equivariant_toy/points.csv",
         regions="data/results/equivariant_toy/regions.npz",
-    log:
-        "logs/evaluate_equivariant_toy.log",
-    benchmark:
-        "logs/benchmarks/evaluate_equivariant_toy.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=20,
-    params:
-        **config["equivariant_toy"],
-        library=library_digest("workflow/reproduction/experiments/equivariant_toy/evaluate.py"),
-        seed=config["seed"],
     message:
-        "three classes from one point each, with growing ranges of rotation"
+        "three classes from one point each, with growing ranges of rotations"
     script:
         "../reproduction/experiments/equivariant_toy/evaluate.py"
 

@@ -1,10 +1,10 @@
-"""The picture of the rings shows the points and curves it is given."""
+"""The figure of the rings draws the points and curves it is given."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.experiments.equivariant_toy.figures import plot_rings, range_label, summarise_rings
+from reproduction.experiments.equivariant_toy.figures import plot_rings
 
 
 @pytest.fixture
@@ -32,10 +32,3 @@ def test_panels_points_and_means(triples):
     assert any(len(collection.get_offsets()) == 3 for collection in dots)
     mean = next(line for line in fig.axes[3].lines if line.get_label() == "mean")
     np.testing.assert_allclose(mean.get_ydata(), [0.5, 0.45, 0.1])
-
-
-def test_labels_and_table(triples):
-    assert [range_label(part) for part in (0, 1 / 8, 1 / 2, 1)] == ["0", "±π/8", "±π/2", "±π"]
-    table = summarise_rings(triples.assign(degree=4))
-    assert table.loc[4, ("symmetry error (%)", "±π")] == 10
-    assert table.loc[4, ("virtual samples", "0")] == 3

@@ -1,4 +1,4 @@
-"""Three rings from one point each, with growing ranges of rotation (rule evaluate_equivariant_toy)."""
+"""Fit three rings from one point each, with growing ranges of rotations (rule evaluate_equivariant_toy)."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,137 +10,150 @@ import pandas as pd
 from reproduction.claims.results import over_seeds, write_results
 from reproduction.experiments.equivariant_toy.rings import (
     DISC,
-    RingMachine,
+    RingModel,
     draw_samples,
     equal_rotations,
-    learn_rings,
+    fit_rings,
     ring_error,
     rotations,
     symmetry_error,
     virtual_share,
 )
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: The five panels of figure 1, as parts of pi.
+#: The five panels of figure 1, as fractions of pi.
 RANGES = (0, 1 / 8, 1 / 4, 1 / 2, 1)
-#: More than enough for the three points to keep their margin: the hard margin of the pictures.
+#: Large enough for the three points to keep their margin: the hard margin of the published figure.
 C = 1000.0
-#: Solvers and relative gaps for which the virtual samples are counted, beside those of the figure.
+#: Further solvers and tolerances for which the virtual samples are counted.
 SOLVERS = (("blocks", 1e-2), ("bundle", 1e-3))
+#: Points along each side of the grid of regions.
+GRID_SIZE = 241
 
 
-def main(folder: str | Path, seed: int, triples: int, degree: int, degrees: Sequence[int]) -> None:
-    """Learn from several triples of points; the first is the one that is drawn."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+def main(
+    inputs: Paths, outputs: Paths, *, seed: int, triples: int, degree: int, degrees: Sequence[int]
+) -> None:
+    """Fit ``triples`` draws of three points; the first draw is the one that the figure shows."""
     rng = np.random.default_rng(seed)
-    drawn_from = [draw_samples(rng) for _ in range(triples)]
-    machines = [[_machine(samples, part, degree) for part in RANGES] for samples in drawn_from]
+    draws = [draw_samples(rng) for _ in range(triples)]
+    models = [[_fit(samples, part, degree) for part in RANGES] for samples in draws]
     measured = pd.DataFrame(
-        {"triple": k, "range": part, **_measures(machine)}
-        for k, row in enumerate(machines)
-        for part, machine in zip(RANGES, row, strict=True)
+        {"triple": number, "range": part, **_measure(model)}
+        for number, row in enumerate(models)
+        for part, model in zip(RANGES, row, strict=True)
     )
-    full = measured[measured["range"] == RANGES[-1]]["objective"].to_numpy()
     by_degree = pd.DataFrame(
-        {"degree": p, "range": part, **_measures(_machine(drawn_from[0], part, p))}
-        for p in degrees
+        {"degree": other, "range": part, **_measure(_fit(draws[0], part, other))}
+        for other in degrees
         for part in RANGES
     )
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "triples": triples,
             "degree": degree,
             "ranges": [str(Fraction(part)) for part in RANGES],
-            **{name: _over_triples(measured, name) for name in measured.columns[2:]},
-            "ordered_triples": int(_never_rises(measured).sum()),
+            **summarize_triples(measured),
             "equal_rotations_objective": {
-                name: over_seeds(_objectives(drawn_from, degree, count) / full)
+                name: over_seeds(_objective_ratios(measured, draws, degree, count))
                 for name, count in (("enough", degree + 1), ("too_few", degree))
             },
-            "virtual_by_solver": _count_by_solver(drawn_from[0], degree),
+            "virtual_by_solver": _count_by_solver(draws[0], degree),
         },
     )
-    measured.to_csv(folder / "triples.csv", index=False, lineterminator="\n")
-    by_degree.to_csv(folder / "degrees.csv", index=False, lineterminator="\n")
-    _points(machines[0]).to_csv(folder / "points.csv", index=False, lineterminator="\n")
-    _write_regions(folder / "regions.npz", machines[0])
+    for name, table in (("triples", measured), ("degrees", by_degree), ("points", point_table(models[0]))):
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
+    axis = np.linspace(-DISC, DISC, GRID_SIZE)
+    grid = np.stack(np.meshgrid(axis, axis), axis=-1)
+    np.savez_compressed(
+        outputs["regions"],
+        axis=axis,
+        ranges=np.array(RANGES),
+        classes=np.stack([model.predict(grid) for model in models[0]]).astype(np.int8),
+        margins=np.stack([model.margin(grid) for model in models[0]]).astype(np.float32),
+    )
 
 
-def _machine(samples: np.ndarray, part: float, degree: int) -> RingMachine:
-    return learn_rings(samples, rotations(np.pi * part, degree), degree, C)
+def _fit(samples: np.ndarray, part: float, degree: int) -> RingModel:
+    return fit_rings(samples, rotations(np.pi * part, degree), degree, C)
 
 
-def _measures(machine: RingMachine) -> dict[str, float]:
+def _measure(model: RingModel) -> dict[str, float]:
     return {
-        "symmetry_error": symmetry_error(machine),
-        "ring_error": ring_error(machine),
-        "virtual_share": virtual_share(machine),
-        "n_virtual": len(machine.virtual),
-        "calls": machine.calls,
-        "objective": machine.objective,
+        "symmetry_error": symmetry_error(model),
+        "ring_error": ring_error(model),
+        "virtual_share": virtual_share(model),
+        "n_virtual": len(model.virtual),
+        "calls": model.n_iter,
+        "objective": model.objective,
     }
 
 
-def _over_triples(measured: pd.DataFrame, name: str) -> list[dict[str, list[float]]]:
-    """Return one measurement a triple, for each range."""
-    return [over_seeds(measured[measured["range"] == part][name]) for part in RANGES]
+def summarize_triples(measured: pd.DataFrame) -> dict:
+    """Return each measure by range, over the triples, and how many triples become more symmetric throughout.
+
+    ``measured`` has one row per triple and range, with the ranges of a triple in ascending order.
+    """
+    by_range = [measured[measured["range"] == part] for part in RANGES]
+    ordered = measured.groupby("triple")["symmetry_error"].apply(
+        lambda errors: errors.is_monotonic_decreasing
+    )
+    return {
+        **{name: [over_seeds(rows[name]) for rows in by_range] for name in measured.columns[2:]},
+        "ordered_triples": int(ordered.sum()),
+    }
 
 
-def _never_rises(measured: pd.DataFrame) -> pd.Series:
-    """Return for each triple whether its symmetry error never rises with the range."""
-    return measured.groupby("triple")["symmetry_error"].apply(lambda e: e.is_monotonic_decreasing)
-
-
-def _objectives(drawn_from: Sequence[np.ndarray], degree: int, count: int) -> np.ndarray:
-    """Return the objective of each triple for ``count`` rotations at equal distances."""
-    return np.array([learn_rings(s, equal_rotations(count), degree, C).objective for s in drawn_from])
+def _objective_ratios(
+    measured: pd.DataFrame, draws: Sequence[np.ndarray], degree: int, count: int
+) -> np.ndarray:
+    """Return the objective with ``count`` equal rotations over that with all rotations, for each triple."""
+    objectives = [fit_rings(samples, equal_rotations(count), degree, C).objective for samples in draws]
+    return np.array(objectives) / measured[measured["range"] == RANGES[-1]]["objective"].to_numpy()
 
 
 def _count_by_solver(samples: np.ndarray, degree: int) -> list[dict[str, float | str]]:
-    """Return how many virtual samples each solver uses for all rotations."""
-    turns = rotations(np.pi, degree)
+    """Return the number of virtual samples that each solver uses for all rotations."""
     counts = []
     for solver, tol in SOLVERS:
-        machine = learn_rings(samples, turns, degree, C, tol, solver)
-        counts.append({"solver": solver, "tol": tol, "used": len(machine.virtual), "calls": machine.calls})
+        model = fit_rings(samples, rotations(np.pi, degree), degree, C, tol, solver)
+        counts.append({"solver": solver, "tol": tol, "used": len(model.virtual), "calls": model.n_iter})
     return counts
 
 
-def _points(machines: Sequence[RingMachine]) -> pd.DataFrame:
-    """Return the given points and the virtual samples of each range."""
+def point_table(models: Sequence[RingModel]) -> pd.DataFrame:
+    """Return the given points and the virtual samples of each range, one row per point."""
     rows = [
         {"range": part, "kind": kind, "sample": int(i), "x": point[0], "y": point[1]}
-        for part, machine in zip(RANGES, machines, strict=True)
+        for part, model in zip(RANGES, models, strict=True)
         for kind, samples, points in (
-            ("given", range(len(machine.samples)), machine.samples),
-            ("virtual", machine.sample, machine.virtual),
+            ("given", range(len(model.samples)), model.samples),
+            ("virtual", model.sample, model.virtual),
         )
         for i, point in zip(samples, points, strict=True)
     ]
     return pd.DataFrame(rows)
 
 
-def _write_regions(path: Path, machines: Sequence[RingMachine], size: int = 241) -> None:
-    """Write the class and the margin on a grid of the square around the disc, for each range."""
-    axis = np.linspace(-DISC, DISC, size)
-    grid = np.stack(np.meshgrid(axis, axis), axis=-1)
-    np.savez_compressed(
-        path,
-        axis=axis,
-        ranges=np.array(RANGES),
-        classes=np.stack([machine.predict(grid) for machine in machines]).astype(np.int8),
-        margins=np.stack([machine.margin(grid) for machine in machines]).astype(np.float32),
-    )
+def range_label(part: float) -> str:
+    """Return a range, given as a fraction of pi, as text: 0, ±π/8, ..., ±π."""
+    if part == 0:
+        return "0"
+    return "±π" if part == 1 else f"±π/{round(1 / part)}"
+
+
+def ring_table(measured: pd.DataFrame) -> pd.DataFrame:
+    """Return errors (percent) and virtual samples, one row per degree and one column per range."""
+    names = {
+        "symmetry_error": "symmetry error (%)",
+        "ring_error": "ring error (%)",
+        "n_virtual": "virtual samples",
+    }
+    in_percent = measured.assign(**{name: 100 * measured[name] for name in ("symmetry_error", "ring_error")})
+    table = in_percent.pivot_table(index="degree", columns="range", values=list(names))[list(names)]
+    return table.round(1).rename(columns=names, level=0).rename(columns=range_label, level=1)
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            Path(snakemake.output.values).parent,
-            snakemake.params.seed,
-            snakemake.params.triples,
-            snakemake.params.degree,
-            snakemake.params.degrees,
-        )
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""Rings in the plane, learned from one point each (E-fig-1)."""
+"""Figure of the rings in the plane (E-fig-1)."""
 
 from collections.abc import Mapping
 
@@ -11,23 +11,24 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE
+from reproduction.experiments.equivariant_toy.evaluate import range_label
 
-#: Colour and marker of each class, as in the source: a circle, a cross, and an "x".
+#: Color and marker of each class, as in the source: a circle, a cross, and an "x".
 CLASSES = ((ORANGE, "o"), (GREEN, "P"), (BLUE, "X"))
 _CURVES = (
-    ("symmetry_error", "share of the disc's area", "(b) off the circle's own class"),
-    ("ring_error", "share of the disc's area", "(c) not the class of the nearest ring"),
-    ("n_virtual", "virtual samples", "(d) chosen by the optimiser"),
+    ("symmetry_error", "share of the disc's area", "(b) symmetry error"),
+    ("ring_error", "share of the disc's area", "(c) ring error"),
+    ("n_virtual", "virtual samples", "(d) used by the optimizer"),
 )
 
 
 def plot_rings(
     regions: Mapping[str, NDArray], points: pd.DataFrame, triples: pd.DataFrame, fine_grid: int
 ) -> Figure:
-    """Draw what is learned with each range of rotations, and how symmetric it is over all triples of points.
+    """Draw the regions for each range of rotations, and the measures of all triples of points.
 
-    ``regions`` has class and margin on a grid for each range, ``points`` the points given and the virtual
-    samples, ``triples`` a row a triple and range; ``fine_grid`` counts all rotations by degrees.
+    ``regions`` has class and margin on a grid for each range, ``points`` the given points and the virtual
+    samples, ``triples`` one row per triple and range; ``fine_grid`` is the size of the reference grid.
     """
     ranges = regions["ranges"]
     fig = plt.figure(figsize=(12, 5.6))
@@ -52,21 +53,14 @@ def plot_rings(
     return fig
 
 
-def range_label(part: float) -> str:
-    """Return a range, given as a part of pi, as it is written: 0, ±π/8, ..., ±π."""
-    if part == 0:
-        return "0"
-    return "±π" if part == 1 else f"±π/{round(1 / part)}"
-
-
 def _plot_regions(ax: Axes, axis: NDArray, classes: NDArray, margins: NDArray, points: pd.DataFrame) -> None:
     extent = (axis[0], axis[-1], axis[0], axis[-1])
-    colours = ListedColormap([colour for colour, _ in CLASSES])
+    colors = ListedColormap([color for color, _ in CLASSES])
     ax.imshow(
         classes,
         origin="lower",
         extent=extent,
-        cmap=colours,
+        cmap=colors,
         vmin=0,
         vmax=len(CLASSES) - 1,
         alpha=0.35,
@@ -76,30 +70,18 @@ def _plot_regions(ax: Axes, axis: NDArray, classes: NDArray, margins: NDArray, p
     virtual, given = (points[points["kind"] == kind] for kind in ("virtual", "given"))
     ax.scatter(virtual["x"], virtual["y"], s=9, color="black", linewidths=0, zorder=3)
     for _, row in given.iterrows():
-        colour, marker = CLASSES[row["sample"]]
-        ax.scatter(row["x"], row["y"], s=75, color=colour, marker=marker, edgecolors="white", zorder=4)
+        color, marker = CLASSES[row["sample"]]
+        ax.scatter(row["x"], row["y"], s=75, color=color, marker=marker, edgecolors="white", zorder=4)
     ax.set(xlim=extent[:2], ylim=extent[2:], xticks=[], yticks=[], aspect="equal")
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
 
 
 def _plot_curve(ax: Axes, triples: pd.DataFrame, name: str) -> None:
-    """Draw a measurement over the range: each triple thin, their mean thick."""
+    """Plot a measure against the range: a thin line per triple, and their mean."""
     table = triples.pivot_table(index="triple", columns="range", values=name)
     places = np.arange(len(table.columns))
     ax.plot(places, table.T, color=GREY, linewidth=0.7, alpha=0.7)
     ax.plot(places, table.mean(), color=BLUE, marker="o", linewidth=2.2, label="mean")
     ax.set_xticks(places, [range_label(part) for part in table.columns])
     ax.set(xlabel="range of rotations", ylim=(0, None))
-
-
-def summarise_rings(measured: pd.DataFrame) -> pd.DataFrame:
-    """Return symmetry and ring error (per cent) and virtual samples, a row a degree and a column a range."""
-    names = {
-        "symmetry_error": "symmetry error (%)",
-        "ring_error": "ring error (%)",
-        "n_virtual": "virtual samples",
-    }
-    in_percent = measured.assign(**{name: 100 * measured[name] for name in ("symmetry_error", "ring_error")})
-    table = in_percent.pivot_table(index="degree", columns="range", values=list(names))[list(names)]
-    return table.round(1).rename(columns=names, level=0).rename(columns=range_label, level=1)

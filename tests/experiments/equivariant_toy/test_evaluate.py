@@ -1,0 +1,92 @@
+"""Measures over triples and ranges, on tables counted by hand and on one small run."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction.claims.results import over_seeds, read_results
+from reproduction.experiments.equivariant_toy.evaluate import (
+    RANGES,
+    main,
+    point_table,
+    range_label,
+    ring_table,
+    summarize_triples,
+)
+from reproduction.experiments.equivariant_toy.rings import RingModel
+
+FILES = ("values.json", "triples.csv", "degrees.csv", "points.csv", "regions.npz")
+
+
+def test_measures_of_two_triples_by_range():
+    errors = {0: [0.5, 0.4, 0.4, 0.1, 0], 1: [0.5, 0.6, 0.2, 0.1, 0]}  # the second triple rises once
+    rows = [
+        (triple, part, error, 10 * triple + k)
+        for triple, values in errors.items()
+        for k, (part, error) in enumerate(zip(RANGES, values, strict=True))
+    ]
+    measured = pd.DataFrame(rows, columns=["triple", "range", "symmetry_error", "n_virtual"])
+    assert summarize_triples(measured) == {
+        "symmetry_error": [over_seeds(pair) for pair in zip(*errors.values(), strict=True)],
+        "n_virtual": [over_seeds((k, 10 + k)) for k in range(5)],
+        "ordered_triples": 1,
+    }
+
+
+def test_points_of_each_range():
+    given = np.array([[1.0, 2.0], [3.0, 4.0]])
+    virtual = np.array([[5.0, 6.0]])
+    model = RingModel(1, given, np.zeros((2, 3)), virtual, np.array([1]), objective=0.0, n_iter=0)
+    table = point_table([model] * len(RANGES))
+    assert table["range"].unique().tolist() == list(RANGES)
+    rows = table[table["range"] == 1].drop(columns="range").values.tolist()
+    assert rows == [["given", 0, 1, 2], ["given", 1, 3, 4], ["virtual", 1, 5, 6]]
+
+
+def test_table_in_percent_with_labels():
+    rows = [(2, 0, 0.5, 0.25, 3), (2, 1, 0.1, 0.05, 12), (4, 0, 0.4, 0.2, 3), (4, 1, 0, 0.01, 15)]
+    table = ring_table(
+        pd.DataFrame(rows, columns=["degree", "range", "symmetry_error", "ring_error", "n_virtual"])
+    )
+    columns = [
+        (name, label)
+        for name in ("symmetry error (%)", "ring error (%)", "virtual samples")
+        for label in ("0", "±π")
+    ]
+    assert list(table.columns) == columns
+    assert table.loc[2].tolist() == [50, 10, 25, 5, 3, 12]
+    assert table.loc[4].tolist() == [40, 0, 20, 1, 3, 15]
+    assert [range_label(part) for part in (1 / 8, 1 / 2)] == ["±π/8", "±π/2"]
+
+
+def test_results_are_written_and_reproducible(tmp_path):
+    folders = [tmp_path / run / "equivariant_toy" for run in ("first", "second")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        outputs = {name.partition(".")[0]: str(folder / name) for name in FILES}
+        main({}, outputs, seed=1, triples=1, degree=2, degrees=[3])
+    for name in FILES[:-1]:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+    values = read_results(folders[0])["values"]
+    assert values["ranges"] == ["0", "1/8", "1/4", "1/2", "1"]
+    assert values["n_virtual"][0]["per_seed"] == [3]
+    # Without rotations the regions are wedges; with all of them they are rings, exactly.
+    assert values["symmetry_error"][0]["per_seed"][0] > 0.1
+    assert values["symmetry_error"][-1]["per_seed"][0] < 0.01
+    # Three equal rotations are enough for degree 2, and two are not.
+    ratios = values["equal_rotations_objective"]
+    assert ratios["enough"]["per_seed"][0] == pytest.approx(1, rel=2e-3)
+    assert ratios["too_few"]["per_seed"][0] < 0.99
+    solvers = [(row["solver"], row["tol"]) for row in values["virtual_by_solver"]]
+    assert solvers == [("blocks", 1e-2), ("bundle", 1e-3)]
+    assert set(pd.read_csv(outputs["degrees"])["degree"]) == {3}
+    regions = [np.load(folder / "regions.npz") for folder in folders]
+    assert regions[0]["classes"].shape == regions[0]["margins"].shape == (5, 241, 241)
+    for name in regions[0].files:
+        np.testing.assert_array_equal(regions[0][name], regions[1][name])
+    # The class of the given points themselves, without and with rotations.
+    points = pd.read_csv(outputs["points"]).query("kind == 'given' and range in (0, 1)")
+    axis = regions[0]["axis"]
+    for point in points.itertuples():
+        row, column = np.abs(axis - point.y).argmin(), np.abs(axis - point.x).argmin()
+        assert regions[0]["classes"][-1 if point.range else 0, row, column] == point.sample
