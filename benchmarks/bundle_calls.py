@@ -63,13 +63,13 @@ def main():
     }
     for name, (risk, w0, regularizer) in problems.items():
         level, textbook = (
-            minimize(risk, regularizer, w0=w0, method=method, max_calls=MAX_CALLS)
+            minimize(risk, regularizer, w0=w0, method=method, max_iter=MAX_CALLS)
             for method in ("level", "cutting-plane")
         )
         limit = "" if textbook.converged else " (limit)"
-        ratio = textbook.calls / level.calls
+        ratio = textbook.n_iter / level.n_iter
         print(
-            f"{name:32} level {level.calls:4}  textbook {textbook.calls:4}{limit}  ratio {ratio:.2f}",
+            f"{name:32} level {level.n_iter:4}  textbook {textbook.n_iter:4}{limit}  ratio {ratio:.2f}",
             flush=True,
         )
 

@@ -79,7 +79,7 @@ def compare(bags, y, C, runs):
     peer = mean_objective(fit_liblinear(bags, y, C, tol).coef_[0], bags, y, C) / optimum - 1
     for seconds, (choice, svm) in zip(times, ours.items(), strict=False):
         print(
-            f"C {C:g}, {choice:5}: {seconds:6.2f} s, {svm.result_.calls:3} passes, gap "
+            f"C {C:g}, {choice:5}: {seconds:6.2f} s, {svm.result_.n_iter:3} passes, gap "
             f"{svm.result_.relative_gap:.1e}, virtual samples used {svm.n_virtual_ / (n * T):4.0%}, "
             f"with weight {len(svm.support_) / (n * T):4.0%}; {seconds / times[2]:.2f} of LinearSVC's time"
         )

@@ -70,12 +70,12 @@ def count_calls(X, losses, rescaling, C, own):
     began = time.perf_counter()
     model = RankingSVM(C=C, rescaling=rescaling, tol=GAP).fit(X, losses)
     seconds = time.perf_counter() - began
-    calls = [model.n_calls_]
+    calls = [model.n_iter_]
     if not own:
         risk = RankingRisk(X, losses, rescaling=rescaling)
         for method in ("level", "cutting-plane"):
-            result = minimize(risk, L2(1 / C), tol=GAP, max_calls=LIMIT, method=method)
-            calls.append(result.calls if result.converged else f"> {LIMIT}")
+            result = minimize(risk, L2(1 / C), tol=GAP, max_iter=LIMIT, method=method)
+            calls.append(result.n_iter if result.converged else f"> {LIMIT}")
     return calls, seconds, model.gap_
 
 

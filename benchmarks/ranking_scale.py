@@ -25,7 +25,7 @@ def train(X, losses, C, rescaling, tol):
     seconds = time.perf_counter() - began
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{rescaling:6}  C {C:8g}  {model.n_calls_:3} passes  gap {model.gap_:.1e}  {seconds:7.1f} s  "
+        f"{rescaling:6}  C {C:8g}  {model.n_iter_:3} passes  gap {model.gap_:.1e}  {seconds:7.1f} s  "
         f"peak so far {gigabytes:.2f} GiB",
         flush=True,
     )

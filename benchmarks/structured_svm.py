@@ -44,12 +44,12 @@ def planted_data(n, d, n_classes, scale, seed):
     return scale * X, np.argmax(X @ W.T, axis=1)
 
 
-def fit_ermlab(X, y, n_classes, solver="auto", tol=GAP, max_calls=1000):
+def fit_ermlab(X, y, n_classes, solver="auto", tol=GAP, max_iter=1000):
     task = MultiClassTask(n_classes, X.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        result = StructuredSVM(task, C=C, tol=tol, solver=solver, max_calls=max_calls).fit(X, y).result_
-    return Fit(result.w, result.calls, result.converged, result.relative_gap)
+        result = StructuredSVM(task, C=C, tol=tol, solver=solver, max_iter=max_iter).fit(X, y).result_
+    return Fit(result.w, result.n_iter, result.converged, result.relative_gap)
 
 
 def numpy_risk(X, y, n_classes):
@@ -133,7 +133,7 @@ def compare(X, y, n_classes, repeats, loop_seconds):
     fits = {
         OWN: lambda: fit_ermlab(X, y, n_classes, "blocks"),
         f"LinearSVC, tol {svc_tol:.0e}": lambda: fit_linear_svc(X, y, n_classes, svc_tol),
-        "ermlab, bundle": lambda: fit_ermlab(X, y, n_classes, "bundle", max_calls=BUNDLE_CALLS),
+        "ermlab, bundle": lambda: fit_ermlab(X, y, n_classes, "bundle", max_iter=BUNDLE_CALLS),
         "numpy loop + HiGHS": lambda: fit_plain_loop(X, y, n_classes, loop_seconds),
     }
     seconds, unfinished = {name: [] for name in fits}, {}

@@ -46,7 +46,7 @@ def main() -> None:
         peer = LinearSVC(multi_class="crammer_singer", fit_intercept=False, random_state=0).fit(X, y)
         ours = objective(svm.coef_.reshape(CLASSES, 5), X, y)
         print(
-            f"| {name} | {ranker.n_calls_}, {ranker.gap_:.1e} | {svm.result_.calls}, "
+            f"| {name} | {ranker.n_iter_}, {ranker.gap_:.1e} | {svm.result_.n_iter}, "
             f"{svm.result_.relative_gap:.1e} | {objective(peer.coef_, X, y) / ours:.3g} |"
         )
 

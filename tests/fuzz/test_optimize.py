@@ -79,7 +79,7 @@ def cutting_planes() -> Cases:
                     yield (
                         f"{name}, {regularizer}, {method}",
                         lambda X=X, regularizer=regularizer, method=method: certified(
-                            minimize(HingeRisk(X), regularizer, method=method, max_calls=60)
+                            minimize(HingeRisk(X), regularizer, method=method, max_iter=60)
                         ),
                     )
 
@@ -90,7 +90,7 @@ def planes_of_samples() -> Cases:
         for lam in STRENGTHS:
             yield (
                 f"{name}, {lam}",
-                lambda X=X, lam=lam: certified(minimize_blocks(HingeRisk(X), L2(lam), max_calls=20)),
+                lambda X=X, lam=lam: certified(minimize_blocks(HingeRisk(X), L2(lam), max_iter=20)),
             )
 
 
@@ -105,7 +105,7 @@ def descents() -> Cases:
     for name, X in finite_tables(n=25).items():
         yield (
             f"cccp, {name}",
-            lambda X=X: cccp(HingeRisk(X), nothing, L2(1.0), w0=np.zeros(X.shape[1]), max_calls=30).w,
+            lambda X=X: cccp(HingeRisk(X), nothing, L2(1.0), w0=np.zeros(X.shape[1]), max_inner_iter=30).w,
         )
         yield f"fista, {name}", lambda X=X: ridge(X).w
 

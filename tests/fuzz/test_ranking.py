@@ -22,7 +22,7 @@ def ranking_svm() -> Cases:
 
 def fit(X: np.ndarray, losses: np.ndarray, rescaling: str) -> dict[str, object]:
     """Return what the model learned."""
-    model = RankingSVM(rescaling=rescaling, max_calls=200).fit(X, losses)
+    model = RankingSVM(rescaling=rescaling, max_iter=200).fit(X, losses)
     return {"coef_": model.coef_, "objective_": model.objective_, "scores": model.decision_function(X)}
 
 

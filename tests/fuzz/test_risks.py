@@ -37,7 +37,7 @@ def invariant_svm() -> Cases:
             groups, y = np.arange(len(X)) // 3, signs(len(X), seed)
             bag_signs = signs(-(-len(X) // 3), seed)
             for penalty, choice in (("l2", "worst"), ("l1", "worst"), ("l2", "mean")):
-                options = {"penalty": penalty, "choice": choice, "max_calls": 10}
+                options = {"penalty": penalty, "choice": choice, "max_iter": 10}
                 yield (
                     f"{name}, {penalty}, {choice}, rows, {seed}",
                     lambda X=X, y=y, o=options: fit_bags(X, y, None, **o),
@@ -48,11 +48,11 @@ def invariant_svm() -> Cases:
                 )
     X, y = finite_tables()["plain"], signs(40, 0)
     for C in EXTREME_C:
-        yield f"C = {C}", lambda C=C: fit_bags(X, y, None, C=C, max_calls=10)
-        yield f"weights times {C}", lambda C=C: fit_bags(X, y, None, np.full(40, C), C=1e10, max_calls=10)
+        yield f"C = {C}", lambda C=C: fit_bags(X, y, None, C=C, max_iter=10)
+        yield f"weights times {C}", lambda C=C: fit_bags(X, y, None, np.full(40, C), C=1e10, max_iter=10)
         yield (
             f"scale {C}",
-            lambda C=C: fit_bags(X, y, None, fit_intercept=True, intercept_scaling=C, max_calls=10),
+            lambda C=C: fit_bags(X, y, None, fit_intercept=True, intercept_scaling=C, max_iter=10),
         )
     for name, groups in {
         "groups far too large": np.append(np.arange(39), 10**15),
@@ -61,8 +61,8 @@ def invariant_svm() -> Cases:
         "negative groups": np.arange(40) - 1,
         "groups with a gap": np.append(np.arange(39), 38)[::-1] + (np.arange(40) > 20),
     }.items():
-        yield name, lambda g=groups: fit_bags(X, y[: int(min(g.max(), 39)) + 1], g, max_calls=10)
-    yield "single precision", lambda: fit_bags((1e-30 * X).astype(np.float32), y, None, C=1e12, max_calls=10)
+        yield name, lambda g=groups: fit_bags(X, y[: int(min(g.max(), 39)) + 1], g, max_iter=10)
+    yield "single precision", lambda: fit_bags((1e-30 * X).astype(np.float32), y, None, C=1e12, max_iter=10)
 
 
 def fit_bags(
@@ -97,7 +97,7 @@ def invariant_ranking() -> Cases:
 
 def rank_bags(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> list:
     """Return what an invariant ranking machine learned, and its scores."""
-    model = InvariantRankingSVM(max_calls=10).fit(X, y, groups)
+    model = InvariantRankingSVM(max_iter=10).fit(X, y, groups)
     return [model.coef_, model.objective_, model.decision_function(X)]
 
 
@@ -161,7 +161,7 @@ def fit_taxonomic(K: np.ndarray, y: np.ndarray, **options: object) -> list:
     """Return what a taxonomic machine learned, and its scores."""
     model = TaxonomicSVM(**options).fit(K, y)
     assert model.gap_ >= 0  # infinite where nothing better than w = 0 was found
-    return [model.alpha_, model.objective_, model.decision_function(K)]
+    return [model.dual_coef_, model.objective_, model.decision_function(K)]
 
 
 def one_class() -> Cases:
@@ -218,17 +218,17 @@ def transfer_svm() -> Cases:
     for seed in SEEDS:
         for name, X in all_tables(n=24, seed=seed).items():
             y = np.random.default_rng(seed).permutation(len(X)) % 2
-            for lam, rho in ((1.0, 1.0), (np.inf, 1e-6), (1e-9, np.inf), (1e150, 1e-150)):
+            for alpha, rho in ((1.0, 1.0), (np.inf, 1e-6), (1e-9, np.inf), (1e150, 1e-150)):
                 yield (
-                    f"{name}, lam = {lam}, rho = {rho}, {seed}",
-                    lambda X=X, y=y, lam=lam, rho=rho: fit_transfer(X, y, lam, rho),
+                    f"{name}, alpha = {alpha}, rho = {rho}, {seed}",
+                    lambda X=X, y=y, alpha=alpha, rho=rho: fit_transfer(X, y, alpha, rho),
                 )
 
 
-def fit_transfer(X: np.ndarray, y: np.ndarray, lam: float, rho: float) -> list:
+def fit_transfer(X: np.ndarray, y: np.ndarray, alpha: float, rho: float) -> list:
     """Return what was learned."""
     task = MultiClassTask(2, X.shape[1])
-    model = TransferSVM(task, lam=lam, rho=rho, max_calls=10)
+    model = TransferSVM(task, alpha=alpha, rho=rho, max_iter=10)
     model.fit(X, y, (np.arange(len(X)) // 2 % 2).tolist())
     return [model.coef_, model.shared_coef_, model.result_.value, np.asarray(model.predict(X))]
 

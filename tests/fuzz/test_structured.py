@@ -32,7 +32,7 @@ def multi_class() -> Cases:
     """Fit on every table, by every solver and rescaling."""
     settings = (
         {"solver": "bundle"},
-        {"solver": "blocks", "max_calls": 20},
+        {"solver": "blocks", "max_iter": 20},
         {"solver": "auto", "rescaling": "slack"},
         {"solver": "bundle", "penalty": "l1"},
         {"solver": "bundle", "C": 1e9},
@@ -53,7 +53,7 @@ def any_task() -> Cases:
             yield (
                 f"{name}, {solver}",
                 lambda X=X, solver=solver: fit(
-                    PlainTask(max(X.shape[1], 1)), X, {"solver": solver, "max_calls": 15}
+                    PlainTask(max(X.shape[1], 1)), X, {"solver": solver, "max_iter": 15}
                 ),
             )
 
@@ -61,7 +61,7 @@ def any_task() -> Cases:
 def fit(task, X: np.ndarray, setting: dict) -> dict[str, object]:
     """Return what the model learned."""
     y = np.random.default_rng(0).integers(0, 3, len(X))
-    model = StructuredSVM(task, **{"max_calls": 120, **setting}).fit(X, y)
+    model = StructuredSVM(task, **{"max_iter": 120, **setting}).fit(X, y)
     assert model.result_.lower_bound <= model.result_.value
     return {"coef_": model.coef_, "value": model.result_.value, "score": model.score(X, y)}
 

@@ -40,7 +40,7 @@ def test_same_optimum_as_the_bundle_method(rescaling, seed):
     task, X, y, regularizer = random_problem(seed)
     risk = StructuredRisk(task, X, y, rescaling)
     truth = minimize(risk, regularizer, tol=1e-8)
-    result = minimize_blocks(risk, regularizer, tol=1e-3, max_calls=5000)
+    result = minimize_blocks(risk, regularizer, tol=1e-3, max_iter=5000)
     rounding = 1e-12 * (1 + truth.value)
     assert result.converged
     assert result.value == pytest.approx(regularizer(result.w) + risk(result.w)[0], rel=1e-12)
@@ -55,7 +55,7 @@ def test_same_optimum_as_the_bundle_method(rescaling, seed):
 def test_a_plain_task_gives_the_same_optimum(rescaling, seed):
     task, X, y, regularizer = random_problem(seed)
     fast, plain = (
-        minimize_blocks(StructuredRisk(t, X, y, rescaling), regularizer, tol=1e-3, max_calls=5000)
+        minimize_blocks(StructuredRisk(t, X, y, rescaling), regularizer, tol=1e-3, max_iter=5000)
         for t in (task, OneAtATime(task))
     )
     assert plain.converged

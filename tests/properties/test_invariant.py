@@ -37,7 +37,7 @@ def objective(w, X, groups, y, weights, C):
 @given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.05, 1.0, 5.0]))
 def test_quadratic_programme_with_all_constraints(seed, C):
     X, groups, y, weights, _ = random_bags(seed)
-    svm = InvariantSVM(C=C, tol=1e-7, max_calls=10_000).fit(X, y, groups=groups, sample_weight=weights)
+    svm = InvariantSVM(C=C, tol=1e-7, max_iter=10_000).fit(X, y, groups=groups, sample_weight=weights)
     d, ours = X.shape[1], svm.result_.value * C * len(y)
     assert ours == pytest.approx(svm.coef_ @ svm.coef_ / 2 + objective(svm.coef_, X, groups, y, weights, C))
     w, slacks = cp.Variable(d), cp.Variable(len(y), nonneg=True)
@@ -78,8 +78,8 @@ def test_risk_and_dual_keep_to_their_contract(seed, bias):
     assert np.mean([a @ w + b for a, b in planes]) == pytest.approx(value)
     np.testing.assert_allclose(np.mean([a for a, _ in planes], axis=0), subgradient, atol=1e-12)
 
-    fast = minimize_blocks(risk, L2(0.1), tol=1e-6, max_calls=10_000)
-    slow = minimize_blocks(PlanesOf(risk), L2(0.1), tol=1e-6, max_calls=10_000)
+    fast = minimize_blocks(risk, L2(0.1), tol=1e-6, max_iter=10_000)
+    slow = minimize_blocks(PlanesOf(risk), L2(0.1), tol=1e-6, max_iter=10_000)
     assert fast.value == pytest.approx(slow.value, rel=1e-5)
 
     dual = risk.block_dual(0.1)
@@ -104,5 +104,5 @@ class PlanesOf:
     def __call__(self, w):
         return self._risk(w)
 
-    def block_dual(self, lam):
-        return PlaneBlocks(self, lam)
+    def block_dual(self, alpha):
+        return PlaneBlocks(self, alpha)

@@ -96,5 +96,5 @@ def test_the_identity_alone_is_the_plain_ranking_svm_to_the_last_bit(seed, C, dt
     for svm in ours:
         assert np.array_equal(svm.coef_, plain.coef_)
         assert svm.objective_ == plain.objective_
-        assert svm.n_calls_ == plain.n_calls_
+        assert svm.n_iter_ == plain.n_iter_
         assert np.array_equal(svm.decision_function(X), plain.decision_function(X))

@@ -41,9 +41,9 @@ def reference_optimum(risk, regularizer, linear):
     w = cvxpy.Variable(risk.dimension)
     heights = [cvxpy.max(A @ w + b) for A, b in zip(risk.slopes, risk.offsets, strict=True)]
     if isinstance(regularizer, L1):
-        penalty = regularizer.lam * cvxpy.norm1(w)
+        penalty = regularizer.alpha * cvxpy.norm1(w)
     else:
-        penalty = 0.5 * regularizer.lam * cvxpy.sum_squares(w)
+        penalty = 0.5 * regularizer.alpha * cvxpy.sum_squares(w)
     problem = cvxpy.Problem(
         cvxpy.Minimize(penalty + linear @ w + cvxpy.sum(cvxpy.hstack(heights)) / len(heights))
     )
@@ -91,7 +91,7 @@ def test_l2_optimum_lies_between_the_bounds(method, max_idle, seed):
 def test_l1_optimum_lies_between_the_bounds(method, seed):
     rng = np.random.default_rng(seed)
     risk, regularizer = random_risk(rng), L1(10 ** rng.uniform(-2, 0))
-    linear = rng.uniform(-0.9, 0.9, size=risk.dimension) * regularizer.lam
+    linear = rng.uniform(-0.9, 0.9, size=risk.dimension) * regularizer.alpha
     result = minimize(risk, regularizer, linear=linear, constant=1.0, tol=1e-6, method=method, max_idle=2)
     optimum = reference_optimum(risk, regularizer, linear) + 1
     slack = 1e-8 * (1 + abs(optimum))  # of the reference
@@ -105,7 +105,7 @@ def test_l1_optimum_lies_between_the_bounds(method, seed):
 def test_planes_stay_below_the_risk_and_recycling_keeps_the_optimum(seed):
     rng = np.random.default_rng(seed)
     risk, regularizer = random_risk(rng), L2(0.1)
-    first = minimize(risk, regularizer, tol=1e-6, max_calls=5)
+    first = minimize(risk, regularizer, tol=1e-6, max_iter=5)
     for w in rng.normal(size=(20, risk.dimension)) * 10:
         assert first.planes.value(w) <= risk(w)[0] + 1e-9 * (1 + abs(risk(w)[0]))
     linear = rng.normal(size=risk.dimension)

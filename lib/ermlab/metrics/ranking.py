@@ -9,7 +9,7 @@ from ermlab._utils.validation import real_array
 
 
 def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None, k: int = 10) -> float:
-    """Return the normalised discounted cumulative gain of the first ``k``, mean over groups.
+    """Return the normalized discounted cumulative gain of the first ``k``, mean over groups.
 
     The gain of a sample of relevance ``r`` is ``2^r - 1``, the discount at rank ``1, 2, ...`` is
     ``1 / log2(1 + rank)``, and 1 is the best that can be had. Samples of equal score share their gains, which

@@ -1,6 +1,6 @@
 """Splits of samples into training and test parts that respect how the samples hang together.
 
-Neighbouring volumes of a scan are alike, so a volume whose neighbours were trained on is no fair test.
+Neighboring volumes of a scan are alike, so a volume whose neighbors were trained on is no fair test.
 Samples that hang together in time are split by stretches, with a gap at either side, or by whole runs.
 """
 

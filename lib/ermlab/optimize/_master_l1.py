@@ -1,4 +1,4 @@
-"""The master problem with L1 regularisation: a linear programme, solved by HiGHS from its last basis."""
+"""The master problem with L1 regularization: a linear program, solved by HiGHS from its last basis."""
 
 import math
 
@@ -16,13 +16,13 @@ USUAL_OFFSETS = 1e-3, 1e6
 
 
 class UnsolvableError(ValueError):
-    """Raised if a linear programme is beyond the precision of HiGHS."""
+    """Raised if a linear program is beyond the precision of HiGHS."""
 
 
 class L1Master:
-    """Minimise ``sum_j lam_j |w_j| + <v, w> + max_i (<a_i, w> + b_i)``.
+    """Minimize ``sum_j lam_j |w_j| + <v, w> + max_i (<a_i, w> + b_i)``.
 
-    The columns of the programme are the positive and the negative part of ``u_j = lam_j w_j`` and the height
+    The columns of the program are the positive and the negative part of ``u_j = lam_j w_j`` and the height
     ``xi``; each plane is a row, ``xi - <a / lam, u> >= b``. Measured in ``u``, the problem does not depend on
     the units of the features. Both are multiples of a unit in which the offsets ``b`` are not far from 1, so
     that it does not depend on the units of the risk, either.
@@ -75,7 +75,7 @@ class L1Master:
         return (self._dual > 0) | (self._slopes == self._slopes.min())
 
     def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
-        """Return a lower bound of the model's minimum, and the minimiser, exact whatever is asked for."""
+        """Return a lower bound of the model's minimum, and the minimizer, exact whatever is asked for."""
         self._highs.run()
         if self._highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
             self._highs.clearSolver()  # the last basis may be the reason
@@ -99,18 +99,18 @@ class L1Master:
         return self._certified_bound(), self._w
 
     def level_point(
-        self, centre: NDArray[np.float64], target: float, gap: float, tol: float
+        self, center: NDArray[np.float64], target: float, gap: float, tol: float
     ) -> NDArray[np.float64]:
-        """Return the first point from ``centre`` towards the minimiser where the model is ``target``."""
-        at_centre, at_minimum = self._planes.products(centre), self._planes.products(self._w)
+        """Return the first point from ``center`` towards the minimizer where the model is ``target``."""
+        at_center, at_minimum = self._planes.products(center), self._planes.products(self._w)
         outside, inside = 0.0, 1.0
         while inside - outside > 1e-3:
             share = 0.5 * (outside + inside)
-            w = centre + share * (self._w - centre)
-            height = np.max(at_centre + share * (at_minimum - at_centre) + self._planes.b)
+            w = center + share * (self._w - center)
+            height = np.max(at_center + share * (at_minimum - at_center) + self._planes.b)
             value = self._regularizer(w) + np.sum(self._v * w) + height
             outside, inside = (share, inside) if value > target else (outside, share)
-        return centre + inside * (self._w - centre)
+        return center + inside * (self._w - center)
 
     def _add_row(self, row: int) -> None:
         d = self._v.size

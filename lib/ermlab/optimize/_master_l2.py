@@ -1,4 +1,4 @@
-"""The master problem with L2 regularisation: dual QPs on the simplex, or on one for each part of the risk.
+"""The master problem with L2 regularization: dual QPs on the simplex, or on one for each part of the risk.
 
 With planes ``(A, b)``, linear term ``v`` and ``alpha`` in the simplex, the dual function
 ``b' alpha - |A' alpha + v|^2 / (2 lam)`` (cheap data, eq. 1.7) is a lower bound of the objective for every
@@ -25,7 +25,7 @@ LARGEST_WEIGHT = 1e145
 
 
 class L2Master:
-    """Minimise ``lam/2 |w|^2 + <v, w> + max_i (<a_i, w> + b_i)``, and project onto its level sets.
+    """Minimize ``lam/2 |w|^2 + <v, w> + max_i (<a_i, w> + b_i)``, and project onto its level sets.
 
     Where the risk has parts the maximum is that of each part, summed.
     """
@@ -33,7 +33,7 @@ class L2Master:
     default_level = 0.4
 
     def __init__(self, regularizer: L2, linear: NDArray[np.float64], planes: Planes):
-        self._lam, self._v, self._planes = regularizer.lam, linear, planes
+        self._lam, self._v, self._planes = regularizer.alpha, linear, planes
         self._Av = planes.products(linear)
         self._alpha = np.zeros(len(planes))
         self._level_alpha = np.zeros(len(planes))
@@ -71,7 +71,7 @@ class L2Master:
         return (self._alpha > 0) | (self._level_alpha > 0)
 
     def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
-        """Return a lower bound within ``tol`` of the model's minimum, and the minimiser.
+        """Return a lower bound within ``tol`` of the model's minimum, and the minimizer.
 
         ``scale`` is the size of the objective, by which rounding is measured.
         """
@@ -90,26 +90,26 @@ class L2Master:
         return bound, w
 
     def level_point(
-        self, centre: NDArray[np.float64], target: float, gap: float, tol: float
+        self, center: NDArray[np.float64], target: float, gap: float, tol: float
     ) -> NDArray[np.float64]:
-        """Return the point next to ``centre`` where the model is about ``target``."""
+        """Return the point next to ``center`` where the model is about ``target``."""
         lam, planes, v = self._lam, self._planes, self._v
         if self._steep:
             w, self._level_alpha, self._prox = steep_level_point(
-                lam, v, planes, self._level_alpha, centre, target, gap, tol, self._prox
+                lam, v, planes, self._level_alpha, center, target, gap, tol, self._prox
             )
             return w
-        Ac = planes.products(centre)
+        Ac = planes.products(center)
 
         def proximal_point(rho: float, alpha: NDArray) -> tuple[NDArray[np.float64], float]:
             linear = (lam + rho) * planes.b + rho * Ac - self._Av
             alpha = self._weights(linear, alpha, tol * (lam + rho))
-            return alpha, self._model_value(alpha, rho, centre, Ac)
+            return alpha, self._model_value(alpha, rho, center, Ac)
 
         self._level_alpha, self._prox = search_level(
             proximal_point, self._level_alpha, self._prox, target, gap, lam / PROX_RANGE, lam * PROX_RANGE
         )
-        return (self._prox * centre - v - planes.combine(self._level_alpha)) / (lam + self._prox)
+        return (self._prox * center - v - planes.combine(self._level_alpha)) / (lam + self._prox)
 
     def _loses_digits(self, bound: float, w: NDArray, tol: float) -> bool:
         """Whether rounding in the Gram matrix keeps ``w`` further from the minimum than ``tol`` allows."""
@@ -124,13 +124,13 @@ class L2Master:
         part = planes.part if planes.n_parts > 1 else None
         return solve_simplex_qp(planes.gram, linear, start, tol, part=part).alpha
 
-    def _model_value(self, alpha: NDArray, rho: float, centre: NDArray, Ac: NDArray) -> float:
+    def _model_value(self, alpha: NDArray, rho: float, center: NDArray, Ac: NDArray) -> float:
         """Return the model at the proximal point of ``alpha``, by inner products alone."""
         v, lam, total = self._v, self._lam, self._lam + rho
         G_alpha = self._planes.gram @ alpha
-        cc, cv, vv = np.sum(centre * centre), np.sum(centre * v), np.sum(v * v)
+        cc, cv, vv = np.sum(center * center), np.sum(center * v), np.sum(v * v)
         uu, uc, uv = np.sum(alpha * G_alpha), np.sum(alpha * Ac), np.sum(alpha * self._Av)
-        near, far = rho / total, 1.0 / total  # the shares of the centre and of the slopes in the point
+        near, far = rho / total, 1.0 / total  # the shares of the center and of the slopes in the point
         norm2 = near * near * cc + far * far * (vv + uu + 2 * uv) - 2 * near * far * (cv + uc)
         linear = (rho * cv - vv - uv) / total
         scores = (rho * Ac - self._Av - G_alpha) / total + self._planes.b

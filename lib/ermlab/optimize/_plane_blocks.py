@@ -64,8 +64,8 @@ class HighestPlanes:
 class PlaneBlocks:
     """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`."""
 
-    def __init__(self, risk: "BlockRisk", lam: float):
-        self._risk, self._lam = risk, lam
+    def __init__(self, risk: "BlockRisk", alpha: float):
+        self._risk, self._strength = risk, alpha
         self._blocks = [_Block(risk.dimension) for _ in range(len(risk))]
         self.w = np.zeros(risk.dimension)
 
@@ -107,10 +107,10 @@ class PlaneBlocks:
         heights = planes.A @ self.w + planes.b
         gap = max(float(heights.max() - np.sum(alpha * heights)), 0.0)
         if gap > precision:
-            G = planes.gram / (self._lam * len(self._blocks))
+            G = planes.gram / (self._strength * len(self._blocks))
             # `heights` and the sample's own share in w: the linear term without the sample.
             block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, QP_PRECISION * gap).alpha
-            planes.add_to(self.w, (alpha - block.alpha) / (self._lam * len(self._blocks)))
+            planes.add_to(self.w, (alpha - block.alpha) / (self._strength * len(self._blocks)))
         return gap
 
     def aggregate(self) -> tuple[NDArray[np.float64], float]:
@@ -120,5 +120,5 @@ class PlaneBlocks:
             a += block.planes.combine(block.alpha)
             b += float(np.sum(block.planes.b * block.alpha))
         n = len(self._blocks)
-        self.w = -a / (self._lam * n)
+        self.w = -a / (self._strength * n)
         return a / n, b / n

@@ -7,7 +7,7 @@ single row is the last two. A plane is ``<row - right, w> + b``, with the row ``
 import numpy as np
 from numba import njit
 
-from ermlab.optimize._simplex_qp_numba import maximise
+from ermlab.optimize.simplex_qp_numba import maximize
 
 
 @njit(cache=True, nogil=True)
@@ -74,7 +74,7 @@ def ascend(rows, right, b, gram, alpha, w, scale, precision, qp_precision):
         best = np.maximum(alpha, 0.0)
         best /= np.sum(best)
         one_part = np.zeros(b.size, dtype=np.int64)
-        maximise(G, linear, best, qp_precision * gap, 100 + 20 * b.size, one_part, 1)
+        maximize(G, linear, best, qp_precision * gap, 100 + 20 * b.size, one_part, 1)
         combine(rows, right, alpha - best, 1.0 / scale, w)
         alpha[:] = best
     return gap

@@ -1,7 +1,7 @@
 """L2 master problems whose planes are so steep that their Gram matrix loses the digits that matter.
 
 Where features are not scaled, ``|a|^2 / lam`` can exceed the risk by more than the sixteen digits of a
-number: rounding, not the regularizer, then determines the solution. So the model is minimised with a stronger
+number: rounding, not the regularizer, then determines the solution. So the model is minimized with a stronger
 regularization of each steep coordinate, just strong enough for rounding not to matter. This changes the
 minimum by less than the precision asked for, as long as the weights of a coordinate are of the order of the
 inverse of its slopes. The combination of planes found in this way is then improved for the true regularizer,
@@ -30,7 +30,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 class SteepSolution(NamedTuple):
-    """Lower bound of the minimum, approximate minimiser, and combination of planes."""
+    """Lower bound of the minimum, approximate minimizer, and combination of planes."""
 
     bound: float
     w: Vector
@@ -64,7 +64,7 @@ def dual_bound(lam: float, v: Vector, planes: Planes, alpha: Vector) -> float:
 
 
 def solve_steep(lam: float, v: Vector, planes: Planes, start: Vector, tol: float) -> SteepSolution:
-    """Minimise ``lam/2 |w|^2 + <v, w> + model(w)`` where rounding exceeds ``tol``."""
+    """Minimize ``lam/2 |w|^2 + <v, w> + model(w)`` where rounding exceeds ``tol``."""
     strength = np.maximum(_squared_slopes(planes) * (STABLE * EPSILON / tol), lam)
     alpha = _combination(planes, strength, v, planes.b, start, tol)
     w = -(planes.combine(alpha) + v) / strength
@@ -80,22 +80,22 @@ def steep_level_point(
     v: Vector,
     planes: Planes,
     start: Vector,
-    centre: Vector,
+    center: Vector,
     target: float,
     gap: float,
     tol: float,
     rho: float,
 ) -> SteepLevelPoint:
-    """Return a point near ``centre`` where the model is about ``target``.
+    """Return a point near ``center`` where the model is about ``target``.
 
     The distance is measured in units of the slopes of each coordinate.
     """
     metric = _squared_slopes(planes)
-    tangent = v + lam * centre
-    heights = planes.products(centre) + planes.b
+    tangent = v + lam * center
+    heights = planes.products(center) + planes.b
 
     def point(rho: float, alpha: Vector) -> Vector:
-        return centre - (planes.combine(alpha) + tangent) / (lam + rho * metric)
+        return center - (planes.combine(alpha) + tangent) / (lam + rho * metric)
 
     def proximal_point(rho: float, alpha: Vector) -> tuple[Vector, float]:
         alpha = _combination(planes, lam + rho * metric, tangent, heights, alpha, tol)
@@ -164,7 +164,7 @@ def _squared_slopes(planes: Planes) -> Vector:
 def _combination(
     planes: Planes, strength: Vector, v: Vector, heights: Vector, start: Vector, tol: float
 ) -> Vector:
-    """Return the ``alpha`` that maximises ``heights' alpha - 1/2 |(A' alpha + v) / sqrt(strength)|^2``."""
+    """Return the ``alpha`` that maximizes ``heights' alpha - 1/2 |(A' alpha + v) / sqrt(strength)|^2``."""
     root = np.sqrt(strength)
     A = planes.A / root
     with one_blas_thread():

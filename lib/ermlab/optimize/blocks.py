@@ -1,4 +1,4 @@
-"""Regularised risk minimisation for sums over samples: ``min_w lam/2 |w|^2 + (1/n) sum_i risk_i(w)``.
+"""Regularized risk minimization for sums over samples: ``min_w lam/2 |w|^2 + (1/n) sum_i risk_i(w)``.
 
 Where `ermlab.optimize.minimize` bounds the whole risk by one plane a call, planes are kept here for each
 sample, as in the problem with a slack a sample (thesis, eq. 2.13 to 2.16). The dual variables of a sample
@@ -54,7 +54,7 @@ class BlockDual(Protocol):
     """A point of the dual problem: for each sample its planes and a convex combination of them.
 
     `PlaneBlocks` does for every `BlockRisk`; a risk with more structure brings a faster one by a method
-    ``block_dual(lam)``.
+    ``block_dual(alpha)``.
     """
 
     @property
@@ -86,16 +86,16 @@ def minimize_blocks(
     regularizer: L2,
     *,
     tol: float = 1e-3,
-    max_calls: int = 1000,
+    max_iter: int = 1000,
     passes: int = 10,
     seed: int = 0,
     max_time: float | None = None,
 ) -> Result:
-    """Minimise ``regularizer(w) + risk(w)`` for a risk that is a mean over samples.
+    """Minimize ``regularizer(w) + risk(w)`` for a risk that is a mean over samples.
 
     The lower bound is the dual value of a feasible point and the value comes from a full call of the risk, so
     the gap is as good a certificate as that of `ermlab.optimize.minimize`. Better than that where ``w`` has
-    more entries than there are samples, far better if the regularisation is weak, too: one plane for all
+    more entries than there are samples, far better if the regularization is weak, too: one plane for all
     samples is then too coarse. Worse where ``w`` is short. Needs memory for some planes of each sample.
 
     Parameters
@@ -106,7 +106,7 @@ def minimize_blocks(
         An `L2`.
     tol
         Relative gap to reach: ``value - lower_bound <= tol |value|``.
-    max_calls
+    max_iter
         Limit on the calls of the risk (``plane`` for all samples is a call); ``converged`` is false when it
         was met.
     passes
@@ -123,7 +123,7 @@ def minimize_blocks(
         If values and planes contradict each other, as those of a convex risk cannot: then no bound could be
         trusted.
     """
-    check_limits(tol, max_calls, max_time)
+    check_limits(tol, max_iter, max_time)
     if not isinstance(regularizer, L2):
         raise ValueError(f"regularizer is {regularizer!r}: expected an L2")
     if not isinstance(risk, BlockRisk):
@@ -138,26 +138,26 @@ def minimize_blocks(
     search = _Search(risk, regularizer, tol)
     rng = np.random.default_rng(seed)
     search.call()
-    while search.goes_on(max_calls, max_time):
+    while search.goes_on(max_iter, max_time):
         search.ascend(rng, passes)
         search.call()
-        if not search.converged and search.calls < max_calls:
+        if not search.converged and search.n_iter < max_iter:
             search.call_where_promising()
     return search.result() if units is None else search.result().in_units(units.inverse())
 
 
 class _Search:
-    """The state of one minimisation: the dual point, the best point, bounds."""
+    """The state of one minimization: the dual point, the best point, bounds."""
 
     def __init__(self, risk: BlockRisk, regularizer: L2, tol: float):
         self._risk, self._regularizer, self._tol = risk, regularizer, float(tol)
-        lam = regularizer.lam
-        self._dual = risk.block_dual(lam) if hasattr(risk, "block_dual") else PlaneBlocks(risk, lam)
+        alpha = regularizer.alpha
+        self._dual = risk.block_dual(alpha) if hasattr(risk, "block_dual") else PlaneBlocks(risk, alpha)
         self._best: Evaluation | None = None
         self._value, self._lower = np.inf, -np.inf
         self._bound()
         self._history, self._began = History(), time.perf_counter()
-        self.calls = 0
+        self.n_iter = 0
 
     @property
     def _gap(self) -> float:
@@ -168,9 +168,9 @@ class _Search:
         """Whether the relative gap is reached."""
         return bool(self._gap <= self._tol * abs(self._value))
 
-    def goes_on(self, max_calls: int, max_time: float | None) -> bool:
+    def goes_on(self, max_iter: int, max_time: float | None) -> bool:
         """Whether another call of the risk is needed, allowed and worthwhile."""
-        if self.converged or self._history.stalled or self.calls >= max_calls:
+        if self.converged or self._history.stalled or self.n_iter >= max_iter:
             return False
         return max_time is None or time.perf_counter() - self._began <= max_time
 
@@ -183,10 +183,10 @@ class _Search:
         """Call the risk at the best multiple of ``w`` if that may close the gap.
 
         The dual value is long exact when slacks of a thousandth, times the number of samples, still spoil the
-        value; a slightly longer ``w`` has none. The multiple is a regularised risk problem of one variable.
+        value; a slightly longer ``w`` has none. The multiple is a regularized risk problem of one variable.
         """
         w = self._dual.w
-        weight = float(np.sum(w * w)) * self._regularizer.lam
+        weight = float(np.sum(w * w)) * self._regularizer.alpha
         if not SMALLEST_WEIGHT < weight < 1.0 / SMALLEST_WEIGHT:
             return
 
@@ -195,7 +195,7 @@ class _Search:
             return value, np.array([derivative])
 
         line = minimize(
-            risk_along, L2(weight), w0=[1.0], tol=MULTIPLE_PRECISION * self._tol, max_calls=MULTIPLE_CALLS
+            risk_along, L2(weight), w0=[1.0], tol=MULTIPLE_PRECISION * self._tol, max_iter=MULTIPLE_CALLS
         )
         if line.value - self._lower <= self._tol * abs(line.value):
             self._take_in(evaluate(self._risk, line.w[0] * w, 0.0))
@@ -220,16 +220,16 @@ class _Search:
             value=self._value,
             lower_bound=self._value - self._gap,
             converged=self.converged,
-            calls=self.calls,
+            n_iter=self.n_iter,
             planes=planes,
             best=best,
             history=self._history,
         )
 
     def _bound(self) -> None:
-        """Bound the optimum from below by the least value of the regulariser and the aggregate plane."""
+        """Bound the optimum from below by the least value of the regularizer and the aggregate plane."""
         a, b = self._dual.aggregate()
-        scaled = a / math.sqrt(self._regularizer.lam)  # a * a alone may underflow
+        scaled = a / math.sqrt(self._regularizer.alpha)  # a * a alone may underflow
         lower = b - 0.5 * float(np.sum(scaled * scaled))
         if lower > self._lower:
             self._plane, self._lower = (a, b), lower
@@ -243,7 +243,7 @@ class _Search:
 
     def _take_in(self, new: Evaluation) -> None:
         """Count a call, keep the better point, write the history."""
-        self.calls += 1
+        self.n_iter += 1
         if self._best is not None:
             check_tangents(self._risk, self._best, new)
         value = new.risk + self._regularizer(new.w)
@@ -255,6 +255,6 @@ class _Search:
             lower_bound=self._lower,
             gap=self._gap,
             planes=self._dual.n_planes,
-            calls=self.calls,
+            n_iter=self.n_iter,
             seconds=time.perf_counter() - self._began,
         )

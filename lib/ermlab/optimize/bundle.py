@@ -1,7 +1,7 @@
-"""Regularised risk minimisation by cutting planes: ``min_w regularizer(w) + <v, w> + risk(w)``.
+"""Regularized risk minimization by cutting planes: ``min_w regularizer(w) + <v, w> + risk(w)``.
 
 Each call of the risk gives a plane below it. The planes make a model of the risk; the model with the
-regulariser is minimised exactly (the *master problem*), which bounds the objective from below and proposes
+regularizer is minimized exactly (the *master problem*), which bounds the objective from below and proposes
 where to call next.
 """
 
@@ -33,7 +33,7 @@ def minimize(
     regularizer: L1 | L2,
     *,
     tol: float = 1e-3,
-    max_calls: int = 1000,
+    max_iter: int = 1000,
     w0: ArrayLike | None = None,
     planes: Planes | None = None,
     linear: ArrayLike | None = None,
@@ -46,7 +46,7 @@ def minimize(
     propose: Proposer | None = None,
     max_time: float | None = None,
 ) -> Result:
-    """Minimise ``regularizer(w) + <linear, w> + constant + risk(w)`` for a convex ``risk``.
+    """Minimize ``regularizer(w) + <linear, w> + constant + risk(w)`` for a convex ``risk``.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def minimize(
         its own, which bound it more tightly than planes of the sum do (L2 alone). A risk whose terms cancel
         in its subgradient, too, may have a method ``rounding(w)`` for the error of the value returned last.
     regularizer
-        `L2` (master problem: a QP on the simplex) or `L1` (a linear programme).
+        `L2` (master problem: a QP on the simplex) or `L1` (a linear program).
     tol
         Relative gap to reach: ``value - lower_bound <= tol |value|``.
-    max_calls
+    max_iter
         Limit on the calls of ``risk``; ``converged`` is false when it was met. The search ends earlier if the
         gap has stopped falling, which rounding can cause.
     w0
-        Where to call first. By default 0, or the minimiser of the model when ``planes`` are given.
+        Where to call first. By default 0, or the minimizer of the model when ``planes`` are given.
     planes
         Planes below the same risk from an earlier run; they are copied, not changed.
     linear, constant
@@ -76,7 +76,7 @@ def minimize(
     method
         ``"level"`` calls the risk near the best point so far, where the model lies ``level`` of the way up
         from the lower bound to the best value (L2: the projection onto that level set; L1: towards the
-        minimiser of the model). ``"cutting-plane"`` is the textbook method, which calls it at the minimiser
+        minimizer of the model). ``"cutting-plane"`` is the textbook method, which calls it at the minimizer
         of the model. Lower bound and gap mean the same in both.
     level
         Share of the gap, by default 0.4 for L2 and 0.7 for L1.
@@ -98,7 +98,7 @@ def minimize(
         If values and subgradients contradict each other, as those of a convex risk cannot: then no bound
         could be trusted. See `ermlab.optimize.check_risk`.
     """
-    check_limits(tol, max_calls, max_time)
+    check_limits(tol, max_iter, max_time)
     _check_options(method, level, max_idle)
     planes, v, w = _resolve_start(risk, w0, planes, linear, start)
     units = units_of(regularizer, v.size)
@@ -115,23 +115,23 @@ def minimize(
     search = _Search(risk, regularizer, v, constant, planes, tol)
     if start is None:
         if w is None:
-            w = search.minimise_model() if planes.bounds_all_parts else np.zeros(planes.dimension)
-        search.add(evaluate(risk, w, risk_lower_bound), calls=1)
+            w = search.minimize_model() if planes.bounds_all_parts else np.zeros(planes.dimension)
+        search.add(evaluate(risk, w, risk_lower_bound), n_iter=1)
     else:
-        search.add(start, calls=0)
+        search.add(start, n_iter=0)
     proposals = _Proposals(propose)
-    while search.goes_on(max_calls, max_time):
+    while search.goes_on(max_iter, max_time):
         w = proposals.next_point(search)
         if w is None:
-            w = search.level_point(level) if method == "level" else search.minimiser
+            w = search.level_point(level) if method == "level" else search.minimizer
         if max_idle is not None:
             search.drop_idle(max_idle)
-        search.add(evaluate(risk, w, risk_lower_bound), calls=1)
+        search.add(evaluate(risk, w, risk_lower_bound), n_iter=1)
     return search.result() if units is None else search.result().in_units(units.inverse())
 
 
 class _Search:
-    """The state of one minimisation: planes, master problem, best point, bounds. Values lack the constant."""
+    """The state of one minimization: planes, master problem, best point, bounds. Values lack the constant."""
 
     def __init__(
         self, risk: Risk, regularizer: L1 | L2, v: NDArray, constant: float, planes: Planes, tol: float
@@ -146,9 +146,9 @@ class _Search:
         self.best: Evaluation | None = None
         self._value, self._lower = np.inf, -np.inf
         self._history, self._began = History(), time.perf_counter()
-        self.calls = 0
+        self.n_iter = 0
         self._failed = False
-        self.minimiser = v
+        self.minimizer = v
 
     @property
     def gap(self) -> float:
@@ -160,22 +160,22 @@ class _Search:
         """Whether the relative gap is reached."""
         return bool(self.gap <= self._tol * abs(self._value + self._constant))
 
-    def goes_on(self, max_calls: int, max_time: float | None) -> bool:
+    def goes_on(self, max_iter: int, max_time: float | None) -> bool:
         """Whether another call of the risk is needed, allowed and worthwhile."""
-        if self.converged or self._failed or self._history.stalled or self.calls >= max_calls:
+        if self.converged or self._failed or self._history.stalled or self.n_iter >= max_iter:
             return False
         return max_time is None or time.perf_counter() - self._began <= max_time
 
-    def minimise_model(self) -> NDArray[np.float64]:
-        """Solve the master problem; return its minimiser."""
+    def minimize_model(self) -> NDArray[np.float64]:
+        """Solve the master problem; return its minimizer."""
         precision = 0.0 if self.best is None else abs(self._value + self._constant)
-        bound, self.minimiser = self._master.solve(MASTER_PRECISION * self._tol * precision, precision)
+        bound, self.minimizer = self._master.solve(MASTER_PRECISION * self._tol * precision, precision)
         self._lower = max(self._lower, bound)
-        return self.minimiser
+        return self.minimizer
 
-    def add(self, new: Evaluation, calls: int) -> None:
-        """Take in an evaluation that cost ``calls`` calls of the risk, and solve the master problem."""
-        self.calls += calls
+    def add(self, new: Evaluation, n_iter: int) -> None:
+        """Take in an evaluation that cost ``n_iter`` calls of the risk, and solve the master problem."""
+        self.n_iter += n_iter
         if self.best is not None:
             check_tangents(self._risk, self.best, new)
         with np.errstate(over="ignore", invalid="ignore"):  # checked next
@@ -189,9 +189,9 @@ class _Search:
             self.best, self._value = new, value
         try:
             self._add_planes(new)
-            self.minimise_model()
+            self.minimize_model()
         except UnsolvableError:
-            if self.calls <= 1:
+            if self.n_iter <= 1:
                 raise
             self._failed = True  # the bounds found so far hold
         if self._lower > self._value:
@@ -207,7 +207,7 @@ class _Search:
     def level_point(self, level: float | None) -> NDArray[np.float64]:
         """Return the next point of the level method."""
         if not math.isfinite(self._lower):
-            return self.minimiser
+            return self.minimizer
         level = self._master.default_level if level is None else level
         target = self._lower + level * self.gap
         return self._master.level_point(self.best.w, target, self.gap, MASTER_PRECISION * self.gap)
@@ -228,7 +228,7 @@ class _Search:
             value=self._value + self._constant,
             lower_bound=self._value - self.gap + self._constant,
             converged=self.converged,
-            calls=self.calls,
+            n_iter=self.n_iter,
             planes=self._planes,
             best=self.best,
             history=self._history,
@@ -247,7 +247,7 @@ class _Search:
             lower_bound=self._lower + self._constant,
             gap=self.gap,
             planes=len(self._planes),
-            calls=self.calls,
+            n_iter=self.n_iter,
             seconds=time.perf_counter() - self._began,
         )
 
@@ -284,17 +284,17 @@ class _Proposals:
 
 def units_of(regularizer: L1 | L2, dimension: int) -> Units | None:
     """Return units in which all strengths are 1 if an `L2` has several; None for other regularizers."""
-    if not isinstance(regularizer, L2) or np.ndim(regularizer.lam) == 0:
+    if not isinstance(regularizer, L2) or np.ndim(regularizer.alpha) == 0:
         return None
     return Units(np.sqrt(regularizer.strengths(dimension)))
 
 
-def check_limits(tol: float, max_calls: int, max_time: float | None = None) -> None:
+def check_limits(tol: float, max_iter: int, max_time: float | None = None) -> None:
     """Raise a ValueError for a tolerance or a limit that cannot be."""
     if not as_number(tol) >= 0:
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
-    if not as_number(max_calls) >= 1:
-        raise ValueError(f"max_calls is {max_calls}: expected at least 1")
+    if not as_number(max_iter) >= 1:
+        raise ValueError(f"max_iter is {max_iter}: expected at least 1")
     if max_time is not None and not as_number(max_time) > 0:
         raise ValueError(f"max_time is {max_time}: expected a positive number of seconds, or None")
 
@@ -315,7 +315,7 @@ def _resolve_start(
     linear: ArrayLike | None,
     start: Evaluation | None,
 ) -> tuple[Planes, NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return planes to work on, the linear term, and where to begin (None: at the model's minimiser)."""
+    """Return planes to work on, the linear term, and where to begin (None: at the model's minimizer)."""
     given = {
         "w0": None if w0 is None else np.size(w0),
         "start": None if start is None else np.size(start.w),

@@ -1,6 +1,6 @@
 """The concave-convex procedure: ``min_w regularizer(w) + P(w) - R(w)`` for convex ``P`` and ``R``.
 
-Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent, the convex rest is minimised by
+Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent, the convex rest is minimized by
 cutting planes, and so on. Only ``P`` is bounded by planes, and ``P`` never changes, so they can be recycled.
 """
 
@@ -35,7 +35,7 @@ class CCCPResult:
     w: NDArray[np.float64]
     value: float
     converged: bool
-    iterations: int
+    n_iter: int
     bounds: int
     planes: Planes
     history: CCCPHistory
@@ -54,7 +54,7 @@ def cccp(
     rho: float = 0.5,
     eta: float = 1e-3,
     max_iter: int = 100,
-    max_calls: int = 1000,
+    max_inner_iter: int = 1000,
     nonnegative: bool = True,
     convex_lower_bound: float | None = None,
     method: str = "level",
@@ -81,10 +81,10 @@ def cccp(
     adaptive
         Tighten the inner precision, ``eps <- max(rho eps, eps_min)``; else use ``eps_min`` always.
     eps, eps_min, rho
-        Precision of the inner minimisations: *relative* gaps, since objectives come in all magnitudes.
+        Precision of the inner minimizations: *relative* gaps, since objectives come in all magnitudes.
     eta
         Stop when an outer iteration at precision ``eps_min`` lowers the objective by at most ``eta`` of it.
-    max_iter, max_calls
+    max_iter, max_inner_iter
         Limits on outer iterations and on the calls of ``P`` in each.
     nonnegative
         Promise that ``P >= R`` everywhere. Then the tangent of ``R`` is a plane of ``P``, for free, and
@@ -98,7 +98,7 @@ def cccp(
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
     current = _evaluate_start(convex, w0, convex_lower_bound)
-    current, tangent = _linearise(convex, concave, current, convex_lower_bound)
+    current, tangent = _linearize(convex, concave, current, convex_lower_bound)
     value = regularizer(current.w) + current.risk - tangent.risk
     history = CCCPHistory(points=[current.w], objective=[value])
     planes = _no_planes(convex, current) if planes is None else planes.copy()
@@ -116,7 +116,7 @@ def cccp(
             convex,
             regularizer,
             tol=eps,
-            max_calls=max_calls,
+            max_iter=max_inner_iter,
             planes=planes,
             linear=-tangent.subgradient,
             constant=float(np.sum(tangent.subgradient * tangent.w)) - tangent.risk,
@@ -126,13 +126,13 @@ def cccp(
             w0=None if recycle else current.w,
         )
         planes = inner.planes
-        current, tangent = _linearise(convex, concave, inner.best, convex_lower_bound)
+        current, tangent = _linearize(convex, concave, inner.best, convex_lower_bound)
         last, value = value, regularizer(current.w) + current.risk - tangent.risk
-        bounds += inner.calls
+        bounds += inner.n_iter
         history.points.append(current.w)
         history.objective.append(value)
         history.eps.append(eps)
-        history.bounds.append(inner.calls)
+        history.bounds.append(inner.n_iter)
         history.relative_gap.append(inner.relative_gap)
         history.seconds.append(time.perf_counter() - began)
         if eps == eps_min and last - value <= eta * abs(last):
@@ -142,7 +142,7 @@ def cccp(
         w=current.w,
         value=value,
         converged=converged,
-        iterations=iteration,
+        n_iter=iteration,
         bounds=bounds,
         planes=planes,
         history=history,
@@ -160,7 +160,7 @@ def _check_schedule(eps: float, eps_min: float, rho: float, eta: float, max_iter
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")
 
 
-def _linearise(
+def _linearize(
     convex: Risk, concave: Risk, current: Evaluation, lower_bound: float | None
 ) -> tuple[Evaluation, Evaluation]:
     """Return the convex and the concave part at the current point."""

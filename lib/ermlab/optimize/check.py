@@ -21,7 +21,7 @@ def check_risk(risk: Risk, w: ArrayLike, *, n_directions: int = 10, random_state
     Parameters
     ----------
     risk
-        What `ermlab.optimize.minimize` is to minimise: ``risk(w) -> (value, subgradient)``.
+        What `ermlab.optimize.minimize` is to minimize: ``risk(w) -> (value, subgradient)``.
     w
         Where to test it. A point with small random entries shows more than 0, where many risks have a kink.
     n_directions

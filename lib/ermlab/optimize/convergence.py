@@ -7,13 +7,13 @@ from sklearn.exceptions import ConvergenceWarning
 from ermlab.optimize.result import Result
 
 
-def warn_unless_converged(result: Result, max_calls: int, max_time: float | None = None) -> None:
+def warn_unless_converged(result: Result, max_iter: int, max_time: float | None = None) -> None:
     """Warn the caller of ``fit``, from which this is called, if the relative gap is above ``tol``."""
     if result.converged:
         return
-    limits = "max_calls" if max_time is None else "max_calls, max_time"
+    limits = "max_iter" if max_time is None else "max_iter, max_time"
     warnings.warn(
-        f"stopped after {result.calls} passes of at most {max_calls}, with a relative gap of "
+        f"stopped after {result.n_iter} passes of at most {max_iter}, with a relative gap of "
         f"{result.relative_gap:.2g}: raise {limits} or tol, or scale the features, for example with "
         "sklearn.preprocessing.StandardScaler",
         ConvergenceWarning,

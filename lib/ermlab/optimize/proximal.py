@@ -35,7 +35,7 @@ class FISTAResult:
     value: float
     residual: float
     converged: bool
-    iterations: int
+    n_iter: int
     history: FISTAHistory
 
 
@@ -49,7 +49,7 @@ def fista(
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> FISTAResult:
-    """Minimise ``smooth(w) + penalty(w)`` by FISTA with backtracking and adaptive restart.
+    """Minimize ``smooth(w) + penalty(w)`` by FISTA with backtracking and adaptive restart.
 
     Parameters
     ----------

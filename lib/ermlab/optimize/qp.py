@@ -1,4 +1,4 @@
-"""Quadratic programmes on simplices: the dual of the L2-regularised cutting-plane model."""
+"""Quadratic programs on simplices: the dual of the L2-regularized cutting-plane model."""
 
 import math
 import operator
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import as_number, real_array
-from ermlab.optimize._simplex_qp_numba import maximise
+from ermlab.optimize.simplex_qp_numba import maximize
 
 # The kernel counts steps in 64 bits.
 MOST_STEPS = 2**62
@@ -28,7 +28,7 @@ class SimplexQPResult:
     alpha: NDArray[np.float64]
     value: float
     gap: float
-    iterations: int
+    n_iter: int
 
 
 def solve_simplex_qp(
@@ -39,7 +39,7 @@ def solve_simplex_qp(
     max_iter: int | None = None,
     part: ArrayLike | None = None,
 ) -> SimplexQPResult:
-    """Maximise ``b' alpha - 1/2 alpha' G alpha`` over the simplex (cheap data, eq. 1.7).
+    """Maximize ``b' alpha - 1/2 alpha' G alpha`` over the simplex (cheap data, eq. 1.7).
 
     With ``part`` the indices are cut into parts, and each has a simplex of its own (section 1.5.3).
 
@@ -74,13 +74,13 @@ def solve_simplex_qp(
     part, n_parts = _parts(part, b.size)
     alpha = _start(G, b, alpha0, part, n_parts)
     max_iter = 100 + 20 * b.size if max_iter is None else min(operator.index(max_iter), MOST_STEPS)
-    gap, iterations = maximise(G, b, alpha, precision, max_iter, part, n_parts)
+    gap, n_iter = maximize(G, b, alpha, precision, max_iter, part, n_parts)
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
         value = float(b @ alpha - 0.5 * alpha @ G @ alpha)
         total = float(alpha.sum())
     if not (math.isfinite(value) and abs(total - n_parts) <= SIMPLEX_ERROR * n_parts):
         raise ValueError("G is not positive semidefinite, or so large that its products overflow: scale it")
-    return SimplexQPResult(alpha=alpha, value=value, gap=float(gap), iterations=int(iterations))
+    return SimplexQPResult(alpha=alpha, value=value, gap=float(gap), n_iter=int(n_iter))
 
 
 def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:

@@ -24,7 +24,7 @@ class History:
     lower_bound: list[float] = field(default_factory=list)
     gap: list[float] = field(default_factory=list)
     planes: list[int] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
+    n_iter: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
     def add(self, **entry: float) -> None:
@@ -49,7 +49,7 @@ class Result:
     value: float
     lower_bound: float
     converged: bool
-    calls: int
+    n_iter: int
     planes: Planes
     best: Evaluation
     history: History
@@ -80,6 +80,6 @@ class Result:
         """Return this result of a search that went on where ``first`` had ended, with the history of both."""
         history = History()
         for name, entries in vars(first.history).items():
-            offset = {"calls": first.calls, "seconds": first.seconds}.get(name, 0)
+            offset = {"n_iter": first.n_iter, "seconds": first.seconds}.get(name, 0)
             setattr(history, name, entries + [offset + entry for entry in getattr(self.history, name)])
-        return replace(self, calls=first.calls + self.calls, history=history)
+        return replace(self, n_iter=first.n_iter + self.n_iter, history=history)

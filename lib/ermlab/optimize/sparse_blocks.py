@@ -128,8 +128,8 @@ def _checked(row: SparseRow, dimension: int, i: int, z: int) -> SparseRow:
 class SparseBlocks:
     """An `ermlab.optimize.BlockDual` for a `SparseRisk`: cached planes and dual variables of each sample."""
 
-    def __init__(self, risk: SparseRisk, lam: float):
-        self._risk, self._lam = risk, lam
+    def __init__(self, risk: SparseRisk, alpha: float):
+        self._risk, self._strength = risk, alpha
         self._dense = np.zeros(risk.dimension)
         self._blocks = [_Block(self._feature(i, RIGHT), self._dense) for i in range(len(risk))]
         self.w = np.zeros(risk.dimension)
@@ -138,15 +138,15 @@ class SparseBlocks:
         """Return the joint feature of a sample and an output, checked."""
         return _checked(self._risk.feature(i, z), self._risk.dimension, i, z)
 
-    def at(self, lam: float) -> Self:
-        """Go on with another strength of regularisation: the planes stay.
+    def at(self, alpha: float) -> Self:
+        """Go on with another strength of regularization: the planes stay.
 
         With less of it the combinations give the same ``w``; with more, `aggregate` gives a shorter one.
         """
-        if lam < self._lam:
+        if alpha < self._strength:
             for block in self._blocks:
-                block.shrink(lam / self._lam, self._dense)
-        self._lam = lam
+                block.shrink(alpha / self._strength, self._dense)
+        self._strength = alpha
         return self
 
     @property
@@ -181,7 +181,7 @@ class SparseBlocks:
 
     def ascend(self, order: NDArray[np.int64], precision: float) -> float:
         """Solve the simplex problem of one sample after the other."""
-        total, scale = 0.0, self._lam * len(self._blocks)
+        total, scale = 0.0, self._strength * len(self._blocks)
         for i in order:
             block = self._blocks[i]
             total += kernels.ascend(
@@ -204,5 +204,5 @@ class SparseBlocks:
             kernels.combine(block.rows, block.right, block.alpha, 1.0, a)
             b += float(np.sum(block.b * block.alpha))
         n = len(self._blocks)
-        self.w = -a / (self._lam * n)
+        self.w = -a / (self._strength * n)
         return a / n, b / n

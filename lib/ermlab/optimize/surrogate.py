@@ -8,7 +8,7 @@ from ermlab.optimize.evaluation import Evaluation, Risk
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 
-# The surrogate is minimised until its error is this share of the gap of the dear problem, were that smooth.
+# The surrogate is minimized until its error is this share of the gap of the dear problem, were that smooth.
 PRECISION = 0.1
 FIRST_PRECISION = 1e-3
 MAX_CALLS = 30
@@ -39,27 +39,27 @@ class Surrogate:
             risk,
             regularizer,
             tol=FIRST_PRECISION,
-            max_calls=FIRST_CALLS,
+            max_iter=FIRST_CALLS,
             start=Evaluation(origin, float(height), slope),
         )
-        self.minimiser: NDArray[np.float64] = first.w
+        self.minimizer: NDArray[np.float64] = first.w
         self._planes: Planes = first.planes
         # A non-negative risk of curvature L has a squared slope of at most 2 L times its height.
         curvature = float(np.sum(slope * slope)) / (2.0 * height) if height > 0 else 0.0
         # The lower bound at a point with an error e in the slope is too low by e^2 / (2 lam), the value there
         # too high by e^2 / (2 L): the surrogate must be solved that much better than the dear problem.
-        lam = float(np.min(regularizer.lam))
+        lam = float(np.min(regularizer.alpha))
         self._sharpness = lam / (lam + curvature)
 
     def __call__(self, best: Evaluation, gap: float) -> NDArray[np.float64] | None:
-        """Return the minimiser of the surrogate fitted at ``best``; None if that is ``best`` itself."""
+        """Return the minimizer of the surrogate fitted at ``best``; None if that is ``best`` itself."""
         height, slope = self._risk(best.w)
         linear = best.subgradient - slope
         result = minimize(
             self._risk,
             self._regularizer,
             tol=PRECISION * self._sharpness * gap / (best.risk + self._regularizer(best.w)),
-            max_calls=MAX_CALLS,
+            max_iter=MAX_CALLS,
             planes=self._planes,
             linear=linear,
             constant=best.risk - height - float(np.sum(linear * best.w)),

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
-from ermlab._utils.row_products_numba import row_scores
+from ermlab._utils.rows_numba import row_scores
 from ermlab._utils.sparse_matrices import sound_csr
 from ermlab.ranking._rows_numba import widen
 

@@ -27,7 +27,7 @@ SUBSAMPLE_PAYS = 5
 class RankingSVM(BaseEstimator):
     """Learn scores ``<w, x>`` that rank samples of low loss above those of high loss.
 
-    Minimises ``1/2 |w|^2 + C risk(w)``, where the risk is the mean over all pairs to be ranked of the slack-
+    Minimizes ``1/2 |w|^2 + C risk(w)``, where the risk is the mean over all pairs to be ranked of the slack-
     or margin-rescaled hinge (`RankingRisk`): eq. 3.10 of the thesis with the mean for the sum and with
     ``lambda = 1 / C``. A pass over n samples takes O(n log n), however many pairs there are.
 
@@ -49,10 +49,10 @@ class RankingSVM(BaseEstimator):
         group in the order of ``np.unique(groups)``.
     tol
         Relative gap between the objective and its lower bound.
-    max_calls
+    max_iter
         Limit on the passes over the training set.
     max_time
-        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
     subsample
         About how many samples tell where a pass over all is worthwhile. ``"auto"``: 1 %, at least 10,000, if
         there are five times as many. ``None``: none. The optimum does not depend on it.
@@ -67,7 +67,7 @@ class RankingSVM(BaseEstimator):
         ``1/2 |w|^2 + C risk(w)`` at ``coef_``.
     gap_
         Upper bound of the relative distance of the objective from its minimum, resting on all samples.
-    n_calls_
+    n_iter_
         Passes over all training samples; passes over the subsample do not count.
     n_pairs_
         Pairs to be ranked.
@@ -84,7 +84,7 @@ class RankingSVM(BaseEstimator):
         graph: str = "complete",
         threshold: ArrayLike | None = None,
         tol: float = 1e-3,
-        max_calls: int = 1000,
+        max_iter: int = 1000,
         subsample: int | str | None = "auto",
         random_state: int | np.random.RandomState | None = 0,
         max_time: float | None = None,
@@ -94,7 +94,7 @@ class RankingSVM(BaseEstimator):
         self.graph = graph
         self.threshold = threshold
         self.tol = tol
-        self.max_calls = max_calls
+        self.max_iter = max_iter
         self.subsample = subsample
         self.random_state = random_state
         self.max_time = max_time
@@ -122,17 +122,17 @@ class RankingSVM(BaseEstimator):
             risk,
             regularizer,
             tol=self.tol,
-            max_calls=self.max_calls,
-            w0=None if surrogate is None else surrogate.minimiser,
+            max_iter=self.max_iter,
+            w0=None if surrogate is None else surrogate.minimizer,
             propose=surrogate,
             max_time=self.max_time,
         )
-        warn_unless_converged(result, self.max_calls, self.max_time)
+        warn_unless_converged(result, self.max_iter, self.max_time)
         self.result_ = result
         self.coef_ = result.w
         self.objective_ = self.C * result.value
         self.gap_ = result.relative_gap
-        self.n_calls_ = result.calls
+        self.n_iter_ = result.n_iter
         self.n_pairs_ = risk.edges
         return self
 

@@ -15,13 +15,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.rows_numba import lowest_rows
 from ermlab._utils.validation import regularization_strength
 from ermlab.optimize import L2, minimize
 from ermlab.optimize.convergence import warn_unless_converged
-from ermlab.ranking import Oracle
 from ermlab.ranking._errors import RankingErrors
 from ermlab.ranking._features import Features
-from ermlab.structured._hinge_bags_numba import worst_rows
+from ermlab.ranking.oracle import Oracle
 from ermlab.structured.invariant import check_bags, check_groups, check_labels
 
 
@@ -67,7 +67,7 @@ class InvariantRankingRisk:
         """Return the risk and a subgradient at ``w``."""
         scores = self._features.scores(w)
         worst = np.empty(len(self._y), dtype=np.int64)
-        worst_rows(self._y[self._groups] * scores, self._rows, self._starts, worst)
+        lowest_rows(self._y[self._groups] * scores, self._rows, self._starts, worst)
         alpha, delta = self._oracle(scores[worst])
         self.used[worst[alpha != 0]] = True
         self._errors.add(alpha, scores[worst])
@@ -87,7 +87,7 @@ class InvariantRankingRisk:
 class InvariantRankingSVM(BaseEstimator):
     """Learn scores that rank positives above negatives whatever their transformation.
 
-    Minimises ``1/2 |w|^2 + C risk(w)``, with the `InvariantRankingRisk`: 1 minus the area under the ROC curve
+    Minimizes ``1/2 |w|^2 + C risk(w)``, with the `InvariantRankingRisk`: 1 minus the area under the ROC curve
     is bounded by the risk. With one virtual sample a sample it is the `ermlab.ranking.RankingSVM` of the
     bipartite graph.
 
@@ -97,10 +97,10 @@ class InvariantRankingSVM(BaseEstimator):
         Price of the risk.
     tol
         Relative gap between the objective and its lower bound.
-    max_calls
+    max_iter
         Limit on the passes over all virtual samples.
     max_time
-        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -110,23 +110,23 @@ class InvariantRankingSVM(BaseEstimator):
         ``1/2 |w|^2 + C risk(w)`` at ``coef_``.
     gap_
         Upper bound of the relative distance of the objective from its minimum.
-    n_calls_
+    n_iter_
         Passes over all virtual samples.
     result_
         The `ermlab.optimize.Result`: its values are those of the objective divided by ``C``.
     n_virtual_
         Number of distinct virtual samples that were ever the worst of their sample and part of a violated
-        pair: those that the optimiser used.
+        pair: those that the optimizer used.
     used_
         Marks them, in the order of the rows.
     """
 
     def __init__(
-        self, C: float = 1.0, tol: float = 1e-3, max_calls: int = 1000, max_time: float | None = None
+        self, C: float = 1.0, tol: float = 1e-3, max_iter: int = 1000, max_time: float | None = None
     ):
         self.C = C
         self.tol = tol
-        self.max_calls = max_calls
+        self.max_iter = max_iter
         self.max_time = max_time
 
     def fit(self, bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
@@ -146,11 +146,11 @@ class InvariantRankingSVM(BaseEstimator):
         regularizer = L2(regularization_strength(self.C))
         X, groups, labels, _ = check_bags(bags, y, groups, None)
         risk = InvariantRankingRisk(X, groups, labels)
-        result = minimize(risk, regularizer, tol=self.tol, max_calls=self.max_calls, max_time=self.max_time)
-        warn_unless_converged(result, self.max_calls, self.max_time)
+        result = minimize(risk, regularizer, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time)
+        warn_unless_converged(result, self.max_iter, self.max_time)
         self.result_, self.coef_ = result, result.w
         self.objective_, self.gap_ = self.C * result.value, result.relative_gap
-        self.n_calls_ = result.calls
+        self.n_iter_ = result.n_iter
         self.used_, self.n_virtual_ = risk.used, int(risk.used.sum())
         return self
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ermlab._utils.parallel import over_ranges
+from ermlab._utils.rows_numba import lowest_rows
 from ermlab.structured import _hinge_bags_numba as kernels
 
 # Rows that are worth a thread of their own.
@@ -75,7 +76,7 @@ class WorstHingeRisk:
             grain=GRAIN,
         )
         worst = np.empty(len(bags), dtype=np.int64)
-        kernels.worst_rows(margins, bags.rows, bags.starts, worst)
+        lowest_rows(margins, bags.rows, bags.starts, worst)
         self.chosen[worst[margins[worst] < 1.0]] = True
         value, subgradient = kernels.risk_and_subgradient(
             bags.X, bags.bias, margins, worst, bags.signs, bags.prices, self.dimension
@@ -95,9 +96,9 @@ class WorstHingeRisk:
             return np.zeros(self.dimension), 0.0
         return -price * bags.signs[i] * features[worst], price
 
-    def block_dual(self, lam: float) -> "WorstHingeDual":
-        """Return the dual point 0 for the regulariser ``lam/2 |w|^2``."""
-        return WorstHingeDual(self, lam)
+    def block_dual(self, alpha: float) -> "WorstHingeDual":
+        """Return the dual point 0 for the regularizer ``alpha/2 |w|^2``."""
+        return WorstHingeDual(self, alpha)
 
 
 class WorstHingeDual:
@@ -107,15 +108,15 @@ class WorstHingeDual:
     passes. To forget it sooner would bring the same few rows back for ever.
     """
 
-    def __init__(self, risk: WorstHingeRisk, lam: float):
-        self._risk, self._lam = risk, lam
+    def __init__(self, risk: WorstHingeRisk, alpha: float):
+        self._risk, self._alpha = risk, alpha
         bags = risk.bags
         with np.errstate(over="ignore"):  # checked next
-            self._limits = bags.prices / lam
+            self._limits = bags.prices / alpha
         if not np.isfinite(self._limits).all():
             b = int(np.argmax(self._limits))
             raise ValueError(
-                f"bag {b} has the price {bags.prices[b]} for lam = {lam}: expected a finite ratio of both"
+                f"bag {b} has the price {bags.prices[b]} for alpha = {alpha}: expected a finite ratio of both"
             )
         self._idle = np.full(len(bags.X), MAX_IDLE, dtype=np.int64)
         self._working = self._idle < MAX_IDLE
@@ -152,7 +153,7 @@ class WorstHingeDual:
         """Solve for the bags one by one, each over its working rows."""
         bags = self._risk.bags
         # The kernel's gaps are those of one bag in units of `beta`; theirs here is the mean over all bags.
-        scale = self._lam * len(bags)
+        scale = self._alpha * len(bags)
         total = kernels.ascend(
             self.w,
             self._beta,
@@ -167,13 +168,13 @@ class WorstHingeDual:
             order,
             precision / scale,
         )
-        return total * self._lam
+        return total * self._alpha
 
     def aggregate(self) -> tuple[Vector, float]:
         """Return the sum of all combinations, and free ``w`` of the rounding errors of its updates."""
         bags = self._risk.bags
         self.w = kernels.combine(bags.X, bags.bias, self._risk.row_signs, self._beta, self._risk.dimension)
-        return -self._lam * self.w, self._lam * float(self._beta.sum())
+        return -self._alpha * self.w, self._alpha * float(self._beta.sum())
 
 
 def _squared_norms(bags: Bags) -> Vector:

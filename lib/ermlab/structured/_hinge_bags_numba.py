@@ -9,7 +9,7 @@ each row, so that equal rows have equal scores wherever they stand.
 import numpy as np
 from numba import njit
 
-from ermlab._utils.row_products_numba import dot
+from ermlab._utils.rows_numba import dot
 
 # A sample's problem is solved to this share of its gap, in at most this many exchanges a member.
 SAMPLE_PRECISION = 0.1
@@ -47,17 +47,6 @@ def margins(X, w, bias, row_signs, out, start, stop):
     """Write ``sign * score`` for a range of rows."""
     for r in range(start, stop):
         out[r] = row_signs[r] * _score(X[r], w, bias)
-
-
-@njit(cache=True)
-def worst_rows(row_margins, rows, starts, worst):
-    """Write the row of least margin of each bag, the first of equals."""
-    for b in range(len(starts) - 1):
-        best = rows[starts[b]]
-        for place in range(starts[b] + 1, starts[b + 1]):
-            if row_margins[rows[place]] < row_margins[best]:
-                best = rows[place]
-        worst[b] = best
 
 
 @njit(cache=True)

@@ -21,13 +21,13 @@ class MultiClassDual:
     ``beta[i, k]`` is the weight of the plane of class ``k`` for sample ``i`` in ``w``.
     """
 
-    def __init__(self, task: "MultiClassTask", X: Vector, Y: NDArray[np.int64], rescaling: str, lam: float):
+    def __init__(self, task: "MultiClassTask", X: Vector, Y: NDArray[np.int64], rescaling: str, alpha: float):
         self._task, self._X, self._Y = task, X, Y
-        self._lam, self._slack = lam, rescaling == "slack"
+        self._alpha, self._slack = alpha, rescaling == "slack"
         self._squared_norms = _squared_norms(X)
-        self._price = 1.0 / (lam * len(X)) if 0 < lam * len(X) < np.inf else 0.0
+        self._price = 1.0 / (alpha * len(X)) if 0 < alpha * len(X) < np.inf else 0.0
         if not 0 < self._price < np.inf:
-            raise ValueError(f"lam is {lam} for {len(X)} samples: expected a finite 1 / (lam n), not 0")
+            raise ValueError(f"alpha is {alpha} for {len(X)} samples: expected a finite 1 / (alpha n), not 0")
         self._beta = np.zeros((len(X), task.n_classes))
         self._working = np.zeros(self._beta.shape, dtype=np.bool_)
         self.w = np.zeros(task.dimension)
@@ -77,7 +77,7 @@ class MultiClassDual:
         with one_blas_thread():
             self.w = np.ascontiguousarray(weights.T @ self._X).ravel()
         offsets = self._beta if self._slack else self._beta * self._task.losses[self._Y]
-        return -self._lam * self.w, self._lam * float(offsets.sum())
+        return -self._alpha * self.w, self._alpha * float(offsets.sum())
 
 
 def _squared_norms(X: Vector) -> Vector:

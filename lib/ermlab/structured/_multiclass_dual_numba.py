@@ -45,8 +45,8 @@ def _common_part(values, count):
 
 
 @njit(cache=True)
-def maximise_sample(c, s, q, C, m, beta, values, order):
-    """Write the ``beta >= 0`` that maximises ``c' beta - q/2 (|beta|^2 + (1' beta)^2)`` over a budget.
+def maximize_sample(c, s, q, C, m, beta, values, order):
+    """Write the ``beta >= 0`` that maximizes ``c' beta - q/2 (|beta|^2 + (1' beta)^2)`` over a budget.
 
     The budget is ``sum_k beta_k / s_k <= C``, with multiplier ``mu``. For fixed ``mu`` sorting gives the
     solution ``beta_k = max((c_k - mu / s_k) / q - theta, 0)``, where ``theta = 1' beta``; what it spends is a
@@ -130,7 +130,7 @@ def ascend(W, beta, working, X, y, squared_norms, loss, slack, C, order, precisi
         total_gap += gap
         if gap <= precision:
             continue
-        maximise_sample(c, s, q, C, m, new, values, ranks)
+        maximize_sample(c, s, q, C, m, new, values, ranks)
         new_share = 0.0
         for place in range(m):
             k = classes[place]

@@ -1,4 +1,4 @@
-"""Loss-augmented maximisation over classes and the subgradient, for all samples in one pass."""
+"""Loss-augmented maximization over classes and the subgradient, for all samples in one pass."""
 
 import numpy as np
 from numba import njit
@@ -27,7 +27,7 @@ def most_violated(scores, y, loss, slack):
 
 @njit(cache=True)
 def add_scaled(total, weight, x):
-    """Add ``weight * x`` to ``total``; a loop over plain vectors is one that the compiler vectorises."""
+    """Add ``weight * x`` to ``total``; a loop over plain vectors is one that the compiler vectorizes."""
     for j in range(x.size):
         total[j] += weight * x[j]
 

@@ -1,4 +1,4 @@
-"""Generalisation bounds: what the risk on new data may exceed the risk on the sample by.
+"""Generalization bounds: what the risk on new data may exceed the risk on the sample by.
 
 Every function takes ``confidence`` = 1 - the probability that the bound may fail.
 """

@@ -36,8 +36,8 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
     tol
         Relative gap between the objective and its lower bound.
     fit_intercept
-        Append a constant feature, ``B`` of the source; its weight is regularised like the others.
-    max_calls
+        Append a constant feature, ``B`` of the source; its weight is regularized like the others.
+    max_iter
         Limit on the passes over all virtual samples.
     choice
         ``"worst"``: a sample is as bad as its worst virtual sample (equivariant structured SVM, eq. 8).
@@ -45,7 +45,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
     intercept_scaling
         The constant feature ``B``.
     max_time
-        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         The `ermlab.optimize.Result`: value and lower bound (divided by ``C n``), calls, history.
     n_virtual_
         Number of distinct virtual samples that were ever the worst of their sample, with a hinge above 0:
-        those that the optimiser used. With ``"mean"``, all that ever had a hinge above 0.
+        those that the optimizer used. With ``"mean"``, all that ever had a hinge above 0.
     used_
         Marks them, in the order of the rows.
     support_
@@ -69,7 +69,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         penalty: str = "l2",
         tol: float = 1e-3,
         fit_intercept: bool = False,
-        max_calls: int = 1000,
+        max_iter: int = 1000,
         choice: str = "worst",
         intercept_scaling: float = 1.0,
         max_time: float | None = None,
@@ -78,7 +78,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         self.penalty = penalty
         self.tol = tol
         self.fit_intercept = fit_intercept
-        self.max_calls = max_calls
+        self.max_iter = max_iter
         self.choice = choice
         self.intercept_scaling = intercept_scaling
         self.max_time = max_time
@@ -109,13 +109,13 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
         lam = regularization_strength(self.C, len(signs))
-        limits = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
         if self.penalty == "l2":
             self.result_ = minimize_blocks(risk, L2(lam), **limits)
             self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
         else:
             self.result_ = minimize(risk, L1(lam), **limits)
-        warn_unless_converged(self.result_, self.max_calls, self.max_time)
+        warn_unless_converged(self.result_, self.max_iter, self.max_time)
         self.coef_ = self.result_.w[: X.shape[1]]
         self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
         self.used_, self.n_virtual_ = risk.chosen, int(risk.chosen.sum())

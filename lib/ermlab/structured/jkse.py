@@ -115,7 +115,7 @@ class JKSE(BaseEstimator):
 
 
 def one_class_weights(K: ArrayLike, nu: float, tol: float = 1e-6) -> tuple[Vector, float]:
-    """Minimise ``alpha' K alpha`` for ``0 <= alpha <= 1 / (nu n)`` and sum 1 (thesis, eq. 3.7 and 3.8).
+    """Minimize ``alpha' K alpha`` for ``0 <= alpha <= 1 / (nu n)`` and sum 1 (thesis, eq. 3.7 and 3.8).
 
     Returns ``alpha`` and the smallest optimal ``rho`` of the primal problem (eq. 3.5). A matrix that is not
     symmetric and positive semidefinite is a ValueError: the problem would not be convex.
@@ -234,7 +234,7 @@ def mirrored_svm(
     max_iter: int = 1000,
     random_state: int | None = 0,
 ) -> MirroredSVM:
-    """Minimise ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)`` for rows ``phi_i``, dense or sparse."""
+    """Minimize ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)`` for rows ``phi_i``, dense or sparse."""
     C, tol = positive_number("C", C), positive_number("tol", tol, infinite=True)
     if not max_iter >= 1:
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")

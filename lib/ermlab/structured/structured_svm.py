@@ -1,7 +1,7 @@
 """Structured output support vector machines (thesis, section 2.3.1).
 
 A `Task` says what the outputs are; `StructuredRisk` turns it and a training set into the mean of the rescaled
-hinge losses; `StructuredSVM` minimises that with a regulariser. `MultiClassTask` is the simplest task.
+hinge losses; `StructuredSVM` minimizes that with a regularizer. `MultiClassTask` is the simplest task.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Task(Protocol):
         """Return the output of the highest compatibility (thesis, eq. 2.11)."""
 
     def most_violated(self, w: Vector, x: Any, y: Any, rescaling: str) -> Any:
-        """Return the output that maximises the violation (thesis, eq. 2.17 for margin, 2.18 for slack)."""
+        """Return the output that maximizes the violation (thesis, eq. 2.17 for margin, 2.18 for slack)."""
 
 
 @runtime_checkable
@@ -68,8 +68,8 @@ class BatchTask(Task, Protocol):
 class BlockTask(BatchTask, Protocol):
     """A task that knows a faster dual than that of planes written out."""
 
-    def block_dual(self, X: Any, Y: Any, rescaling: str, lam: float) -> BlockDual:
-        """Return the dual point 0 for a prepared training set and the regulariser ``lam/2 |w|^2``."""
+    def block_dual(self, X: Any, Y: Any, rescaling: str, alpha: float) -> BlockDual:
+        """Return the dual point 0 for a prepared training set and the regularizer ``alpha/2 |w|^2``."""
 
 
 @runtime_checkable
@@ -135,11 +135,11 @@ class StructuredRisk:
             self._virtual_samples.add((i, version))
         return a, b
 
-    def block_dual(self, lam: float) -> BlockDual:
+    def block_dual(self, alpha: float) -> BlockDual:
         """Return the dual for `ermlab.optimize.minimize_blocks`: the task's own if it has one."""
         if isinstance(self.task, BlockTask):
-            return self.task.block_dual(self._X, self._Y, self.rescaling, lam)
-        return PlaneBlocks(self, lam)
+            return self.task.block_dual(self._X, self._Y, self.rescaling, alpha)
+        return PlaneBlocks(self, alpha)
 
 
 def by_position(samples: Sequence) -> Sequence:
@@ -246,9 +246,9 @@ class MultiClassTask:
         """Return the class of the highest score for each row of ``X``."""
         return self.scores(w, self._features(X)).argmax(axis=0)
 
-    def block_dual(self, X: Vector, Y: NDArray[np.int64], rescaling: str, lam: float) -> MultiClassDual:
+    def block_dual(self, X: Vector, Y: NDArray[np.int64], rescaling: str, alpha: float) -> MultiClassDual:
         """Return the dual that solves for all classes of a sample by sorting."""
-        return MultiClassDual(self, X, Y, rescaling, lam)
+        return MultiClassDual(self, X, Y, rescaling, alpha)
 
     def scores(self, w: Vector, X: Vector) -> Vector:
         """Return the scores, a row a class and a column a sample."""
@@ -283,7 +283,7 @@ class StructuredSVM(BaseEstimator):
         ``"l2"`` or ``"l1"``.
     tol
         Relative gap between the objective and its lower bound.
-    max_calls
+    max_iter
         Limit on the passes over the training set.
     solver
         ``"bundle"`` keeps planes of the whole risk (`ermlab.optimize.minimize`), ``"blocks"`` planes of each
@@ -292,7 +292,7 @@ class StructuredSVM(BaseEstimator):
         Where blocks have not converged after a hundred passes, as with features of very different scales,
         bundle goes on from there.
     max_time
-        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ class StructuredSVM(BaseEstimator):
     result_
         The `ermlab.optimize.Result`: objective (divided by ``C n``), bound, planes, history.
     virtual_samples_
-        Pairs of a sample and the name of a version of it that the optimiser used, in order; empty unless the
+        Pairs of a sample and the name of a version of it that the optimizer used, in order; empty unless the
         task has transformations (`ermlab.structured.equivariant.EquivariantTask`).
     """
 
@@ -312,7 +312,7 @@ class StructuredSVM(BaseEstimator):
         rescaling: str = "margin",
         penalty: str = "l2",
         tol: float = 1e-3,
-        max_calls: int = 1000,
+        max_iter: int = 1000,
         solver: str = "auto",
         max_time: float | None = None,
     ):
@@ -321,7 +321,7 @@ class StructuredSVM(BaseEstimator):
         self.rescaling = rescaling
         self.penalty = penalty
         self.tol = tol
-        self.max_calls = max_calls
+        self.max_iter = max_iter
         self.solver = solver
         self.max_time = max_time
 
@@ -330,7 +330,7 @@ class StructuredSVM(BaseEstimator):
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
         self.result_ = self._minimize(risk, PENALTIES[self.penalty](regularization_strength(self.C, len(X))))
-        warn_unless_converged(self.result_, self.max_calls, self.max_time)
+        warn_unless_converged(self.result_, self.max_iter, self.max_time)
         self.coef_ = self.result_.w
         self.virtual_samples_ = sorted(risk.virtual_samples)
         return self
@@ -345,16 +345,16 @@ class StructuredSVM(BaseEstimator):
             raise ValueError(f"solver is 'blocks' and penalty {self.penalty!r}: expected 'l2' with it")
 
     def _minimize(self, risk: StructuredRisk, regularizer: L1 | L2) -> Result:
-        """Minimise with the solver that is asked for; ``"auto"`` changes it where the first does not work."""
-        options = {"tol": self.tol, "max_calls": self.max_calls, "max_time": self.max_time}
+        """Minimize with the solver that is asked for; ``"auto"`` changes it where the first does not work."""
+        options = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
         if not self._in_blocks(risk):
             return minimize(risk, regularizer, **options)
-        if self.solver == "blocks" or self.max_calls <= AUTO_CALLS:
+        if self.solver == "blocks" or self.max_iter <= AUTO_CALLS:
             return minimize_blocks(risk, regularizer, **options)
-        first = minimize_blocks(risk, regularizer, **{**options, "max_calls": AUTO_CALLS})
+        first = minimize_blocks(risk, regularizer, **{**options, "max_iter": AUTO_CALLS})
         if first.converged or (self.max_time is not None and first.seconds >= self.max_time):
             return first
-        options["max_calls"] -= first.calls
+        options["max_iter"] -= first.n_iter
         if self.max_time is not None:
             options["max_time"] -= first.seconds
         return minimize(risk, regularizer, planes=first.planes, start=first.best, **options).after(first)

@@ -1,6 +1,6 @@
 """Transfer between data sets: each has weights of its own, near shared ones (cheap-data, section 1.5).
 
-Equation 1.9 is an ordinary L2-regularised problem in another variable, so that `ermlab.optimize` solves it,
+Equation 1.9 is an ordinary L2-regularized problem in another variable, so that `ermlab.optimize` solves it,
 with planes below the risk of each data set. The dual of its master problem is the one of section 1.5.3.
 """
 
@@ -32,30 +32,31 @@ class DifferenceRisk(Protocol):
 
 
 class Coupling:
-    """The change of variables that makes a plain squared norm of the regulariser of equation 1.9.
+    """The change of variables that makes a plain squared norm of the regularizer of equation 1.9.
 
-    With ``u = (sqrt(lam) w, sqrt(rho) (w^1 - w), ..., sqrt(rho) (w^D - w))``,
-    ``lam/2 |w|^2 + rho/2 sum_d |w^d - w|^2 = 1/2 |u|^2``.
+    With ``u = (sqrt(alpha) w, sqrt(rho) (w^1 - w), ..., sqrt(rho) (w^D - w))``,
+    ``alpha/2 |w|^2 + rho/2 sum_d |w^d - w|^2 = 1/2 |u|^2``.
 
     Parameters
     ----------
     n_domains, dimension
         How many data sets there are, and the length of the weights of each.
-    lam
+    alpha
         Weight of the shared weights; infinite: there are none, and each data set is learned by itself with
         ``rho/2 |w^d|^2``.
     rho
         Weight of the differences; infinite: there are none, the weights are those of the union.
     """
 
-    def __init__(self, n_domains: int, dimension: int, lam: float, rho: float):
-        lam, rho = positive_number("lam", lam, infinite=True), positive_number("rho", rho, infinite=True)
-        if np.isinf(lam) and np.isinf(rho):
-            raise ValueError("lam and rho are infinite: expected one of them to be finite")
-        self.n_domains, self.dimension, self._lam = n_domains, dimension, lam
+    def __init__(self, n_domains: int, dimension: int, alpha: float, rho: float):
+        alpha = positive_number("alpha", alpha, infinite=True)
+        rho = positive_number("rho", rho, infinite=True)
+        if np.isinf(alpha) and np.isinf(rho):
+            raise ValueError("alpha and rho are infinite: expected one of them to be finite")
+        self.n_domains, self.dimension, self._alpha = n_domains, dimension, alpha
         own = np.eye(n_domains) / np.sqrt(rho)
         #: ``w^d = sum_k factors[d, k] u_k``.
-        self.factors: Matrix = np.hstack([np.full((n_domains, 1), 1 / np.sqrt(lam)), own])
+        self.factors: Matrix = np.hstack([np.full((n_domains, 1), 1 / np.sqrt(alpha)), own])
 
     @property
     def stacked_dimension(self) -> int:
@@ -68,7 +69,7 @@ class Coupling:
 
     def shared(self, u: Vector) -> Vector:
         """Return ``w``."""
-        return u[: self.dimension] / np.sqrt(self._lam)
+        return u[: self.dimension] / np.sqrt(self._alpha)
 
     def stack(self, weights: ArrayLike) -> Vector:
         """Return the shortest ``u`` for the weights of all data sets, or for those next to them."""
@@ -153,7 +154,7 @@ class TransferResult:
     shared: Vector  #: the weights that all are near to
     value: float  #: of the objective, equation 1.9
     converged: bool
-    calls: int  #: of the risk of each data set
+    n_iter: int  #: calls of the risk of each data set
     planes: list[Planes]  #: below the risk of each data set, or below its convex part; for a warm start
     result: Result | CCCPResult  #: in the variable of `Coupling`, with the certificate
 
@@ -166,58 +167,58 @@ class TransferResult:
 def minimize_transfer(
     risks: Sequence[Risk],
     *,
-    lam: float,
+    alpha: float,
     rho: float,
     sizes: ArrayLike | None = None,
     tol: float = 1e-2,
-    max_calls: int = 1000,
+    max_iter: int = 1000,
     w0: ArrayLike | None = None,
     planes: Sequence[Planes | None] | None = None,
     max_time: float | None = None,
 ) -> TransferResult:
-    """Minimise ``lam/2 |w|^2 + rho/2 sum_d |w^d - w|^2 + sum_d sizes[d] risks[d](w^d)`` (eq. 1.9).
+    """Minimize ``alpha/2 |w|^2 + rho/2 sum_d |w^d - w|^2 + sum_d sizes[d] risks[d](w^d)`` (eq. 1.9).
 
     Parameters
     ----------
     risks
         Convex, non-negative functions ``w -> (value, subgradient)``, one a data set.
-    lam, rho
-        See `Coupling`. Infinite ``rho`` gives the union, infinite ``lam`` training on each data set alone.
+    alpha, rho
+        See `Coupling`. Infinite ``rho`` gives the union, infinite ``alpha`` training on each data set alone.
     sizes
         Numbers of samples if the risks are means, by default 1 each.
     tol
         Relative gap between the objective and its lower bound.
-    max_calls
+    max_iter
         Limit on the calls of the risks.
     w0
         Weights of each data set to start from, a row each; by default 0, or what ``planes`` tell.
     planes
-        Planes below each of the risks, from a run with any ``lam``, ``rho`` and ``sizes``.
+        Planes below each of the risks, from a run with any ``alpha``, ``rho`` and ``sizes``.
     max_time
         Limit in seconds, checked before each call of the risks but the first; ``None`` for none.
     """
-    coupling = _couple(risks, lam, rho, w0)
+    coupling = _couple(risks, alpha, rho, w0)
     stacked = TransferRisk(risks, coupling, _check_sizes(sizes, len(risks)))
     result = minimize(
         stacked,
         L2(1.0),
         tol=tol,
-        max_calls=max_calls,
+        max_iter=max_iter,
         w0=None if w0 is None else coupling.stack(w0),
         planes=None if planes is None else stacked.lifted(planes),
         max_time=max_time,
     )
-    return _transfer_result(coupling, stacked, result, result.calls)
+    return _transfer_result(coupling, stacked, result, result.n_iter)
 
 
 def transfer_cccp(
     risks: Sequence[DifferenceRisk],
     *,
-    lam: float,
+    alpha: float,
     rho: float,
     sizes: ArrayLike | None = None,
     tol: float = 1e-2,
-    max_calls: int = 1000,
+    max_inner_iter: int = 1000,
     w0: ArrayLike | None = None,
     planes: Sequence[Planes | None] | None = None,
     first_tol: float = 0.5,
@@ -229,7 +230,7 @@ def transfer_cccp(
     descent ends, ``planes`` are below the convex parts, and ``first_tol`` is the precision that the first
     steps halve until it is ``tol``: begin with less near the optimum.
     """
-    coupling = _couple(risks, lam, rho, w0)
+    coupling = _couple(risks, alpha, rho, w0)
     sizes = _check_sizes(sizes, len(risks))
     convex = TransferRisk([risk.convex_part for risk in risks], coupling, sizes)
     convex.grows = any(getattr(risk, "grows", False) for risk in risks)
@@ -241,18 +242,18 @@ def transfer_cccp(
         eps=max(first_tol, tol),
         eps_min=tol,
         eta=tol,
-        max_calls=max_calls,
+        max_inner_iter=max_inner_iter,
         planes=None if planes is None else convex.lifted(planes),
     )
     return _transfer_result(coupling, convex, result, result.bounds)
 
 
-def _couple(risks: Sequence, lam: float, rho: float, w0: ArrayLike | None) -> Coupling:
+def _couple(risks: Sequence, alpha: float, rho: float, w0: ArrayLike | None) -> Coupling:
     if not len(risks):
         raise ValueError("no risks: expected at least one")
     given = {f"risks[{d}].dimension": getattr(risk, "dimension", None) for d, risk in enumerate(risks)}
     given["w0"] = None if w0 is None else np.shape(w0)[-1]
-    return Coupling(len(risks), agreed_dimension(given), lam, rho)
+    return Coupling(len(risks), agreed_dimension(given), alpha, rho)
 
 
 def _check_sizes(sizes: ArrayLike | None, n: int) -> Vector:
@@ -263,14 +264,14 @@ def _check_sizes(sizes: ArrayLike | None, n: int) -> Vector:
 
 
 def _transfer_result(
-    coupling: Coupling, stacked: TransferRisk, result: Result | CCCPResult, calls: int
+    coupling: Coupling, stacked: TransferRisk, result: Result | CCCPResult, n_iter: int
 ) -> TransferResult:
     return TransferResult(
         weights=coupling.weights(result.w),
         shared=coupling.shared(result.w),
         value=result.value,
         converged=result.converged,
-        calls=calls,
+        n_iter=n_iter,
         planes=stacked.lowered(result.planes),
         result=result,
     )

@@ -20,17 +20,17 @@ class TransferSVM(BaseEstimator):
     ----------
     task
         The prediction problem, the same for all data sets.
-    lam, rho
+    alpha, rho
         Weights of the shared weights and of the differences; with infinite ``rho`` there are no differences
-        (the union of the data sets), with infinite ``lam`` nothing is shared.
+        (the union of the data sets), with infinite ``alpha`` nothing is shared.
     rescaling
         ``"margin"`` or ``"slack"``.
     tol
         Relative gap between the objective and its lower bound.
-    max_calls
+    max_iter
         Limit on the passes over the training sets.
     max_time
-        Limit in seconds on the optimisation, checked before each pass; ``None`` for none.
+        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
 
     Attributes
     ----------
@@ -47,19 +47,19 @@ class TransferSVM(BaseEstimator):
     def __init__(
         self,
         task: Task,
-        lam: float = 1.0,
+        alpha: float = 1.0,
         rho: float = 1.0,
         rescaling: str = "margin",
         tol: float = 1e-3,
-        max_calls: int = 1000,
+        max_iter: int = 1000,
         max_time: float | None = None,
     ):
         self.task = task
-        self.lam = lam
+        self.alpha = alpha
         self.rho = rho
         self.rescaling = rescaling
         self.tol = tol
-        self.max_calls = max_calls
+        self.max_iter = max_iter
         self.max_time = max_time
 
     def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
@@ -76,14 +76,14 @@ class TransferSVM(BaseEstimator):
         ]
         self.result_ = minimize_transfer(
             risks,
-            lam=self.lam,
+            alpha=self.alpha,
             rho=self.rho,
             sizes=[len(these) for these in members],
             tol=self.tol,
-            max_calls=self.max_calls,
+            max_iter=self.max_iter,
             max_time=self.max_time,
         )
-        warn_unless_converged(self.result_.result, self.max_calls, self.max_time)
+        warn_unless_converged(self.result_.result, self.max_iter, self.max_time)
         self.coef_, self.shared_coef_ = self.result_.weights, self.result_.shared
         return self
 

@@ -8,7 +8,7 @@ is left to 1 is the weight of ``xi >= 0``. With ``C = 1 / (lam n)`` the sample h
 import numpy as np
 from numba import njit
 
-from ermlab.optimize._simplex_qp_numba import maximise
+from ermlab.optimize.simplex_qp_numba import maximize
 
 # A sample's QP is solved to this share of the gap that it had.
 SAMPLE_PRECISION = 0.01
@@ -52,7 +52,7 @@ def _solve_sample(y, B, loss, slack, q, classes, slopes, m, mu, tol):
         b[a + 1] = slopes[a]
         for c in range(m):
             b[a + 1] += G[a + 1, c + 1] * new[c + 1]
-    maximise(G, b, new, tol, 100 + 20 * m, np.zeros(m + 1, dtype=np.int64), 1)
+    maximize(G, b, new, tol, 100 + 20 * m, np.zeros(m + 1, dtype=np.int64), 1)
     return new
 
 

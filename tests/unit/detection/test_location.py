@@ -157,7 +157,7 @@ def test_a_learned_model_finds_its_training_locations(grids):
     svm = StructuredSVM(task, C=100.0, tol=1e-2, solver="bundle").fit(X, Y)
     assert svm.score(X, Y) == 1.0
     turning = EquivariantLocationTask(task, rotations(2))
-    w = minimize(StructuredRisk(turning, X, Y), L2(1e-3), tol=1e-2, max_calls=500).w
+    w = minimize(StructuredRisk(turning, X, Y), L2(1e-3), tol=1e-2, max_iter=500).w
     half = RegionRotation(np.pi)
     for x, y in zip(X, Y, strict=True):
         assert task.loss(y, turning.predict(w, x)) == 0

@@ -66,7 +66,7 @@ def test_value_bound_and_planes_belong_together(hinge):
         assert result.planes.value(w) <= hinge(w)[0] + 1e-12
     # The first plane alone carries the lower bound; the bundle method can go on from there.
     a, b = result.planes.A[0], result.planes.b[0]
-    assert b - a @ a / (2 * regularizer.lam) == pytest.approx(result.lower_bound, rel=1e-12)
+    assert b - a @ a / (2 * regularizer.alpha) == pytest.approx(result.lower_bound, rel=1e-12)
     more = minimize(hinge, regularizer, planes=result.planes, tol=1e-5)
     assert result.lower_bound <= more.value + 1e-12
     assert more.lower_bound <= result.value + 1e-12
@@ -75,7 +75,9 @@ def test_value_bound_and_planes_belong_together(hinge):
 def test_history_tells_of_every_call(hinge):
     result = minimize_blocks(hinge, L2(1e-3), tol=1e-4)
     history = result.history
-    assert result.calls == hinge.calls + hinge.planes / len(hinge) == history.calls[-1] == len(history.value)
+    assert (
+        result.n_iter == hinge.calls + hinge.planes / len(hinge) == history.n_iter[-1] == len(history.value)
+    )
     assert (np.diff(history.value) <= 0).all()
     assert (np.diff(history.lower_bound) >= 0).all()
     assert (np.diff(history.seconds) >= 0).all()
@@ -85,9 +87,9 @@ def test_history_tells_of_every_call(hinge):
 
 def test_limit_on_calls(hinge):
     for limit in (1, 2, 3):
-        result = minimize_blocks(hinge, L2(1e-3), tol=1e-9, max_calls=limit)
+        result = minimize_blocks(hinge, L2(1e-3), tol=1e-9, max_iter=limit)
         assert not result.converged
-        assert result.calls == limit
+        assert result.n_iter == limit
 
 
 def test_same_bits_in_every_run_and_for_every_number_of_threads(hinge):
@@ -112,14 +114,14 @@ def test_no_loss_at_zero_ends_at_once():
             return np.zeros(2), 0.0
 
     result = minimize_blocks(Nothing(np.ones((3, 2)), np.ones(3)), L2(1.0))
-    assert (result.value, result.calls, result.converged) == (0.0, 1, True)
+    assert (result.value, result.n_iter, result.converged) == (0.0, 1, True)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"tol": -1e-3}, "tol is -0.001"),
-        ({"max_calls": 0}, "max_calls is 0"),
+        ({"max_iter": 0}, "max_iter is 0"),
         ({"passes": 0}, "passes is 0"),
     ],
 )
@@ -129,7 +131,7 @@ def test_bad_options(hinge, options, message):
 
 
 def test_other_regularizers_are_refused(hinge):
-    with pytest.raises(ValueError, match=r"L1\(lam=1.0\): expected an L2"):
+    with pytest.raises(ValueError, match=r"L1\(alpha=1.0\): expected an L2"):
         minimize_blocks(hinge, L1(1.0))
 
 

@@ -31,7 +31,7 @@ def zero(w):
     return 0.0, np.zeros_like(w)
 
 
-def test_no_concave_part_is_plain_minimisation(bridge):
+def test_no_concave_part_is_plain_minimization(bridge):
     convex, _ = bridge
     result = cccp(convex, zero, L2(0.1), convex_lower_bound=0.0, eps_min=1e-5, nonnegative=True)
     plain = minimize(convex, L2(0.1), tol=1e-6)
@@ -76,8 +76,8 @@ def test_history(bridge, regularizer):
     result = cccp(counted, concave, regularizer, w0=np.zeros(6), eps=0.2, rho=0.5, eps_min=1e-3)
     history = result.history
     assert result.bounds == calls == 1 + sum(history.bounds)
-    assert len(history.points) == len(history.objective) == result.iterations + 1
-    assert len(history.eps) == len(history.bounds) == len(history.seconds) == result.iterations
+    assert len(history.points) == len(history.objective) == result.n_iter + 1
+    assert len(history.eps) == len(history.bounds) == len(history.seconds) == result.n_iter
     np.testing.assert_allclose(history.eps[:4], [0.1, 0.05, 0.025, 0.0125])
     assert history.eps[-1] == 1e-3
     for w, value in zip(history.points, history.objective, strict=True):
@@ -94,7 +94,7 @@ def test_fixed_precision_is_the_final_one_throughout(bridge):
 
 def test_outer_iterations_are_limited(bridge):
     result = cccp(*bridge, L2(0.01), max_iter=2)
-    assert (result.iterations, result.converged) == (2, False)
+    assert (result.n_iter, result.converged) == (2, False)
 
 
 def test_same_bits_in_every_run_and_for_every_number_of_threads(bridge):

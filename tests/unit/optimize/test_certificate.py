@@ -63,10 +63,10 @@ class WrongBlocks(StructuredRisk):
         value, slope = super().__call__(w)
         return value, len(self) * slope
 
-    def block_dual(self, lam):
+    def block_dual(self, alpha):
         from ermlab.optimize import PlaneBlocks
 
-        dual = PlaneBlocks(self, lam)
+        dual = PlaneBlocks(self, alpha)
         collect = dual.collect
 
         def wrong():
@@ -152,7 +152,7 @@ def test_the_time_limit_is_honoured(monkeypatch):
     monkeypatch.setattr("ermlab.optimize.bundle.time.perf_counter", lambda: next(clock))
     result = minimize(hinge_risk(), L2(1e-9), w0=np.zeros(5), tol=1e-12, max_time=10.0)
     assert not result.converged
-    assert 1 <= result.calls < 10
+    assert 1 <= result.n_iter < 10
 
 
 def test_limits_that_cannot_be():
@@ -165,9 +165,9 @@ def test_estimators_say_which_limit_they_met(solver):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 40)), rng.integers(0, 3, 60)
     model = StructuredSVM(MultiClassTask(3, 40), C=1e3, tol=1e-12, max_time=1e-9, solver=solver)
-    with pytest.warns(UserWarning, match="raise max_calls, max_time or tol"):
+    with pytest.warns(UserWarning, match="raise max_iter, max_time or tol"):
         model.fit(X, y)
-    assert model.result_.calls == 1
+    assert model.result_.n_iter == 1
 
 
 def test_every_estimator_honours_its_time_limit():
@@ -195,15 +195,15 @@ def test_a_search_that_rounding_has_stopped_ends():
     def risk(w):
         return 1.3 * abs(w[0]), 1.3 * np.sign(w)
 
-    result = minimize(risk, L2(0.1), w0=[1.0], linear=[0.9], tol=1e-9, max_calls=100_000)
+    result = minimize(risk, L2(0.1), w0=[1.0], linear=[0.9], tol=1e-9, max_iter=100_000)
     assert result.gap <= 1e-12
-    assert result.calls < 1000
+    assert result.n_iter < 1000
 
 
 def test_a_programme_that_highs_cannot_solve_ends_the_search_with_the_bounds_so_far():
     X = np.random.default_rng(0).normal(size=(40, 4))
     X[0] *= 1e12
-    model = StructuredSVM(MultiClassTask(3, 4), penalty="l1", solver="bundle", max_calls=120)
+    model = StructuredSVM(MultiClassTask(3, 4), penalty="l1", solver="bundle", max_iter=120)
     with pytest.warns(UserWarning, match="StandardScaler"):
         model.fit(X, np.random.default_rng(0).integers(0, 3, 40))
     assert model.result_.lower_bound <= model.result_.value < 1.0

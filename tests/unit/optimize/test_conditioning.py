@@ -48,7 +48,7 @@ def test_units_do_not_matter(regularizer, power, method, units):
     assert plain.converged
     assert other.converged
     assert max(plain.lower_bound, other.lower_bound) <= min(plain.value, other.value)
-    assert other.calls <= 1.5 * plain.calls + 5
+    assert other.n_iter <= 1.5 * plain.n_iter + 5
     value, _ = Hinge()(other.w * units)
     assert value + regularizer(0.01)(other.w * units) == pytest.approx(other.value, rel=1e-9)
 
@@ -61,7 +61,7 @@ def test_units_do_not_matter_for_planes_of_samples(units):
     assert plain.converged
     assert other.converged
     assert max(plain.lower_bound, other.lower_bound) <= min(plain.value, other.value)
-    assert other.calls <= 1.5 * plain.calls + 5
+    assert other.n_iter <= 1.5 * plain.n_iter + 5
 
 
 def test_powers_of_two_change_no_bit():
@@ -128,7 +128,7 @@ def test_a_hopeless_scale_is_a_warning_that_names_the_remedy():
     X = np.random.default_rng(0).normal(size=(40, 4))
     X[0] *= 1e12
     with pytest.warns(ConvergenceWarning, match=r"scale the features.*StandardScaler"):
-        StructuredSVM(MultiClassTask(3, 4), max_calls=30).fit(X, np.arange(40) % 3)
+        StructuredSVM(MultiClassTask(3, 4), max_iter=30).fit(X, np.arange(40) % 3)
 
 
 def test_blocks_that_do_not_converge_are_left_for_planes_of_the_whole_risk():
@@ -138,11 +138,11 @@ def test_blocks_that_do_not_converge_are_left_for_planes_of_the_whole_risk():
     y = np.concatenate([y, (y + 1) % 3])
     task = MultiClassTask(3, 10)
     X = np.hstack([X, X])
-    blocks = StructuredSVM(task, solver="blocks", max_calls=150)
+    blocks = StructuredSVM(task, solver="blocks", max_iter=150)
     with pytest.warns(ConvergenceWarning):
         blocks.fit(X, y)
-    auto = StructuredSVM(task, max_calls=300).fit(X, y)
+    auto = StructuredSVM(task, max_iter=300).fit(X, y)
     assert auto.result_.converged
-    assert auto.result_.calls > 100
-    assert auto.result_.history.calls == sorted(auto.result_.history.calls)
+    assert auto.result_.n_iter > 100
+    assert auto.result_.history.n_iter == sorted(auto.result_.history.n_iter)
     assert auto.result_.lower_bound <= blocks.result_.value

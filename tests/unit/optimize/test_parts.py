@@ -51,7 +51,7 @@ def test_the_minimum_is_the_same_after_fewer_calls(function):
     assert whole.converged
     assert parts.converged
     assert parts.value == pytest.approx(whole.value, rel=2e-3)
-    assert parts.calls < 0.6 * whole.calls
+    assert parts.n_iter < 0.6 * whole.n_iter
 
 
 def test_differences_of_convex_functions_have_parts_too(function):

@@ -61,7 +61,7 @@ def test_quadratic_closed_form_in_one_step():
     c = np.array([1.0, -2.0, 3.0])
     result = fista(lambda w: (0.5 * np.sum((w - c) ** 2), w - c), identity, np.zeros(3))
     np.testing.assert_allclose(result.w, c, rtol=1e-6)
-    assert result.iterations <= 3
+    assert result.n_iter <= 3
 
 
 def test_non_negative_least_squares_closed_form():
@@ -83,14 +83,14 @@ def test_restart_beats_plain_gradient_descent_by_far(regression):
     assert result.converged
     assert result.history.restarts[-1] >= 1
     w, step = np.zeros(20), result.history.step[-1]
-    for _ in range(result.iterations):
+    for _ in range(result.n_iter):
         w = w - step * smooth(w)[1]
     assert np.linalg.norm(smooth(w)[1]) > 100 * np.linalg.norm(smooth(result.w)[1])
 
 
 def test_history_and_limit(regression):
     result = fista(squared_error(*regression), identity, np.zeros(20), max_iter=4)
-    assert (result.converged, result.iterations) == (False, 4)
+    assert (result.converged, result.n_iter) == (False, 4)
     assert len(result.history.value) == len(result.history.residual) == len(result.history.seconds) == 4
     assert result.residual == result.history.residual[-1]
     assert (np.diff(result.history.step) <= 0).all()
@@ -98,7 +98,7 @@ def test_history_and_limit(regression):
 
 def test_start_at_the_minimum_stops_at_once():
     result = fista(lambda w: (0.5 * w @ w, w), identity, np.zeros(2))
-    assert (result.iterations, result.residual, result.converged) == (1, 0.0, True)
+    assert (result.n_iter, result.residual, result.converged) == (1, 0.0, True)
 
 
 @pytest.mark.parametrize(

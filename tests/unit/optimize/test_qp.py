@@ -46,8 +46,8 @@ def test_a_start_at_the_solution_costs_nothing():
     A, b = rng.normal(size=(50, 10)), rng.normal(size=50)
     cold = solve_simplex_qp(A @ A.T, b, tol=1e-9)
     warm = solve_simplex_qp(A @ A.T, b, cold.alpha, tol=1e-8)
-    assert cold.iterations > 3
-    assert warm.iterations <= 1
+    assert cold.n_iter > 3
+    assert warm.n_iter <= 1
 
 
 def test_gap_is_honest_when_stopped_early():
@@ -119,7 +119,7 @@ def test_index_that_is_kept_out_is_not_tried_for_ever():
     start = [0.29637, 0.35234, 0.21237, 0.13908, 0.0, 0.0, 0.0, 0.0]
     result = solve_simplex_qp(A @ A.T, b, start, tol=1e-3)
     assert result.gap <= 1e-3
-    assert result.iterations < 20
+    assert result.n_iter < 20
 
 
 def test_indefinite_matrix_with_parts():

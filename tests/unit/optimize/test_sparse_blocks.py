@@ -45,7 +45,7 @@ class Choice:
         return np.mean([a @ w + b for a, b in planes]), np.mean([a for a, _ in planes], axis=0)
 
 
-def minimised(risk, dual, lam, tol):
+def minimized(risk, dual, lam, tol):
     risk.block_dual = lambda _: dual
     result = minimize_blocks(risk, L2(lam), tol=tol)
     del risk.block_dual
@@ -56,8 +56,8 @@ def minimised(risk, dual, lam, tol):
 @pytest.mark.parametrize("lam", [0.2, 0.01])
 def test_training_ends_where_it_ends_with_full_planes(lam):
     risk = Choice()
-    sparse = minimised(risk, SparseBlocks(risk, lam), lam, 1e-5)
-    full = minimised(risk, PlaneBlocks(risk, lam), lam, 1e-5)
+    sparse = minimized(risk, SparseBlocks(risk, lam), lam, 1e-5)
+    full = minimized(risk, PlaneBlocks(risk, lam), lam, 1e-5)
     assert sparse.value == pytest.approx(full.value, rel=2e-5)
     assert sparse.value == pytest.approx(risk(sparse.w)[0] + lam / 2 * sparse.w @ sparse.w, rel=1e-12)
     assert sparse.lower_bound <= full.value
@@ -85,29 +85,29 @@ def test_values_and_planes_are_those_of_the_risk():
         lower = b - a @ a / (2 * lam)
 
 
-def test_less_regularisation_goes_on_from_the_same_weights():
+def test_less_regularization_goes_on_from_the_same_weights():
     risk = Choice()
     dual = SparseBlocks(risk, 0.5)
-    minimised(risk, dual, 0.5, 1e-4)
+    minimized(risk, dual, 0.5, 1e-4)
     w = dual.w.copy()
     assert np.abs(w).max() > 0
     dual.at(0.05).aggregate()
     np.testing.assert_allclose(dual.w, w)
-    warm = minimised(risk, dual, 0.05, 1e-6)
-    cold = minimised(risk, SparseBlocks(risk, 0.05), 0.05, 1e-6)
+    warm = minimized(risk, dual, 0.05, 1e-6)
+    cold = minimized(risk, SparseBlocks(risk, 0.05), 0.05, 1e-6)
     assert warm.value == pytest.approx(cold.value, rel=2e-6)
     assert warm.lower_bound <= cold.value * (1 + 1e-9)
 
 
-def test_more_regularisation_shortens_the_weights_and_ends_where_it_should():
+def test_more_regularization_shortens_the_weights_and_ends_where_it_should():
     risk = Choice()
     dual = SparseBlocks(risk, 0.01)
-    minimised(risk, dual, 0.01, 1e-4)
+    minimized(risk, dual, 0.01, 1e-4)
     w = dual.w.copy()
     dual.at(0.5).aggregate()
     np.testing.assert_allclose(dual.w, w * 0.01 / 0.5)
-    warm = minimised(risk, dual, 0.5, 1e-6)
-    cold = minimised(risk, SparseBlocks(risk, 0.5), 0.5, 1e-6)
+    warm = minimized(risk, dual, 0.5, 1e-6)
+    cold = minimized(risk, SparseBlocks(risk, 0.5), 0.5, 1e-6)
     assert warm.value == pytest.approx(cold.value, rel=2e-6)
     assert warm.lower_bound <= cold.value * (1 + 1e-9)
 

@@ -35,7 +35,7 @@ def test_a_perfect_proposal_ends_the_search(data, exact):
     optimum = exact[1e-2]
     result = minimize(Hinge(*data), L2(1e-2), propose=lambda best, gap: optimum.w)
     assert result.converged
-    assert result.calls == 2
+    assert result.n_iter == 2
 
 
 @pytest.mark.parametrize("lam", [1.0, 1e-2, 1e-4])
@@ -52,14 +52,14 @@ def test_nonsense_delays_the_search_but_leaves_its_certificate_right(data, exact
     assert result.lower_bound <= exact[lam].value
     assert result.value >= exact[lam].lower_bound
     # Pauses of 1, 2, 4, ... calls.
-    assert 1 <= len(asked) <= 1 + np.log2(result.calls)
+    assert 1 <= len(asked) <= 1 + np.log2(result.n_iter)
 
 
 def test_a_proposer_that_knows_nothing_changes_nothing(data):
     plain = minimize(Hinge(*data), L2(1e-2))
     silent = minimize(Hinge(*data), L2(1e-2), propose=lambda best, gap: None)
     np.testing.assert_array_equal(plain.w, silent.w)
-    assert plain.calls == silent.calls
+    assert plain.n_iter == silent.n_iter
 
 
 def test_a_proposal_of_the_wrong_shape(data):
@@ -72,11 +72,11 @@ def test_a_subsample_saves_calls_of_the_whole(data, exact, lam):
     X, y = data
     dear, regularizer = Hinge(X, y), L2(lam)
     surrogate = Surrogate(Hinge(X[:2000], y[:2000]), regularizer)
-    result = minimize(dear, regularizer, w0=surrogate.minimiser, propose=surrogate)
+    result = minimize(dear, regularizer, w0=surrogate.minimizer, propose=surrogate)
     plain = minimize(Hinge(X, y), regularizer)
     assert result.converged
-    assert result.calls == dear.calls
-    assert 1.5 * result.calls <= plain.calls
+    assert result.n_iter == dear.calls
+    assert 1.5 * result.n_iter <= plain.n_iter
     assert result.lower_bound <= exact[lam].value
     assert exact[lam].lower_bound <= result.value <= exact[lam].value * (1 + 1.1e-3)
 
@@ -85,7 +85,7 @@ def test_a_surrogate_that_equals_the_risk_needs_one_call(data):
     risk, regularizer = Hinge(*data), L2(1e-2)
     surrogate = Surrogate(risk, regularizer)
     before = risk.calls
-    result = minimize(risk, regularizer, w0=surrogate.minimiser, propose=surrogate, tol=1e-2)
+    result = minimize(risk, regularizer, w0=surrogate.minimizer, propose=surrogate, tol=1e-2)
     assert result.converged
     assert risk.calls - before == 1
 

@@ -68,7 +68,7 @@ def test_margin_rescaling_against_a_quadratic_programme(C):
     model = RankingSVM(C=C, rescaling="margin", tol=1e-8).fit(X, losses)
     i, j = all_pairs(losses)
     A, costs = X[i] - X[j], losses[j] - losses[i]
-    # The dual: maximise costs' nu - 1/2 |A' nu|^2 over 0 <= nu <= C / pairs.
+    # The dual: maximize costs' nu - 1/2 |A' nu|^2 over 0 <= nu <= C / pairs.
     found = scipy_minimize(
         lambda nu: (0.5 * np.sum((nu @ A) ** 2) - costs @ nu, A @ (nu @ A) - costs),
         np.zeros(i.size),
@@ -149,7 +149,7 @@ def test_a_subsample_saves_passes_and_changes_no_optimum(rescaling, C, ties):
     plain = RankingSVM(subsample=None, tol=1e-5, **options).fit(X, losses)
     model = RankingSVM(subsample=5000, **options).fit(X, losses)
     assert model.gap_ <= 1e-3
-    assert model.n_calls_ <= 15
+    assert model.n_iter_ <= 15
     assert plain.objective_ * (1 - 1e-5) <= model.objective_ <= plain.objective_ * (1 + 1e-3)
     assert model.objective_ * (1 - model.gap_) <= plain.objective_
 
@@ -209,7 +209,7 @@ def test_not_fitted():
 
 def test_too_few_passes_warn():
     with pytest.warns(ConvergenceWarning, match="stopped after 2 passes"):
-        RankingSVM(C=100.0, max_calls=2).fit(*planted(100))
+        RankingSVM(C=100.0, max_iter=2).fit(*planted(100))
 
 
 def test_no_warning_otherwise():
@@ -242,7 +242,7 @@ HAS_NAN = np.where(np.arange(20) == 3, np.nan, 0.5)
         ({"C": 0}, (X, LOSSES), "C is 0"),
         ({"C": np.nan}, (X, LOSSES), "C is nan"),
         ({"tol": -1}, (X, LOSSES), "tol is -1"),
-        ({"max_calls": 0}, (X, LOSSES), "max_calls is 0"),
+        ({"max_iter": 0}, (X, LOSSES), "max_iter is 0"),
         ({"subsample": 1}, (X, LOSSES), "subsample is 1"),
         ({"subsample": "half"}, (X, LOSSES), "subsample is 'half'"),
     ],
@@ -275,7 +275,7 @@ def test_offset_of_the_features_does_not_spoil_the_certificate(seed):
     rng = np.random.default_rng(seed)
     plain = np.round(rng.normal(size=(7, 4)) * 2**20) / 2**20  # so that the offset can be added exactly
     losses = 10.0 ** rng.uniform(-2, 2, 7)
-    svm = RankingSVM(C=1e6, tol=1e-5, max_calls=300, subsample=None)
+    svm = RankingSVM(C=1e6, tol=1e-5, max_iter=300, subsample=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         exact, shifted = (clone(svm).fit(X, losses).result_ for X in (plain, plain + 2.0**20))

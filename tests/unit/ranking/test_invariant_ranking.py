@@ -11,9 +11,9 @@ def noisy_bags(n=120, T=7, d=5, seed=0):
     """Samples of two classes, each with versions around it."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 4 == 0, 1, -1)
-    centres = rng.normal(size=(n, d)) + 0.7 * y[:, None]
-    versions = centres[:, None] + 0.4 * rng.normal(size=(n, T, d))
-    versions[:, 0] = centres
+    centers = rng.normal(size=(n, d)) + 0.7 * y[:, None]
+    versions = centers[:, None] + 0.4 * rng.normal(size=(n, T, d))
+    versions[:, 0] = centers
     return versions, y
 
 
@@ -79,7 +79,7 @@ def test_separable_bags_are_ranked_perfectly():
 def test_a_limit_on_calls_is_told():
     bags, y = noisy_bags()
     with pytest.warns(ConvergenceWarning, match="relative gap"):
-        svm = InvariantRankingSVM(1000.0, max_calls=3).fit(bags, y)
+        svm = InvariantRankingSVM(1000.0, max_iter=3).fit(bags, y)
     assert svm.gap_ > svm.tol
 
 
@@ -111,7 +111,7 @@ def test_scores_need_a_fit_and_as_many_features():
 
 
 def test_clone_keeps_the_parameters():
-    expected = {"C": 3.0, "tol": 0.1, "max_calls": 1000, "max_time": None}
+    expected = {"C": 3.0, "tol": 0.1, "max_iter": 1000, "max_time": None}
     assert clone(InvariantRankingSVM(3.0, tol=0.1)).get_params() == expected
 
 

@@ -51,7 +51,7 @@ def test_where_the_ranking_bounds_cross(tight, crossing):
 
 @pytest.mark.parametrize("rescaling", ["slack", "margin"])
 def test_a_change_of_units_changes_the_bound_by_its_factor(rescaling):
-    """Slack rescaling keeps its minimiser if lambda grows with Delta, margin rescaling if it shrinks."""
+    """Slack rescaling keeps its minimizer if lambda grows with Delta, margin rescaling if it shrinks."""
     factor = 3.0
     matched = LAMBDA * factor if rescaling == "slack" else LAMBDA / factor
     scaled = ranking_excess(N, matched, factor * SIGMA, rescaling)

@@ -118,7 +118,7 @@ def test_support_holds_the_weights(bags):
 
 
 def test_the_worst_virtual_samples_are_right_when_they_can_be():
-    """Points on a circle around (3, 0) and (-3, 0), turned by any angle around their centre."""
+    """Points on a circle around (3, 0) and (-3, 0), turned by any angle around their center."""
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     ring = np.column_stack([np.cos(angles), np.sin(angles)])
     bags = np.stack([ring + np.array([3, 0]), ring - np.array([3, 0])])
@@ -143,8 +143,8 @@ def test_estimator_manners(bags):
     with pytest.raises(NotFittedError):
         InvariantSVM().predict(X)
     assert clone(InvariantSVM(C=7)).C == 7
-    with pytest.warns(ConvergenceWarning, match="max_calls"):
-        InvariantSVM(C=100, tol=1e-9, max_calls=2).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        InvariantSVM(C=100, tol=1e-9, max_iter=2).fit(X, y)
     with pytest.raises(ValueError, match=r"shape \(3,\): expected \(\.\.\., 5\)"):
         InvariantSVM().fit(X, y).decision_function(np.zeros(3))
 
@@ -213,7 +213,7 @@ def test_groups_of_any_type_of_integer(bags):
         (1e200, {}, "virtual sample 0 has the squared norm inf"),
         (1.0, {"fit_intercept": True, "intercept_scaling": 1e200}, r"its constant feature 1e\+200"),
         (1.0, {"C": 1e308}, r"C is 1e\+308 for 2 samples"),
-        (1.0, {"C": 1e307, "weights": [100.0, 1.0]}, "bag 0 has the price 50.0 for lam = "),
+        (1.0, {"C": 1e307, "weights": [100.0, 1.0]}, "bag 0 has the price 50.0 for alpha = "),
     ],
 )
 def test_numbers_that_overflow(scale, options, message):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ermlab.structured._multiclass_dual import MultiClassDual
-from ermlab.structured._multiclass_dual_numba import maximise_sample
+from ermlab.structured._multiclass_dual_numba import maximize_sample
 from ermlab.structured.structured_svm import MultiClassTask
 
 
@@ -12,7 +12,7 @@ def test_tiny_quadratic_term_is_as_none(q, s):
     """The budget goes to the class of the largest s c, but for what others of the same size get."""
     c, s, C = np.array([1.0, 2.0, 0.5]), np.array(s), 0.25
     beta, values, order = np.full(3, np.nan), np.empty(3), np.empty(3, dtype=np.int64)
-    maximise_sample(c, s, q, C, 3, beta, values, order)
+    maximize_sample(c, s, q, C, 3, beta, values, order)
     np.testing.assert_allclose(beta, [0.0, C * s[1], 0.0], atol=1e-12)
 
 
@@ -25,6 +25,6 @@ def test_features_whose_norm_overflows():
 
 
 @pytest.mark.parametrize("lam", [0.0, 5e-324, 1e308, np.inf])
-def test_regularisation_out_of_range(lam):
+def test_regularization_out_of_range(lam):
     with pytest.raises(ValueError, match="for 2 samples: expected a finite 1 / "):
         MultiClassDual(MultiClassTask(2, 2), np.eye(2), np.array([0, 1]), "margin", lam)

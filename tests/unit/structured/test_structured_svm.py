@@ -21,7 +21,7 @@ from ermlab.structured.structured_svm import (
 
 
 class SequenceTask:
-    """Label each of a few positions with 0 or 1; sums of features, equal neighbours; Hamming loss."""
+    """Label each of a few positions with 0 or 1; sums of features, equal neighbors; Hamming loss."""
 
     def __init__(self, n_features, length=4):
         self.dimension = n_features + 1
@@ -128,7 +128,7 @@ def test_estimator_conventions(classes):
 @pytest.mark.parametrize("solver", ["bundle", "blocks"])
 def test_too_few_passes_warn(classes, solver):
     with pytest.warns(ConvergenceWarning, match="stopped after 2 passes"):
-        StructuredSVM(MultiClassTask(4, 10), max_calls=2, solver=solver).fit(*classes)
+        StructuredSVM(MultiClassTask(4, 10), max_iter=2, solver=solver).fit(*classes)
 
 
 @pytest.mark.parametrize(("n", "chosen"), [(41, "bundle"), (40, "blocks")])
@@ -136,7 +136,7 @@ def test_planes_for_each_sample_by_default_if_w_is_as_long_as_the_sample(classes
     X, y = classes[0][:n], classes[1][:n]
     auto, explicit = (StructuredSVM(MultiClassTask(4, 10), solver=s).fit(X, y) for s in ("auto", chosen))
     np.testing.assert_array_equal(auto.coef_, explicit.coef_)
-    assert auto.result_.calls == explicit.result_.calls
+    assert auto.result_.n_iter == explicit.result_.n_iter
 
 
 def test_l1_takes_the_bundle_by_default(classes):
@@ -147,12 +147,12 @@ def test_l1_takes_the_bundle_by_default(classes):
     np.testing.assert_array_equal(auto.coef_, bundle.coef_)
 
 
-def test_weak_regularisation_where_one_plane_for_all_samples_is_too_coarse():
+def test_weak_regularization_where_one_plane_for_all_samples_is_too_coarse():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(300, 100))
     y = np.argmax(X @ rng.normal(size=(100, 10)), axis=1)
     risk = StructuredRisk(MultiClassTask(10, 100), X, y)
-    blocks, bundle = (solve(risk, L2(1 / 300), max_calls=30) for solve in (minimize_blocks, minimize))
+    blocks, bundle = (solve(risk, L2(1 / 300), max_iter=30) for solve in (minimize_blocks, minimize))
     assert blocks.converged
     assert bundle.relative_gap > 0.05
     assert bundle.lower_bound <= blocks.value * (1 + 1e-12)
@@ -232,8 +232,8 @@ def test_pandas_is_taken_by_position():
     X, y = rng.normal(size=(24, 3)), rng.integers(0, 3, 24)
     labels = rng.permutation(24)
     table, column = pd.DataFrame(X, index=labels, columns=list("abc")), pd.Series(y, index=labels)
-    expected = StructuredSVM(OneByOne(), max_calls=60).fit(X, y)
-    found = StructuredSVM(OneByOne(), max_calls=60).fit(table, column)
+    expected = StructuredSVM(OneByOne(), max_iter=60).fit(X, y)
+    found = StructuredSVM(OneByOne(), max_iter=60).fit(table, column)
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     assert found.predict(table) == expected.predict(X)
 

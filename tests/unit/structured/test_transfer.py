@@ -55,13 +55,13 @@ def slacks_and_constraints(sets, weights):
     return slacks, constraints
 
 
-def optimum_by_cvxpy(sets, lam, rho):
+def optimum_by_cvxpy(sets, alpha, rho):
     """Return value, shared and own weights of equation 1.9 with every constraint written out."""
     shared = cp.Variable(TASK.dimension)
     own = [cp.Variable(TASK.dimension) for _ in sets]
     slacks, constraints = slacks_and_constraints(sets, own)
     distances = sum(cp.sum_squares(w - shared) for w in own)
-    objective = lam / 2 * cp.sum_squares(shared) + rho / 2 * distances + sum(slacks)
+    objective = alpha / 2 * cp.sum_squares(shared) + rho / 2 * distances + sum(slacks)
     value = cp.Problem(cp.Minimize(objective), constraints).solve(solver="CLARABEL")
     return value, shared.value, np.array([w.value for w in own])
 
@@ -70,12 +70,12 @@ def sizes_of(sets):
     return [len(y) for _, y in sets]
 
 
-@pytest.mark.parametrize(("lam", "rho"), [(1.0, 1.0), (0.5, 2.5), (5.0, 0.1), (0.05, 30.0)])
+@pytest.mark.parametrize(("alpha", "rho"), [(1.0, 1.0), (0.5, 2.5), (5.0, 0.1), (0.05, 30.0)])
 @pytest.mark.parametrize("n_domains", [1, 2, 3])
-def test_every_constraint_written_out(lam, rho, n_domains):
+def test_every_constraint_written_out(alpha, rho, n_domains):
     sets = data_sets()[:n_domains]
-    found = minimize_transfer(risks_of(sets), lam=lam, rho=rho, sizes=sizes_of(sets), tol=1e-7)
-    value, shared, weights = optimum_by_cvxpy(sets, lam, rho)
+    found = minimize_transfer(risks_of(sets), alpha=alpha, rho=rho, sizes=sizes_of(sets), tol=1e-7)
+    value, shared, weights = optimum_by_cvxpy(sets, alpha, rho)
     assert found.converged
     assert found.value == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(found.weights, weights, atol=2e-3)
@@ -83,17 +83,17 @@ def test_every_constraint_written_out(lam, rho, n_domains):
     np.testing.assert_array_equal(found.w, found.weights[-1])
 
 
-@pytest.mark.parametrize("max_calls", [1, 3, 8, 1000])
-def test_the_gap_is_a_certificate(max_calls):
+@pytest.mark.parametrize("max_iter", [1, 3, 8, 1000])
+def test_the_gap_is_a_certificate(max_iter):
     sets = data_sets()
     optimum = optimum_by_cvxpy(sets, 0.5, 2.5)[0]
     found = minimize_transfer(
-        risks_of(sets), lam=0.5, rho=2.5, sizes=sizes_of(sets), tol=1e-6, max_calls=max_calls
+        risks_of(sets), alpha=0.5, rho=2.5, sizes=sizes_of(sets), tol=1e-6, max_iter=max_iter
     )
     assert found.result.lower_bound <= optimum * (1 + 1e-6)
     assert optimum <= found.value * (1 + 1e-6)
-    assert found.converged == (found.result.relative_gap <= 1e-6) == (max_calls == 1000)
-    assert found.calls <= max_calls
+    assert found.converged == (found.result.relative_gap <= 1e-6) == (max_iter == 1000)
+    assert found.n_iter <= max_iter
     # The value is that of the printed objective at the weights that are returned.
     risks = sum(n * risk(w)[0] for n, risk, w in zip([9, 6, 4], risks_of(sets), found.weights, strict=True))
     distances = np.sum((found.weights - found.shared) ** 2)
@@ -112,15 +112,15 @@ def test_planes_of_the_sum_lead_to_the_same_optimum():
     one = minimize(aggregated, L2(1.0), w0=np.zeros(risk.dimension), tol=1e-7)
     many = minimize(risk, L2(1.0), tol=1e-7)
     assert many.value == pytest.approx(one.value, rel=1e-6)
-    assert many.calls < one.calls
+    assert many.n_iter < one.n_iter
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("with_zero_plane", [True, False])
 def test_the_dual_of_section_1_5_3(seed, with_zero_plane):
     """Erratum C-transfer-dual: all but the sums of the weights is as printed, and so is equation 1.10."""
-    lam, rho = 0.7, 1.9
-    tau = rho * lam / (rho + lam)
+    alpha, rho = 0.7, 1.9
+    tau = rho * alpha / (rho + alpha)
     rng = np.random.default_rng(seed)
     planes = [(rng.normal(size=(6, 4)), rng.normal(size=6) - 3) for _ in range(3)]
     if with_zero_plane:
@@ -129,12 +129,12 @@ def test_the_dual_of_section_1_5_3(seed, with_zero_plane):
     w, own = cp.Variable(4), [cp.Variable(4) for _ in planes]
     heights = sum(cp.max(A @ v + b) for (A, b), v in zip(planes, own, strict=True))
     distances = sum(cp.sum_squares(v - w) for v in own)
-    primal = cp.Problem(cp.Minimize(lam / 2 * cp.sum_squares(w) + rho / 2 * distances + heights))
+    primal = cp.Problem(cp.Minimize(alpha / 2 * cp.sum_squares(w) + rho / 2 * distances + heights))
     optimum = primal.solve(solver="CLARABEL")
 
     K = np.block(
         [
-            [A @ B.T / (tau if d == e else lam) for e, (B, _) in enumerate(planes)]
+            [A @ B.T / (tau if d == e else alpha) for e, (B, _) in enumerate(planes)]
             for d, (A, _) in enumerate(planes)
         ]
     )
@@ -143,7 +143,7 @@ def test_the_dual_of_section_1_5_3(seed, with_zero_plane):
     found = solve_simplex_qp(K, b, tol=1e-10, part=part)
     assert found.value == pytest.approx(optimum, abs=1e-6)
     slopes = [found.alpha[part == d] @ A for d, (A, _) in enumerate(planes)]
-    shared = -sum(slopes) / lam
+    shared = -sum(slopes) / alpha
     np.testing.assert_allclose(shared, w.value, atol=1e-4)
     for slope, v in zip(slopes, own, strict=True):
         np.testing.assert_allclose(shared - slope / rho, v.value, atol=1e-4)
@@ -161,7 +161,7 @@ def test_large_rho_is_the_union():
     risks, sizes = risks_of(sets), sizes_of(sets)
     union = minimize(summed(risks, sizes), L2(0.5), w0=np.zeros(TASK.dimension), tol=1e-8)
     for rho, precision in ((1e2, 0.5), (1e4, 1e-2), (np.inf, 2e-3)):
-        found = minimize_transfer(risks, lam=0.5, rho=rho, sizes=sizes, tol=1e-8)
+        found = minimize_transfer(risks, alpha=0.5, rho=rho, sizes=sizes, tol=1e-8)
         np.testing.assert_allclose(found.weights, np.tile(union.w, (3, 1)), atol=precision)
         np.testing.assert_allclose(found.shared, union.w, atol=precision)
     assert found.value == pytest.approx(union.value, rel=1e-7)
@@ -169,7 +169,7 @@ def test_large_rho_is_the_union():
 
 
 def test_large_lam_is_separate_training():
-    # What the chapter says of rho = 0: each is learned independently, and regularised.
+    # What the chapter says of rho = 0: each is learned independently, and regularized.
     sets = data_sets()
     risks, sizes = risks_of(sets), sizes_of(sets)
     alone = [
@@ -181,15 +181,15 @@ def test_large_lam_is_separate_training():
         )
         for risk, n in zip(risks, sizes, strict=True)
     ]
-    for lam, precision in ((1e4, 1e-2), (np.inf, 2e-3)):
-        found = minimize_transfer(risks, lam=lam, rho=2.5, sizes=sizes, tol=1e-8)
+    for alpha, precision in ((1e4, 1e-2), (np.inf, 2e-3)):
+        found = minimize_transfer(risks, alpha=alpha, rho=2.5, sizes=sizes, tol=1e-8)
         np.testing.assert_allclose(found.weights, [one.w for one in alone], atol=precision)
     assert found.value == pytest.approx(sum(one.value for one in alone), rel=1e-7)
     np.testing.assert_array_equal(found.shared, 0)
 
 
 def least_risk(X, y):
-    """Return the least sum of slacks without any regulariser, by linear programming."""
+    """Return the least sum of slacks without any regularizer, by linear programming."""
     n, rows, limits = len(y), [], []
     for i, (x, truth) in enumerate(zip(X, y, strict=True)):
         for z in range(N_CLASSES):
@@ -201,7 +201,7 @@ def least_risk(X, y):
     return linprog(costs, A_ub=rows, b_ub=limits, bounds=bounds).fun
 
 
-def test_small_rho_is_separate_training_without_regularisation():
+def test_small_rho_is_separate_training_without_regularization():
     # Erratum C-rho-zero: the left term of equation 1.9 does not reach the weights of the data sets.
     rng = np.random.default_rng(5)
     sets = [
@@ -210,38 +210,38 @@ def test_small_rho_is_separate_training_without_regularisation():
     least = [least_risk(X, y) for X, y in sets]
     assert min(least) > 0.5
     risks, sizes = risks_of(sets), sizes_of(sets)
-    lam = 20.0
-    found = minimize_transfer(risks, lam=lam, rho=1e-5, sizes=sizes, tol=1e-5)
+    alpha = 20.0
+    found = minimize_transfer(risks, alpha=alpha, rho=1e-5, sizes=sizes, tol=1e-5)
     for risk, n, w, expected in zip(risks, sizes, found.weights, least, strict=True):
         assert n * risk(w)[0] == pytest.approx(expected, rel=1e-3)
-        regularised = minimize(
-            lambda w, r=risk, n=n: tuple(n * part for part in r(w)), L2(lam), w0=np.zeros(len(w))
+        regularized = minimize(
+            lambda w, r=risk, n=n: tuple(n * part for part in r(w)), L2(alpha), w0=np.zeros(len(w))
         )
-        assert n * risk(regularised.w)[0] > 1.05 * expected
+        assert n * risk(regularized.w)[0] > 1.05 * expected
 
 
 def test_one_data_set_is_ordinary_training():
     (X, y), *_ = data_sets()
-    lam, rho = 0.5, 2.5
-    tau = lam * rho / (lam + rho)
+    alpha, rho = 0.5, 2.5
+    tau = alpha * rho / (alpha + rho)
     svm = StructuredSVM(TASK, C=1 / tau, tol=1e-8).fit(X, y)
-    found = minimize_transfer([StructuredRisk(TASK, X, y)], lam=lam, rho=rho, sizes=[len(y)], tol=1e-8)
+    found = minimize_transfer([StructuredRisk(TASK, X, y)], alpha=alpha, rho=rho, sizes=[len(y)], tol=1e-8)
     np.testing.assert_allclose(found.w, svm.coef_, atol=1e-3)
-    plain = minimize_transfer([StructuredRisk(TASK, X, y)], lam=tau, rho=np.inf, sizes=[len(y)], tol=1e-8)
+    plain = minimize_transfer([StructuredRisk(TASK, X, y)], alpha=tau, rho=np.inf, sizes=[len(y)], tol=1e-8)
     np.testing.assert_allclose(plain.w, svm.coef_, atol=1e-3)
 
 
 def test_a_warm_start_saves_calls_and_keeps_the_optimum():
     sets = data_sets((60, 40))
     risks, sizes = risks_of(sets), sizes_of(sets)
-    cold = minimize_transfer(risks, lam=0.5, rho=2.5, sizes=sizes, tol=1e-5)
-    # Planes of one data set are those of any lam, rho, size and partner.
-    other = minimize_transfer(risks[:1], lam=0.7, rho=np.inf, sizes=sizes[:1], tol=1e-5)
-    half = minimize_transfer(risks, lam=0.5, rho=2.5, sizes=sizes, tol=1e-5, planes=[other.planes[0], None])
+    cold = minimize_transfer(risks, alpha=0.5, rho=2.5, sizes=sizes, tol=1e-5)
+    # Planes of one data set are those of any alpha, rho, size and partner.
+    other = minimize_transfer(risks[:1], alpha=0.7, rho=np.inf, sizes=sizes[:1], tol=1e-5)
+    half = minimize_transfer(risks, alpha=0.5, rho=2.5, sizes=sizes, tol=1e-5, planes=[other.planes[0], None])
     whole = minimize_transfer(
-        risks, lam=0.5, rho=2.5, sizes=sizes, tol=1e-5, planes=cold.planes, w0=cold.weights
+        risks, alpha=0.5, rho=2.5, sizes=sizes, tol=1e-5, planes=cold.planes, w0=cold.weights
     )
-    assert whole.calls <= 2 < cold.calls / 5
+    assert whole.n_iter <= 2 < cold.n_iter / 5
     for warm in (half, whole):
         assert warm.value == pytest.approx(cold.value, rel=2e-5)
     for planes, risk in zip(half.planes, risks, strict=True):
@@ -252,8 +252,8 @@ def test_a_warm_start_saves_calls_and_keeps_the_optimum():
 def test_stacking_is_undone():
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(3, 4))
-    for lam, rho in ((0.5, 2.5), (np.inf, 2.0)):
-        coupling = Coupling(3, 4, lam, rho)
+    for alpha, rho in ((0.5, 2.5), (np.inf, 2.0)):
+        coupling = Coupling(3, 4, alpha, rho)
         np.testing.assert_allclose(coupling.weights(coupling.stack(weights)), weights, atol=1e-12)
     gradients = rng.normal(size=(5, 4))
     np.testing.assert_allclose(coupling.lower(1, coupling.lift(1, gradients)), gradients)
@@ -277,25 +277,25 @@ class Difference:
         return float(self._true @ w), self._true
 
 
-def test_cccp_with_a_linear_reward_is_minimisation():
+def test_cccp_with_a_linear_reward_is_minimization():
     sets = data_sets()
-    whole = minimize_transfer(risks_of(sets), lam=0.5, rho=2.5, sizes=sizes_of(sets), tol=1e-6)
+    whole = minimize_transfer(risks_of(sets), alpha=0.5, rho=2.5, sizes=sizes_of(sets), tol=1e-6)
     found = transfer_cccp(
-        [Difference(*one) for one in sets], lam=0.5, rho=2.5, sizes=sizes_of(sets), tol=1e-6
+        [Difference(*one) for one in sets], alpha=0.5, rho=2.5, sizes=sizes_of(sets), tol=1e-6
     )
     assert found.converged
     assert found.value == pytest.approx(whole.value, rel=1e-5)
     np.testing.assert_allclose(found.weights, whole.weights, atol=0.02)
     again = transfer_cccp(
         [Difference(*one) for one in sets],
-        lam=0.5,
+        alpha=0.5,
         rho=2.5,
         sizes=sizes_of(sets),
         tol=1e-6,
         planes=found.planes,
         w0=found.weights,
     )
-    assert again.calls < found.calls / 2
+    assert again.n_iter < found.n_iter / 2
     assert again.value == pytest.approx(found.value, rel=1e-5)
 
 
@@ -310,7 +310,7 @@ def test_cccp_of_the_union_is_cccp_of_the_sum():
         eps_min=1e-6,
         eta=1e-6,
     )
-    found = transfer_cccp(parts, lam=0.5, rho=np.inf, sizes=sizes_of(sets), tol=1e-6)
+    found = transfer_cccp(parts, alpha=0.5, rho=np.inf, sizes=sizes_of(sets), tol=1e-6)
     assert found.value == pytest.approx(union.value, rel=1e-5)
     np.testing.assert_allclose(found.w, union.w, atol=0.02)
 
@@ -318,9 +318,9 @@ def test_cccp_of_the_union_is_cccp_of_the_sum():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lam": 0.0}, "lam is 0.0"),
+        ({"alpha": 0.0}, "alpha is 0.0"),
         ({"rho": -1.0}, "rho is -1.0"),
-        ({"lam": np.inf, "rho": np.inf}, "expected one of them to be finite"),
+        ({"alpha": np.inf, "rho": np.inf}, "expected one of them to be finite"),
         ({"sizes": [1, 2]}, "expected 3 positive numbers"),
         ({"sizes": [1, 2, 0]}, "expected 3 positive numbers"),
         ({"w0": np.zeros((2, 6))}, r"weights of shape \(2, 6\): expected \(3, 6\)"),
@@ -332,22 +332,24 @@ def test_cccp_of_the_union_is_cccp_of_the_sum():
 )
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
-        minimize_transfer(risks_of(data_sets()), **({"lam": 1.0, "rho": 1.0} | options))
+        minimize_transfer(risks_of(data_sets()), **({"alpha": 1.0, "rho": 1.0} | options))
 
 
 def test_bad_risks():
     with pytest.raises(ValueError, match="no risks"):
-        minimize_transfer([], lam=1.0, rho=1.0)
+        minimize_transfer([], alpha=1.0, rho=1.0)
     with pytest.raises(ValueError, match="risk 1 returned a subgradient of shape"):
-        minimize_transfer([lambda w: (0.0, w), lambda w: (0.0, w[:1])], lam=1.0, rho=1.0, w0=np.zeros((2, 3)))
+        minimize_transfer(
+            [lambda w: (0.0, w), lambda w: (0.0, w[:1])], alpha=1.0, rho=1.0, w0=np.zeros((2, 3))
+        )
 
 
-def test_the_estimator_is_the_minimiser():
+def test_the_estimator_is_the_minimizer():
     sets = data_sets((40, 12))
     X, y = np.concatenate([X for X, _ in sets]), np.concatenate([y for _, y in sets])
     domains = ["source"] * 40 + ["target"] * 12
-    svm = TransferSVM(TASK, lam=0.5, rho=2.5, tol=1e-7).fit(X, y, domains)
-    found = minimize_transfer(risks_of(sets), lam=0.5, rho=2.5, sizes=[40, 12], tol=1e-7)
+    svm = TransferSVM(TASK, alpha=0.5, rho=2.5, tol=1e-7).fit(X, y, domains)
+    found = minimize_transfer(risks_of(sets), alpha=0.5, rho=2.5, sizes=[40, 12], tol=1e-7)
     assert svm.domains_ == ["source", "target"]
     np.testing.assert_array_equal(svm.coef_, found.weights)
     np.testing.assert_array_equal(svm.predict(X, "target"), TASK.batch_predict(found.w, X))
@@ -366,8 +368,8 @@ def test_the_estimator_tells_wrong_input():
         svm.predict(X)
     with pytest.raises(ValueError, match="9 inputs, 9 outputs and 8 domains"):
         svm.fit(X, y, ["a"] * 8)
-    with pytest.warns(ConvergenceWarning, match="raise max_calls"):
-        svm = TransferSVM(TASK, max_calls=1).fit(X, y, ["a"] * 9)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        svm = TransferSVM(TASK, max_iter=1).fit(X, y, ["a"] * 9)
     with pytest.raises(ValueError, match="domain is 'b': expected one of"):
         svm.predict(X, "b")
 
@@ -379,20 +381,20 @@ def test_risk_that_is_not_finite(value, slope):
 
     risk.dimension = 2
     with pytest.raises(ValueError, match=r"risk 0 returned .* found NaN or infinity"):
-        minimize_transfer([risk], lam=1.0, rho=np.inf)
+        minimize_transfer([risk], alpha=1.0, rho=np.inf)
 
 
 def test_pandas_is_taken_by_position():
     rng = np.random.default_rng(0)
     X, y, domains = rng.normal(size=(24, 3)), rng.integers(0, 3, 24), np.arange(24) % 2
     labels = rng.permutation(24)
-    svm = TransferSVM(MultiClassTask(3, 3), max_calls=60)
+    svm = TransferSVM(MultiClassTask(3, 3), max_iter=60)
     expected = clone(svm).fit(X, y, domains).coef_
     found = clone(svm).fit(pd.DataFrame(X, index=labels), pd.Series(y, index=labels), domains).coef_
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("options", [{"lam": 10**400}, {"rho": "1"}, {"lam": None}])
+@pytest.mark.parametrize("options", [{"alpha": 10**400}, {"rho": "1"}, {"alpha": None}])
 def test_strengths_that_are_no_numbers(options):
     with pytest.raises(ValueError, match="expected a positive number, or infinity"):
         TransferSVM(MultiClassTask(2, 2), **options).fit(np.eye(2), [0, 1], [0, 0])

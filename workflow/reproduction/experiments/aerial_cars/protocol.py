@@ -20,7 +20,7 @@ from ermlab.detection.location import (
     LocationTask,
     rotations,
 )
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
 from ermlab.features.patches import Region, RegionGrids
 from ermlab.kernels.slot import WINDOW, SlotMap, score_windows
 from ermlab.metrics.detection import average_precision
@@ -218,12 +218,12 @@ class Trainer:
         detectors, planes = [], None
         for C in sorted(prices):
             result = minimize(
-                risk, L2(1 / (C * len(X))), tol=self.settings.tol, max_calls=_LIMIT, planes=planes
+                risk, L2(1 / (C * len(X))), tol=self.settings.tol, max_iter=_LIMIT, planes=planes
             )
             planes = result.planes
             used = len(task.virtual_samples)
             detectors.append(
-                Detector(result.w, task.task.slots, result.calls, len(X), used, result.relative_gap)
+                Detector(result.w, task.task.slots, result.n_iter, len(X), used, result.relative_gap)
             )
         return detectors
 

@@ -115,7 +115,7 @@ def _counts(risk: BridgeRisk, start: ArrayLike) -> dict[str, float]:
     for variant in VARIANTS:
         result = _descend(risk, start, variant)
         counts[f"bounds_{variant}"] = result.bounds
-        counts[f"outer_{variant}"] = result.iterations
+        counts[f"outer_{variant}"] = result.n_iter
         counts[f"objective_{variant}"] = result.value
         counts[f"printed_{variant}"] = _objective_of_printed_stop(result.history.objective)
     return counts

@@ -99,7 +99,7 @@ def train_bridge(pairs: Sequence[FramePair], strength: float, tol: float) -> Tra
 
     def train() -> tuple[Vector, int]:
         result = train_tracker(pairs, L2(strength), tol=tol, n_threads=1)
-        return result.w, result.bounds if isinstance(result, CCCPResult) else result.calls
+        return result.w, result.bounds if isinstance(result, CCCPResult) else result.n_iter
 
     return _timed(train)
 
@@ -221,7 +221,7 @@ def _descent(
     )
     return pd.DataFrame(
         {
-            "iteration": range(result.iterations + 1),
+            "iteration": range(result.n_iter + 1),
             "objective": result.history.objective,
             # The start has one bound of its own.
             "bounds": np.cumsum([1, *result.history.bounds]),

@@ -49,7 +49,7 @@ def main(folder: str | Path, seed: int, largest: int, levels: int, training: int
                 "samples": training,
                 "features": FEATURES,
                 "pairs": model.n_pairs_,
-                "calls": model.n_calls_,
+                "calls": model.n_iter_,
                 "gap": model.gap_,
             },
         },

@@ -270,7 +270,7 @@ def train_on_patches(
         known = _n_remembered(risks)
         result = transfer_cccp(
             risks,
-            lam=lam,
+            alpha=lam,
             rho=rho,
             sizes=[len(risk) for risk in risks],
             tol=tol / 2,

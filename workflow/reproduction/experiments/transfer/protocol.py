@@ -239,7 +239,7 @@ def union_limit_difference(
     start = START * guessed_weights()
     together = minimize(union, L2(lam), w0=start, tol=tol).w
     apart = minimize_transfer(
-        risks, lam=lam, rho=rho, sizes=sizes, w0=np.tile(start, (2, 1)), tol=tol
+        risks, alpha=lam, rho=rho, sizes=sizes, w0=np.tile(start, (2, 1)), tol=tol
     ).weights
     return float(np.linalg.norm(apart - together, axis=1).max() / np.linalg.norm(together))
 

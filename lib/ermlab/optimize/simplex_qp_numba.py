@@ -227,7 +227,7 @@ def _enter(L, k, G, S, part, sigma, alpha, gradient, j, share, total, members):
 
 
 @njit(cache=True)
-def _normalise(alpha, part, total):
+def _normalize(alpha, part, total):
     """Undo the drift of the sum of each part away from 1."""
     total[:] = 0.0
     for i in range(alpha.size):
@@ -260,7 +260,7 @@ def _best_outside(gradient, high, part, S, k, inside):
 
 
 @njit(cache=True)
-def maximise(G, b, alpha, tol, max_iter, part, n_parts):
+def maximize(G, b, alpha, tol, max_iter, part, n_parts):
     """Improve ``alpha`` in place; return the duality gap reached and the number of iterations.
 
     A primal active-set method: Newton steps on the support ``S``, an index leaves when it meets zero, and the
@@ -316,7 +316,7 @@ def maximise(G, b, alpha, tol, max_iter, part, n_parts):
             return gap, iteration
         _balance(direction, S, k, part, -1, total, members)
         blocking = _step(alpha, S, k, direction)
-        _normalise(alpha, part, total)
+        _normalize(alpha, part, total)
         if blocking >= 0:
             last = S[blocking] == entered  # rounding: the index that should grow does not
             _remove(L, k, S, blocking)
