@@ -13,7 +13,7 @@ import time
 import numpy as np
 from skimage.feature import hog as skimage_hog
 
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
 from ermlab.kernels.slot import SlotMap, score_windows, window_descriptors, windows_shape
 from reproduction.datasets.simulators.aerial_scenes import draw_frame, plan_place
 from reproduction.datasets.simulators.scenes.noise import Noise

@@ -16,7 +16,7 @@ import numpy as np
 from cached_kernel import CachedConstraints
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
+from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
 from ermlab.taxonomy.cutting_planes import Constraints
 from ermlab.taxonomy.problem import Problem
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
@@ -51,14 +51,14 @@ def compare_forms(K, y, B, C, iterations, cached_iterations):
 def compare_distances(X, posts):
     some = X[:posts]
     dense = some.toarray()
-    chi2_distances(some[:20])
+    sparse_chi2_distances(some[:20])
     took = []
-    for compute in (lambda: chi2_distances(some, n_threads=1), lambda: -additive_chi2_kernel(dense)):
+    for compute in (lambda: sparse_chi2_distances(some, n_threads=1), lambda: -additive_chi2_kernel(dense)):
         began = time.perf_counter()
         found = compute()
         took.append(time.perf_counter() - began)
     own, peer = took
-    largest = np.abs(found - chi2_distances(some)).max()
+    largest = np.abs(found - sparse_chi2_distances(some)).max()
     print(
         f"chi-squared distances of {posts} posts, one thread: {own:.3f} s, scikit-learn {peer:.2f} s, ratio "
         f"{peer / own:.0f}; largest difference {largest:.1e}",
@@ -68,8 +68,8 @@ def compare_distances(X, posts):
 
 def train_on_all(X, y, semantic, C, solvers):
     began = time.perf_counter()
-    distances = chi2_distances(X)
-    K = generalised_gaussian(distances, median_distance(distances))
+    distances = sparse_chi2_distances(X)
+    K = generalized_gaussian(distances, median_distance(distances))
     del distances
     print(f"kernel of {len(y)} posts: {time.perf_counter() - began:.1f} s", flush=True)
     B = class_covariances(class_trees(K, y, semantic, 0))["learned"]
@@ -103,8 +103,8 @@ def main():
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
     compare_distances(X, options.chi2_posts)
-    some = chi2_distances(X[: options.posts])
-    K, labels = generalised_gaussian(some, median_distance(some)), y[: options.posts]
+    some = sparse_chi2_distances(X[: options.posts])
+    K, labels = generalized_gaussian(some, median_distance(some)), y[: options.posts]
     B = class_covariances(class_trees(K, labels, semantic, 0))["semantic_centred"]
     compare_forms(K, labels, B, options.price, options.iterations, options.cached_iterations)
     train_on_all(X, y, semantic, options.price, options.solvers)

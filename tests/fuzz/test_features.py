@@ -10,9 +10,9 @@ from harness import Cases, survive
 from hostile_data import all_tables
 from scipy import ndimage
 
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
+from ermlab.features.hog_crops import HogLayout, small_hog
 from ermlab.features.patches import Region, RegionGrids, turned, turned_patch
-from ermlab.features.small_hog import HogLayout, small_hog
 from ermlab.features.surf import dense_surf, describe, grid_points
 from ermlab.features.words import Vocabulary, histogram
 from ermlab.fmri._splines_numba import reslice, sample
@@ -153,12 +153,12 @@ def nearest_words(X: np.ndarray, scale: float = 1.0, rows: np.ndarray | None = N
     model = Vocabulary(min(5, max(len(X), 1)), random_state=0, max_iter=2).fit(X)
     found = scale * (X if rows is None else X[rows])
     named = model.assign(found)
-    unit = max(np.abs(found).max(initial=0.0), np.abs(model.centres_).max())
+    unit = max(np.abs(found).max(initial=0.0), np.abs(model.centers_).max())
     if len(found) and unit > 0:
-        distances = np.square(found[:, None] / unit - model.centres_ / unit).sum(axis=2)
+        distances = np.square(found[:, None] / unit - model.centers_ / unit).sum(axis=2)
         chosen = distances[np.arange(len(found)), named]
         assert (chosen <= distances.min(axis=1) * (1 + 1e-9) + 1e-15).all(), "not the nearest centre"
-    return [model.centres_, named]
+    return [model.centers_, named]
 
 
 def count(points: np.ndarray, named: np.ndarray, box: list[int], levels: tuple[int, ...]) -> np.ndarray:

@@ -11,10 +11,11 @@ from harness import Cases, survive
 from hostile_data import all_tables
 from scipy.sparse import coo_array, csc_array, csr_array, dia_array
 
-from ermlab.kernels import generalised_gaussian, histogram
+from ermlab.kernels import histogram, sparse_histogram
 from ermlab.kernels.polynomial import n_features, polynomial_features, polynomial_kernel
 from ermlab.kernels.pyramid import PyramidQuantizer, PyramidWL
 from ermlab.kernels.slot import SlotMap, score_windows, sum_of_features, window_descriptors
+from ermlab.kernels.sparse_histogram import sparse_chi2_distances
 from ermlab.kernels.weisfeiler_lehman import (
     SubtreeVocabulary,
     WeisfeilerLehman,
@@ -70,17 +71,20 @@ def histograms() -> Cases:
         )
         yield (
             f"distances, {name}",
-            lambda A=matrix: refused(lambda: generalised_gaussian.chi2_distances(A)),
+            lambda A=matrix: refused(lambda: sparse_chi2_distances(A)),
         )
     # Sizes at the edge of a block of rows.
-    for n in (generalised_gaussian.BLOCK - 1, generalised_gaussian.BLOCK, generalised_gaussian.BLOCK + 1):
-        yield f"{n} rows", lambda n=n: generalised_gaussian.chi2_distances(np.ones((2, 1)), np.ones((n, 1)))
+    for n in (sparse_histogram.BLOCK - 1, sparse_histogram.BLOCK, sparse_histogram.BLOCK + 1):
+        yield (
+            f"{n} rows",
+            lambda n=n: sparse_chi2_distances(np.ones((2, 1)), np.ones((n, 1))),
+        )
 
 
 def compare_histograms(X: np.ndarray) -> list[np.ndarray]:
     """Check the dense kernels against each other: k = (sum x + sum y - D) / 2 and k(x, x) = sum x."""
     kernel, distances = histogram.chi2_kernel(X), histogram.chi2_distances(X)
-    sparse, smaller = generalised_gaussian.chi2_distances(csr_array(X)), histogram.intersection_kernel(X)
+    sparse, smaller = sparse_chi2_distances(csr_array(X)), histogram.intersection_kernel(X)
     sums = X.sum(axis=1)
     atol = 1e-12 * sums.max(initial=0.0) + 1e-320  # denormal numbers are rounded to whole steps
     np.testing.assert_allclose(np.diag(kernel), sums, rtol=1e-12, atol=atol)
@@ -92,10 +96,8 @@ def compare_histograms(X: np.ndarray) -> list[np.ndarray]:
 
 def gaussian_of(X: np.ndarray) -> np.ndarray:
     """Return the generalised Gaussian kernel with the median distance."""
-    distances = generalised_gaussian.chi2_distances(X)
-    return generalised_gaussian.generalised_gaussian(
-        distances, generalised_gaussian.median_distance(distances)
-    )
+    distances = sparse_chi2_distances(X)
+    return sparse_histogram.generalized_gaussian(distances, sparse_histogram.median_distance(distances))
 
 
 def slots() -> Cases:
@@ -162,16 +164,16 @@ def frozen(values: np.ndarray) -> np.ndarray:
 def assign_everywhere(descriptors: np.ndarray, window: tuple[int, int]) -> list[np.ndarray]:
     """Fit slots, and assign windows of a grid: each goes to a nearest centre."""
     slots = SlotMap(min(3, max(len(descriptors), 1)), 0, window).fit(descriptors)
-    n_channels = slots.centres_.shape[1] // 6
+    n_channels = slots.centers_.shape[1] // 6
     grid = np.resize(descriptors, (4, 5, n_channels))
     found = slots.assign_windows(grid)
     own = window_descriptors(grid, *(axis.ravel() for axis in np.indices(found.shape)), window)
-    distances = np.square(own[:, None].astype(np.float64) - slots.centres_).sum(axis=2)
+    distances = np.square(own[:, None].astype(np.float64) - slots.centers_).sum(axis=2)
     chosen = distances[np.arange(len(own)), found.ravel()]
     assert (chosen <= distances.min(axis=1) * (1 + 1e-9)).all(), "not the nearest centre"
     slots.set_params(n_slots=1)
     np.testing.assert_array_equal(slots.assign_windows(grid), found)
-    return [slots.centres_, slots.assign(descriptors), found]
+    return [slots.centers_, slots.assign(descriptors), found]
 
 
 def graphs(seed: int) -> dict[str, tuple[object, Sequence[int]]]:

@@ -15,7 +15,7 @@ from ermlab.cca.laplacian_kcca import LaplacianKCCA
 from ermlab.cca.laplacians import median_distance, normalized_laplacian
 from ermlab.cca.selection import LaplacianKCCACV
 from ermlab.sparse import dual_norm, norm, prox
-from ermlab.sparse.elastic_net import DistinctColumns, PriceGrid, fit_elastic_nets
+from ermlab.sparse.elastic_net import DistinctColumns, ElasticNetGrid, fit_elastic_nets
 from ermlab.sparse.ksupport_estimators import KSupportClassifier, KSupportRegressor, ksupport_path
 
 ROUNDING = 1e-9
@@ -64,7 +64,7 @@ def check_norms(w: np.ndarray, k: int) -> list[object]:
         )
         assert np.abs(v).sum() * (1 + ROUNDING) >= norm(v, k) >= np.linalg.norm(v) * (1 - ROUNDING)
         assert v @ v <= norm(v, k) * dual_norm(v, k) * (1 + ROUNDING)
-    proximal = [prox(w, k, lam) for lam in (0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300)]
+    proximal = [prox(w, k, alpha) for alpha in (0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300)]
     for u in proximal:
         assert (np.abs(u) <= np.abs(w)).all(), "a weight grew"
         assert (u * np.sign(w) >= 0).all(), "a weight changed its sign"
@@ -84,10 +84,10 @@ def ksupport() -> Cases:
                 f"regression, {name}, targets times {scale:g}",
                 lambda X=X, y=y * scale: fit(KSupportRegressor(1, 0.1), X, y),
             )
-        for lam in (1e-300, 1e-9, 1e9, 1e300):
+        for alpha in (1e-300, 1e-9, 1e9, 1e300):
             yield (
-                f"regression, {name}, lam={lam:g}",
-                lambda X=X, y=y, lam=lam: fit(KSupportRegressor(1, lam), X, y),
+                f"regression, {name}, alpha={alpha:g}",
+                lambda X=X, y=y, alpha=alpha: fit(KSupportRegressor(1, alpha), X, y),
             )
         for loss in ("squared", "hinge", "logistic"):
             model = KSupportClassifier(1, 0.1, loss)
@@ -113,7 +113,7 @@ def fit(model: KSupportRegressor | KSupportClassifier, X: np.ndarray, y: np.ndar
 
 def elastic_net() -> Cases:
     """The grid of models on every table, and the distinct columns of sparse ones."""
-    grid = PriceGrid((0.5, 1e-6), (1e-6, 1 - 1e-9))
+    grid = ElasticNetGrid((0.5, 1e-6), (1e-6, 1 - 1e-9))
     for name, X in all_tables(n=24).items():
         y = np.random.default_rng(0).normal(size=len(X))
         for scale in (1.0, 1e-9, 1e9, 1e150):
@@ -140,7 +140,7 @@ def laplacian_cca() -> Cases:
                     f"{name} twice, {kernel}, gamma={gamma}",
                     lambda X=X, model=model: fit_views(model, X, X),
                 )
-        cv = LaplacianKCCACV(1, eps=(0.1, 10.0), gamma=(0.0, 1.0), folds=2)
+        cv = LaplacianKCCACV(1, eps=(0.1, 10.0), gamma=(0.0, 1.0), n_splits=2)
         yield f"{name}, folds", lambda X=X, Y=Y, model=cv: fit_views(model, X, Y)
         yield f"{name}, frame", lambda X=X, Y=Y: fit_views(LaplacianKCCA(), pd.DataFrame(X), pd.DataFrame(Y))
     for scale in (0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300, np.inf, np.nan, -1.0):

@@ -76,12 +76,12 @@ def word_windows() -> Cases:
         grid = WordGrid(words.astype(np.int32), (0, 0), 4)
         rows, columns = words.shape[1:]
         for size in {(1, 1), (columns, rows), (max(columns // 2, 1), max(rows // 2, 1))}:
-            for levels, normalisation in product(((1,), (1, 2), (5,)), ("counts", "area", "unit")):
-                kernel = PairKernel(4, levels, "linear", normalisation)
+            for levels, normalization in product(((1,), (1, 2), (5,)), ("counts", "area", "unit")):
+                kernel = PairKernel(4, levels, "linear", normalization)
                 for name, w in hostile_weights(kernel.dimension, rng).items():
-                    if (levels == (1, 2) and normalisation == "unit") or name == "plain":
+                    if (levels == (1, 2) and normalization == "unit") or name == "plain":
                         yield (
-                            f"{grid_name}, {size} places, {levels}, {normalisation}, {name}",
+                            f"{grid_name}, {size} places, {levels}, {normalization}, {name}",
                             lambda g=grid, s=size, k=kernel, w=w: score_windows(g, s, k, w),
                         )
 

@@ -72,26 +72,26 @@ def test_norm_falls_with_k_and_is_euclidean_for_sparse_vectors(case):
 
 
 @given(vectors(), prices)
-def test_proximal_point_meets_the_optimality_condition(case, lam):
-    # u is optimal if and only if v = (w - u) / lam is a subgradient of norm^2 / 2 at u, which is to say that
+def test_proximal_point_meets_the_optimality_condition(case, alpha):
+    # u is optimal if and only if v = (w - u) / alpha is a subgradient of norm^2 / 2 at u, that is, if
     # <u, v> = norm(u)^2 = dual_norm(v)^2. This also says that the duality bound is attained.
     w, k = case
-    u = prox(w, k, lam)
-    v = (w - u) / lam
+    u = prox(w, k, alpha)
+    v = (w - u) / alpha
     # Rounding in the middle set: u is a difference of numbers as large as w.
-    slack = 1e-13 * max(1.0, 1 / lam) * (w @ w) + 1e-9 * norm(u, k) ** 2
+    slack = 1e-13 * max(1.0, 1 / alpha) * (w @ w) + 1e-9 * norm(u, k) ** 2
     assert abs(u @ v - norm(u, k) ** 2) <= slack
     assert abs(u @ v - dual_norm(v, k) ** 2) <= slack + 1e-9 * dual_norm(v, k) ** 2
 
 
 @given(vectors(2), prices)
-def test_prox_keeps_signs_order_and_ties_and_brings_points_closer(case, lam):
+def test_prox_keeps_signs_order_and_ties_and_brings_points_closer(case, alpha):
     w, other, k = case
-    u = prox(w, k, lam)
+    u = prox(w, k, alpha)
     assert (u * w >= 0).all()
     assert (np.abs(u) <= np.abs(w)).all()
     order = np.argsort(np.abs(w), kind="stable")
     assert (np.diff(np.abs(u)[order]) >= -1e-12 * np.abs(w).max(initial=0)).all()
     assert np.unique(np.abs(u)).size <= np.unique(np.abs(w)).size
     distance = np.linalg.norm(w - other)
-    assert np.linalg.norm(u - prox(other, k, lam)) <= distance * (1 + 1e-9) + 1e-9
+    assert np.linalg.norm(u - prox(other, k, alpha)) <= distance * (1 + 1e-9) + 1e-9

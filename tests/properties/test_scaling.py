@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ermlab.cca.laplacian_kcca import LaplacianKCCA
 from ermlab.sparse import dual_norm, norm, prox
-from ermlab.sparse.elastic_net import PriceGrid, fit_elastic_nets, solve_dual
+from ermlab.sparse.elastic_net import ElasticNetGrid, fit_elastic_nets, solve_dual
 from ermlab.sparse.ksupport_estimators import LOSSES, KSupportClassifier, KSupportRegressor
 
 seeds = st.integers(0, 10**6)
@@ -31,12 +31,12 @@ def few_more(steps, expected):
 
 @settings(max_examples=40)
 @given(seeds, scales, scales, st.floats(1e-3, 10))
-def test_least_squares_with_the_ksupport_norm(seed, s, r, lam):
+def test_least_squares_with_the_ksupport_norm(seed, s, r, alpha):
     X, y, k = draw_regression(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        expected = KSupportRegressor(k, lam, tol=1e-6).fit(X, y)
-        found = KSupportRegressor(k, lam * s**2, tol=1e-6).fit(s * X, r * y)
+        expected = KSupportRegressor(k, alpha, tol=1e-6).fit(X, y)
+        found = KSupportRegressor(k, alpha * s**2, tol=1e-6).fit(s * X, r * y)
     assert found.objective_ == pytest.approx(r**2 * expected.objective_, rel=3e-6)
     assert few_more(found.n_iter_, expected.n_iter_)
     np.testing.assert_allclose(found.predict(s * X) / r, expected.predict(X), atol=1e-2 * np.abs(y).max())
@@ -44,13 +44,13 @@ def test_least_squares_with_the_ksupport_norm(seed, s, r, lam):
 
 @settings(max_examples=40)
 @given(seeds, scales, st.floats(1e-3, 1), st.sampled_from(LOSSES))
-def test_classification_with_the_ksupport_norm(seed, s, lam, loss):
+def test_classification_with_the_ksupport_norm(seed, s, alpha, loss):
     X, y, k = draw_regression(seed)
     labels = y > np.median(y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        expected = KSupportClassifier(k, lam, loss).fit(X, labels)
-        found = KSupportClassifier(k, lam * s**2, loss).fit(s * X, labels)
+        expected = KSupportClassifier(k, alpha, loss).fit(X, labels)
+        found = KSupportClassifier(k, alpha * s**2, loss).fit(s * X, labels)
     assert found.objective_ == pytest.approx(expected.objective_, rel=3e-4)
     assert few_more(found.n_iter_, expected.n_iter_)
 
@@ -90,7 +90,7 @@ def test_elastic_net(seed, s, r, share, l2):
 @given(seeds, scales)
 def test_grid_of_elastic_nets(seed, s):
     Z, y, _ = draw_regression(seed)
-    grid = PriceGrid((0.5, 0.05), (0.3, 0.99), tol=1e-8)
+    grid = ElasticNetGrid((0.5, 0.05), (0.3, 0.99), tol=1e-8)
     expected = fit_elastic_nets(Z - Z.mean(axis=0), y, grid)
     found = fit_elastic_nets(s * (Z - Z.mean(axis=0)), s * y, grid)
     assert found.gaps.max() <= 1e-8
@@ -109,8 +109,8 @@ def test_laplacian_cca(seed, s, r, gamma):
 
 
 @given(seeds, st.floats(-300, 300).map(lambda power: 10.0**power), st.floats(1e-3, 1e3))
-def test_norms_and_proximal_points(seed, s, lam):
+def test_norms_and_proximal_points(seed, s, alpha):
     w, k = np.random.default_rng(seed).normal(size=9), 1 + seed % 9
     assert norm(s * w, k) == pytest.approx(s * norm(w, k), rel=1e-12)
     assert dual_norm(s * w, k) == pytest.approx(s * dual_norm(w, k), rel=1e-12)
-    np.testing.assert_allclose(prox(s * w, k, lam) / s, prox(w, k, lam), atol=1e-12 * (1 + lam))
+    np.testing.assert_allclose(prox(s * w, k, alpha) / s, prox(w, k, alpha), atol=1e-12 * (1 + alpha))

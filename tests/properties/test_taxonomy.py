@@ -11,14 +11,14 @@ from scipy.optimize import linprog
 from ermlab.taxonomy.learning import hsic, hsic_cov, learn_edge_lengths, optimal_covariance
 from ermlab.taxonomy.tree import (
     Taxonomy,
-    centred,
+    centered,
     four_point_violation,
     robinson_foulds,
     tree_covariance,
     tree_metric,
 )
-from ermlab.taxonomy.tree_fitting import nearest_tree, neighbour_joining
-from reproduction.experiments.tree_covariance.cases import random_taxonomy
+from ermlab.taxonomy.tree_fitting import nearest_tree, neighbor_joining
+from reproduction.experiments.tree_covariance.evaluate import random_taxonomy
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -80,7 +80,7 @@ def test_theorem_5_2_4_from_metric_to_tree(problem):
     """A metric with the four point condition is that of one tree, whose covariance has its distances."""
     tree, rng = problem
     M = tree.metric()
-    for found in (nearest_tree(M, tree.names), neighbour_joining(M, tree.names).collapsed(1e-6)):
+    for found in (nearest_tree(M, tree.names), neighbor_joining(M, tree.names).collapsed(1e-6)):
         close(found.metric(), M)
         assert robinson_foulds(found.collapsed(1e-6), tree) == 0
     root = int(rng.integers(tree.n_leaves))
@@ -109,7 +109,7 @@ def test_theorem_5_2_5(problem, above):
         other = tree.rerooted(node, above if node != tree.root else 0.0)
         assert other.names == tree.names
         close(other.metric(), tree.metric())
-        close(centred(other.covariance()), centred(tree.covariance()))
+        close(centered(other.covariance()), centered(tree.covariance()))
         assert hsic_cov(X @ X.T, y, other.covariance()) == pytest.approx(
             hsic_cov(X @ X.T, y, tree.covariance()), rel=1e-8, abs=1e-8
         )

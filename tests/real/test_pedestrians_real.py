@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ermlab.features.small_hog import HogLayout, small_hog
+from ermlab.features.hog_crops import HogLayout, small_hog
 from reproduction.datasets.daimler_pedestrians import read_crop_set
 from reproduction.experiments.pedestrians.crop_versions import VERSIONS, VersionStore
 from reproduction.experiments.pedestrians.natural_groups import natural_groups

@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 
 from ermlab._utils.validation import real_array
-from ermlab.cca.centred_kernels import CentredGram
+from ermlab.cca.centered_kernels import CenteredGram
 
 Laplacian = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -26,7 +26,7 @@ SQUARE_SAFELY = 1e-3  # singular values above this share of the largest keep ten
 
 
 @dataclass(frozen=True)
-class PenalisedView:
+class PenalizedView:
     """A view with its Laplacian at one ``gamma``, in the eigenvectors of ``B_gamma``.
 
     Attributes
@@ -84,7 +84,7 @@ class View:
         ``n / m Z' L Z``: what ``gamma`` multiplies.
     """
 
-    def __init__(self, gram: CentredGram, laplacian: Laplacian):
+    def __init__(self, gram: CenteredGram, laplacian: Laplacian):
         gram.require_variation()
         eigenvalues, U = _decompose(gram)
         kept = eigenvalues > gram.noise
@@ -112,7 +112,7 @@ class View:
         """Number of coordinates."""
         return self.Z.shape[1]
 
-    def penalised(self, gamma: float) -> PenalisedView:
+    def penalized(self, gamma: float) -> PenalizedView:
         """Return the view with ``B_gamma = Z_n' Z_n + gamma n / m Z' L Z`` diagonal."""
         with np.errstate(over="ignore", invalid="ignore"):
             B = self.covariance + gamma * self.roughness if gamma > 0 else self.covariance
@@ -123,7 +123,7 @@ class View:
         b, V = np.linalg.eigh(B)
         if b[0] < -INDEFINITE * b[-1]:
             raise ValueError(f"the Laplacian of {self.name} is not positive semi-definite: expected it to be")
-        return PenalisedView(self.name, self.Z[: self.n] @ V, V, b, self.unit, gamma)
+        return PenalizedView(self.name, self.Z[: self.n] @ V, V, b, self.unit, gamma)
 
     def equivalent_eps(self, eps: float, gamma: float) -> float:
         """Return the ``eps`` at which the penalty without a Laplacian comes closest.
@@ -137,7 +137,7 @@ class View:
         return float(eps / (1 + gamma * c))
 
 
-def _decompose(gram: CentredGram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _decompose(gram: CenteredGram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenvalues and eigenvectors of the kernel matrix, of low rank those that are not 0."""
     if gram.rank < len(gram.K):
         # Pivoted Cholesky, K = F F' with as many columns as the rank, and the small F' F have it all.

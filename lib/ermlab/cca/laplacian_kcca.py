@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import safe_unit
 from ermlab.cca.algebra import Laplacian, View, leading_pairs
-from ermlab.cca.centred_kernels import CentredGram, Expansion, Kernel, Rows
-from ermlab.cca.laplacians import centring_laplacian, normalized_laplacian
+from ermlab.cca.centered_kernels import CenteredGram, Expansion, Kernel, Rows
+from ermlab.cca.laplacians import centering_laplacian, normalized_laplacian
 
 FLOATS = (np.float64, np.float32)
-LAPLACIANS = {"normalized": normalized_laplacian, "centring": centring_laplacian}
+LAPLACIANS = {"normalized": normalized_laplacian, "centering": centering_laplacian}
 SAME_SIZE = 1e-6  # sizes closer than this are taken as equal where the larger decides on a sign
 
 
@@ -116,7 +116,7 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         k, most = self.n_components, min(x.rank, y.rank, x.n - 1)
         if k > most:
             raise ValueError(f"n_components is {k}: expected at most {most}, the rank of the two views")
-        px, py = x.penalised(gamma[0]), y.penalised(gamma[1])
+        px, py = x.penalized(gamma[0]), y.penalized(gamma[1])
         dx, dy = px.whitening(eps[0]), py.whitening(eps[1])
         correlations, left, right = leading_pairs(dx[:, None] * (px.T.T @ py.T) * dy, k)
         # So scaled, the variance over the paired samples and the penalties add up to 1.
@@ -170,9 +170,9 @@ class LaplacianKCCA(TwoViewProjection):
         matrices to the kernel matrix of their rows, or ``"precomputed"``; a tuple of two for x and y. With
         ``"precomputed"`` the rows of X and X_extra hold the kernel with all samples, paired ones first.
     laplacian
-        ``"normalized"`` (`normalized_laplacian`), ``"centring"`` (`centring_laplacian`, a control that knows
-        no manifold), or a function that takes the squared distances of all samples to a Laplacian. Distances
-        are those in feature space, so that one kernel matrix serves for all.
+        ``"normalized"`` (`normalized_laplacian`), ``"centering"`` (`centering_laplacian`, a control that
+        ignores distances), or a function from the squared distances of all samples to a Laplacian. Distances
+        are those in feature space.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class LaplacianKCCA(TwoViewProjection):
             require_non_negative(name, getattr(self, name))
         rows = self._read(X, Y, X_extra, Y_extra)
         with one_blas_thread():
-            x, y = (View(CentredGram.of(side), self._laplacian()) for side in rows)
+            x, y = (View(CenteredGram.of(side), self._laplacian()) for side in rows)
             return self._solve(rows, (x, y), (self.eps_x, self.eps_y), (self.gamma_x, self.gamma_y))
 
 

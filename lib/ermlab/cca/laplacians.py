@@ -57,7 +57,7 @@ def normalized_laplacian(
     return L
 
 
-def centring_laplacian(squared_distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def centering_laplacian(squared_distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``I - 1/m``, the Laplacian of a graph that knows no distances: a control.
 
     What a Laplacian of similarities gains beyond this one, it owes to the shape of the sample.

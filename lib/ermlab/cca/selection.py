@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab.cca.algebra import Laplacian, PenalisedView, View, leading_pairs
-from ermlab.cca.centred_kernels import CentredGram, Kernel
+from ermlab.cca.algebra import Laplacian, PenalizedView, View, leading_pairs
+from ermlab.cca.centered_kernels import CenteredGram, Kernel
 from ermlab.cca.laplacian_kcca import TwoViewProjection, column_correlations, require_non_negative
 
 EPS_GRID = tuple(10.0**power for power in range(-5, 5))
@@ -60,16 +60,16 @@ class Grid:
             (gamma, gamma if self.gamma_y is None else self.gamma_y),
         )
 
-    def penalised(
+    def penalized(
         self, x: View, ys: Sequence[View]
-    ) -> Iterator[tuple[int, PenalisedView, list[PenalisedView]]]:
+    ) -> Iterator[tuple[int, PenalizedView, list[PenalizedView]]]:
         """Yield all views at each ``gamma``."""
-        fixed = None if self.gamma_y is None else [y.penalised(self.gamma_y) for y in ys]
+        fixed = None if self.gamma_y is None else [y.penalized(self.gamma_y) for y in ys]
         for j, gamma in enumerate(self.gamma):
-            yield j, x.penalised(gamma), [y.penalised(gamma) for y in ys] if fixed is None else fixed
+            yield j, x.penalized(gamma), [y.penalized(gamma) for y in ys] if fixed is None else fixed
 
     def whitenings(
-        self, x: PenalisedView, y: PenalisedView
+        self, x: PenalizedView, y: PenalizedView
     ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield the diagonals that whiten both views, at each ``eps``."""
         for i, eps in enumerate(self.eps):
@@ -108,7 +108,7 @@ class LaplacianKCCACV(TwoViewProjection):
         ``"folds"``: correlation on samples held out, mean over folds and components. ``"spectrum"``: norm of
         the difference between all canonical correlations and those of randomly permuted pairs, mean over the
         permutations (Hardoon et al., reference 82 of the thesis).
-    folds
+    n_splits
         Number of folds, blocks of consecutive samples; samples of a series drawn at random would be like
         their neighbours in training. Labels given to `fit` as ``groups`` take their place.
     n_permutations
@@ -140,7 +140,7 @@ class LaplacianKCCACV(TwoViewProjection):
         kernel: Kernel | tuple[Kernel, Kernel] = "linear",
         laplacian: str | Laplacian = "normalized",
         criterion: str = "folds",
-        folds: int = 5,
+        n_splits: int = 5,
         n_permutations: int = 10,
         random_state: int | np.random.RandomState | None = 0,
     ):
@@ -152,7 +152,7 @@ class LaplacianKCCACV(TwoViewProjection):
         self.kernel = kernel
         self.laplacian = laplacian
         self.criterion = criterion
-        self.folds = folds
+        self.n_splits = n_splits
         self.n_permutations = n_permutations
         self.random_state = random_state
 
@@ -179,10 +179,10 @@ class LaplacianKCCACV(TwoViewProjection):
         rows = self._read(X, Y, X_extra, Y_extra)
         n = len(rows[0].paired)
         with one_blas_thread():
-            grams = tuple(CentredGram.of(side) for side in rows)
+            grams = tuple(CenteredGram.of(side) for side in rows)
             views = tuple(View(gram, self._laplacian()) for gram in grams)
             if self.criterion == "folds":
-                folds = contiguous_folds(n, self.folds) if groups is None else check_folds(groups, n)
+                folds = contiguous_folds(n, self.n_splits) if groups is None else check_folds(groups, n)
                 splits = splits_of(folds)
                 (scores,) = holdout_scores(
                     grams[0], grams[1:], splits, grid, self.n_components, self._laplacian()
@@ -248,7 +248,7 @@ def holdout_correlations(
     folds = check_folds(folds, n)
     inner = None if groups is None else check_folds(groups, n)
     with one_blas_thread():
-        K_x, K_y = (CentredGram.of(side).K for side in rows)
+        K_x, K_y = (CenteredGram.of(side).K for side in rows)
     correlations, models = [], []
     for label in np.unique(folds):
         train, test = np.flatnonzero(folds != label), np.flatnonzero(folds == label)
@@ -260,11 +260,11 @@ def holdout_correlations(
     return Holdout(np.unique(folds), np.array(correlations), models)
 
 
-def contiguous_folds(n: int, n_folds: int) -> NDArray[np.int64]:
+def contiguous_folds(n: int, n_splits: int) -> NDArray[np.int64]:
     """Return the fold of each of ``n`` samples: blocks of consecutive samples of about the same length."""
-    if not 2 <= n_folds <= n // 2:
-        raise ValueError(f"{n_folds} folds of {n} samples: expected at least 2, with 2 samples each")
-    return np.arange(n) * n_folds // n
+    if not 2 <= n_splits <= n // 2:
+        raise ValueError(f"{n_splits} folds of {n} samples: expected at least 2, with 2 samples each")
+    return np.arange(n) * n_splits // n
 
 
 def check_folds(folds: ArrayLike, n: int) -> NDArray:
@@ -298,8 +298,8 @@ def splits_of(folds: NDArray) -> dict[Any, Split]:
 
 
 def holdout_scores(
-    gram_x: CentredGram,
-    grams_y: Sequence[CentredGram],
+    gram_x: CenteredGram,
+    grams_y: Sequence[CenteredGram],
     splits: Mapping[Any, Split],
     grid: Grid,
     n_components: int,
@@ -316,7 +316,7 @@ def holdout_scores(
         )
         x, ys = View(train_x, laplacian), [View(train_y, laplacian) for train_y, _ in sides]
         Z_x, Z_ys = test_x @ x.to_dual, [test_y @ y.to_dual for (_, test_y), y in zip(sides, ys, strict=True)]
-        for j, px, pys in grid.penalised(x, ys):
+        for j, px, pys in grid.penalized(x, ys):
             T_x = Z_x @ px.V
             for k, (py, Z_y) in enumerate(zip(pys, Z_ys, strict=True)):
                 cross, T_y = px.T.T @ py.T, Z_y @ py.V
@@ -333,7 +333,7 @@ def spectrum_scores(
     """Return how far the correlations are from those of permuted pairs (view, permutation, eps, gamma)."""
     scores = np.empty((len(ys), len(permutations), *grid.shape))
     orders = (np.arange(x.n), *permutations)
-    for j, px, pys in grid.penalised(x, ys):
+    for j, px, pys in grid.penalized(x, ys):
         for k, py in enumerate(pys):
             cross = [px.T.T @ py.T[order] for order in orders]
             for i, dx, dy in grid.whitenings(px, py):

@@ -98,7 +98,7 @@ class LocationTask:
     @property
     def dimension(self) -> int:
         """Length of ``w``: a descriptor and a bias for each slot."""
-        return self.slots.n_slots * (self.slots.centres_.shape[1] + 1)
+        return self.slots.n_slots * (self.slots.centers_.shape[1] + 1)
 
     def window(self, location: ArrayLike) -> tuple[int, int]:
         """Return row and column of the window nearest to a location."""

@@ -24,7 +24,7 @@ from ermlab.features.words import n_cells
 
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
-NORMALISATIONS = ("counts", "area", "unit")
+NORMALIZATIONS = ("counts", "area", "unit")
 #: Largest size of a weight: the scores of all windows stay finite.
 LARGEST_WEIGHT = 2.0**900
 #: Numbers of bins have 32 bits, as in all sparse matrices of that size.
@@ -42,7 +42,7 @@ class PairKernel(NamedTuple):
         For each level of the pyramid the number of cells along a side, see `ermlab.features.words.histogram`.
     name
         ``"linear"`` or ``"chi2"``.
-    normalisation
+    normalization
         What histograms are divided by: ``"counts"`` leaves them as they are, ``"area"`` divides by the sum of
         a window inside the image, ``"unit"`` makes the kernel of a pair with itself 1: length 1 for the
         linear kernel, sum 1 for chi2.
@@ -51,7 +51,7 @@ class PairKernel(NamedTuple):
     n_words: int
     levels: tuple[int, ...]
     name: str = "linear"
-    normalisation: str = "unit"
+    normalization: str = "unit"
 
     @property
     def n_cells(self) -> int:
@@ -67,7 +67,7 @@ class PairKernel(NamedTuple):
         """Return the kernel itself, or raise a ValueError if it is none."""
         for name, value, known in (
             ("kernel", self.name, KERNELS),
-            ("normalisation", self.normalisation, NORMALISATIONS),
+            ("normalization", self.normalization, NORMALIZATIONS),
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}: expected one of {known}")
@@ -176,7 +176,7 @@ class Windows:
     def divisors(self) -> Vector:
         """What the histogram of each window is divided by."""
         points, squares = np.zeros(self.shape, dtype=np.int64), np.zeros(self.shape, dtype=np.int64)
-        if self.kernel.normalisation == "unit":
+        if self.kernel.normalization == "unit":
             counts = np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
             kernels.window_sizes(self.grid.words, self._cut.cells, self._cut.bounds, counts, points, squares)
         return self._divisors(points, squares)
@@ -200,9 +200,9 @@ class Windows:
 
     def _divisors(self, points: ArrayLike, squares: ArrayLike) -> Vector:
         n_levels = len(self.kernel.levels)
-        if self.kernel.normalisation == "counts":
+        if self.kernel.normalization == "counts":
             return np.ones(np.shape(points))
-        if self.kernel.normalisation == "area":
+        if self.kernel.normalization == "area":
             full = self.grid.words.shape[0] * self.rows * self.columns * n_levels
             return np.full(np.shape(points), float(full))
         sizes = np.sqrt(squares) if self.kernel.name == "linear" else np.asarray(points) * n_levels

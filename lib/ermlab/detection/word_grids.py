@@ -66,12 +66,18 @@ class WordGrid(NamedTuple):
 
 
 def learn_words(
-    images: Sequence[ArrayLike], *, n_words: int, step: int, scales: Sequence[float], sample: int, seed: int
+    images: Sequence[ArrayLike],
+    *,
+    n_words: int,
+    step: int,
+    scales: Sequence[float],
+    max_samples: int,
+    random_state: int,
 ) -> Vocabulary:
-    """Return a vocabulary of dense upright SURF descriptors, learned from ``sample`` of them at random."""
+    """Learn a vocabulary of dense upright SURF descriptors from a random sample of them."""
     descriptors = np.concatenate([dense_surf(image, step=step, scales=scales)[1] for image in images])
-    chosen = np.random.default_rng(seed).permutation(len(descriptors))[:sample]
-    return Vocabulary(n_words, random_state=seed).fit(descriptors[np.sort(chosen)])
+    chosen = np.random.default_rng(random_state).permutation(len(descriptors))[:max_samples]
+    return Vocabulary(n_words, random_state=random_state).fit(descriptors[np.sort(chosen)])
 
 
 def word_grid(image: ArrayLike, vocabulary: Vocabulary, *, step: int, scales: Sequence[float]) -> WordGrid:

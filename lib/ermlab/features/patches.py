@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.validation import real_array, require_room, whole_number
 from ermlab.features._patches_numba import sample_turned
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
 
 #: Digits of a cosine: with fewer than all, quarter turns are exact.
 _DIGITS = 12

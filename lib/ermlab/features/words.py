@@ -44,7 +44,7 @@ class Vocabulary(BaseEstimator):
 
     Attributes
     ----------
-    centres_
+    centers_
         (n_words, n_features).
     """
 
@@ -75,7 +75,7 @@ class Vocabulary(BaseEstimator):
         unit = safe_unit(descriptors)
         with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
             model.fit(descriptors / unit)
-        self.centres_ = model.cluster_centers_.astype(np.float64) * unit
+        self.centers_ = model.cluster_centers_.astype(np.float64) * unit
         return self
 
     def assign(self, descriptors: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
@@ -86,7 +86,7 @@ class Vocabulary(BaseEstimator):
         any number of threads and in any company.
         """
         check_is_fitted(self)
-        centres = np.ascontiguousarray(self.centres_)
+        centres = np.ascontiguousarray(self.centers_)
         if np.shape(descriptors)[:1] == (0,):
             return np.zeros(0, dtype=np.int64)
         descriptors = _matrix(descriptors, "descriptors", centres.shape[1])
@@ -132,7 +132,7 @@ class Vocabulary(BaseEstimator):
         """Write the centres to an ``.npz`` file."""
         check_is_fitted(self)
         with Path(path).open("wb") as file:
-            np.savez(file, centres=self.centres_)
+            np.savez(file, centres=self.centers_)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -145,7 +145,7 @@ class Vocabulary(BaseEstimator):
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError) as error:
             raise DataError(f"{path}: {error}; expected an .npz file with a matrix `centres`") from error
         vocabulary = cls(n_words=len(centres))
-        vocabulary.centres_ = centres
+        vocabulary.centers_ = centres
         return vocabulary
 
 

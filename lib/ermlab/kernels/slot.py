@@ -43,7 +43,7 @@ class SlotMap(BaseEstimator):
 
     Attributes
     ----------
-    centres_
+    centers_
         (n_slots, n_features), float32.
     tree_
         The KD-tree of the centres.
@@ -74,14 +74,14 @@ class SlotMap(BaseEstimator):
         model = KMeans(int(self.n_slots), random_state=self.random_state, n_init=1)
         with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
             model.fit(descriptors)
-        self.centres_ = model.cluster_centers_.astype(np.float32)
-        self.tree_ = cKDTree(self.centres_)
+        self.centers_ = model.cluster_centers_.astype(np.float32)
+        self.tree_ = cKDTree(self.centers_)
         return self
 
     def assign(self, descriptors: ArrayLike) -> NDArray[np.int64]:
         """Return the slot of each descriptor, by the KD-tree."""
         check_is_fitted(self)
-        descriptors = _finite_matrix(descriptors, self.centres_.shape[1])
+        descriptors = _finite_matrix(descriptors, self.centers_.shape[1])
         return self.tree_.query(descriptors)[1].astype(np.int64)
 
     def assign_windows(self, grid: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
@@ -98,12 +98,12 @@ class SlotMap(BaseEstimator):
         """
         check_is_fitted(self)
         window = checked_window(self.window)
-        grid = as_stack(grid, window, self.centres_.shape[1])
+        grid = as_stack(grid, window, self.centers_.shape[1])
         _require_finite_cells(grid)
         stack = grid.reshape(-1, *grid.shape[-3:])
         shape = windows_shape(stack.shape[1:3], window)
         slots = np.zeros((len(stack), *shape), dtype=np.int64)
-        if len(self.centres_) > 1:
+        if len(self.centers_) > 1:
             self._assign_bands(stack, slots, window, n_threads)
         return slots.reshape(*grid.shape[:-3], *shape)
 
@@ -112,8 +112,8 @@ class SlotMap(BaseEstimator):
     ) -> None:
         height = window[0]
         rows, columns = slots.shape[1:]
-        n_slots = len(self.centres_)
-        centres = self.centres_.reshape(n_slots, height, -1)
+        n_slots = len(self.centers_)
+        centres = self.centers_.reshape(n_slots, height, -1)
         squares = np.einsum("kij,kij->k", centres, centres)
         # Columns (row of the window, centre): the products with all rows of a window at once.
         filters = np.ascontiguousarray(-2 * centres.transpose(2, 1, 0).reshape(centres.shape[2], -1))

@@ -44,7 +44,7 @@ class Solution:
     value: float
     lower_bound: float
     converged: bool
-    iterations: int
+    n_iter: int
 
     @property
     def relative_gap(self) -> float:
@@ -66,16 +66,16 @@ class Solver:
         self._curvature = 0.0  # estimate of the largest eigenvalue of X'X; at most the sum of squares
         self._damping = FIRST_DAMPING
 
-    def minimise(self, loss: Loss, lam: float, start: Vector) -> Solution:
+    def minimize(self, loss: Loss, lam: float, start: Vector) -> Solution:
         """Return a solution with a gap of at most ``tol`` times its value, if ``max_iter`` steps suffice."""
         if isinstance(loss, SmoothedHinge):
-            return self._minimise_hinge(loss, lam, start)
-        return self._minimise_smooth(loss, lam, start, 0.0, self.max_iter)
+            return self._minimize_hinge(loss, lam, start)
+        return self._minimize_smooth(loss, lam, start, 0.0, self.max_iter)
 
     def _goal(self, value: float, scale: float) -> float:
         return max(self.tol * value, ROUNDING * scale)
 
-    def _minimise_hinge(self, loss: SmoothedHinge, lam: float, w: Vector) -> Solution:
+    def _minimize_hinge(self, loss: SmoothedHinge, lam: float, w: Vector) -> Solution:
         """Move the centres of the smoothing until the gap of the hinge itself is small enough."""
         lower, gap, rough, iterations = -math.inf, math.inf, loss.width, 0
         start, sharp, stages = w, replace(loss, width=MIN_WIDTH), []
@@ -83,8 +83,8 @@ class Solver:
             # Errors of the stages must have a finite sum, or the centres wander for ever; and as the hinge
             # has corners, its gap is of the order of the root of the gap of the smoothed one.
             rough = max(min(STAGE * gap, 0.5 * rough), ROUNDING * loss.scale)
-            found = self._minimise_smooth(loss, lam, w, rough, self.max_iter - iterations)
-            w, iterations = found.w, iterations + max(found.iterations, 1)
+            found = self._minimize_smooth(loss, lam, w, rough, self.max_iter - iterations)
+            w, iterations = found.w, iterations + max(found.n_iter, 1)
             alpha = loss.best(found.z)[1]
             lower = max(lower, self._dual(loss.hinge_conjugate(alpha), alpha @ self.X, lam))
             value = loss.hinge_risk(found.z) + self._penalty(w, lam)
@@ -99,7 +99,7 @@ class Solver:
                 (best,) = stages
                 others = ((best.w, best.z), (start, _predictions(self.X, start)))
                 stages += [self._hinge_solution(sharp, lam, *weights) for weights in others]
-                return replace(min(stages, key=_value), lower_bound=lower, iterations=iterations)
+                return replace(min(stages, key=_value), lower_bound=lower, n_iter=iterations)
             slow = gap > SLOW * last
             loss = loss.recentred(found.z, max(WIDTH_CUT * loss.width, MIN_WIDTH) if slow else loss.width)
 
@@ -108,7 +108,7 @@ class Solver:
         intercept = loss.intercept(z) if loss.fit_intercept else 0.0
         return Solution(w, z, intercept, loss.hinge_risk(z) + self._penalty(w, lam), -math.inf, False, 0)
 
-    def _minimise_smooth(
+    def _minimize_smooth(
         self, loss: Loss, lam: float, start: Vector, rough: float, max_iter: int
     ) -> Solution:
         """Minimise over ever larger working sets, to a gap of ``rough``; if 0, of what ``tol`` asks."""

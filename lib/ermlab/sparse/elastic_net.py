@@ -35,7 +35,7 @@ _SMALLEST, _LARGEST = 1e-50, 1e50
 
 
 @dataclass(frozen=True)
-class PriceGrid:
+class ElasticNetGrid:
     """The prices that are tried: models go ratio by ratio, and in a ratio the highest price comes first."""
 
     alphas: tuple[float, ...]  #: as shares of the smallest price at which all weights are 0
@@ -62,7 +62,7 @@ class PriceGrid:
 
 
 @dataclass(frozen=True)
-class Fits:
+class ElasticNetFits:
     """The models of a grid."""
 
     coefs: NDArray[np.float64]  #: (models, features)
@@ -80,8 +80,8 @@ class Fits:
 
 
 def fit_elastic_nets(
-    Z: NDArray[np.float64], y: ArrayLike, grid: PriceGrid, sizes: ArrayLike | None = None
-) -> Fits:
+    Z: NDArray[np.float64], y: ArrayLike, grid: ElasticNetGrid, sizes: ArrayLike | None = None
+) -> ElasticNetFits:
     """Fit all models of the grid to features of mean 0; the target is centred here.
 
     Parameters
@@ -174,7 +174,7 @@ def _dual(t: NDArray, y: NDArray, products: NDArray, sizes: NDArray, l1: float, 
     return float(0.5 * len(y) * t @ t - y @ t + 0.5 * (sizes * excess) @ excess / l2)
 
 
-def _fit_grid(Z: NDArray, y: NDArray, grid: PriceGrid, sizes: NDArray) -> Fits:
+def _fit_grid(Z: NDArray, y: NDArray, grid: ElasticNetGrid, sizes: NDArray) -> ElasticNetFits:
     coefs, gaps = np.zeros((len(grid.models), Z.shape[1])), np.zeros(len(grid.models))
     used = np.flatnonzero(sizes)
     Z = Z if len(used) == Z.shape[1] else Z[:, used]
@@ -183,7 +183,7 @@ def _fit_grid(Z: NDArray, y: NDArray, grid: PriceGrid, sizes: NDArray) -> Fits:
     length = float(np.linalg.norm(y))
     largest = float(products.max(initial=0.0)) / len(y)
     if largest * len(y) <= _ROUNDING * length * lengths.max(initial=0.0):
-        return Fits(coefs, sizes, gaps)  # nothing to learn, and no scale of prices
+        return ElasticNetFits(coefs, sizes, gaps)  # nothing to learn, and no scale of prices
     whole = 0.5 * length**2 / len(y)
     t = y / len(y)
     for i, (share, ratio) in enumerate(grid.models):
@@ -194,7 +194,7 @@ def _fit_grid(Z: NDArray, y: NDArray, grid: PriceGrid, sizes: NDArray) -> Fits:
         coefs[i, used] = found
         gaps[i] = gap / whole
     _warn_of_gaps(gaps, max(grid.tol, _ROUNDING))
-    return Fits(coefs, sizes, gaps)
+    return ElasticNetFits(coefs, sizes, gaps)
 
 
 def _warn_of_gaps(gaps: NDArray[np.float64], tol: float) -> None:

@@ -2,10 +2,10 @@
 
 The objective is the regularised risk (thesis, eq. 2.6), the risk being the mean loss,
 
-    ``lam/2 norm(w, k)^2 + 1/n sum_i loss(<w, x_i> + b, y_i)``,
+    ``alpha/2 norm(w, k)^2 + 1/n sum_i loss(<w, x_i> + b, y_i)``,
 
 the intercept ``b`` not penalised. The thesis writes ``lambda norm(w, k)`` without the square (table 4.4): its
-solutions are the same, at ``lambda = lam norm(w, k)``.
+solutions are the same, at ``lambda = alpha norm(w, k)``.
 """
 
 import math
@@ -40,28 +40,28 @@ WIDE = 1e3
 
 @dataclass(frozen=True)
 class KSupportPath:
-    """Models along a path, one row or entry for each of ``lams``, in the order given."""
+    """Models along a path, one row or entry for each of ``alphas``, in the order given."""
 
-    lams: NDArray[np.float64]
+    alphas: NDArray[np.float64]
     coefs: NDArray[np.float64]
     intercepts: NDArray[np.float64]
     objectives: NDArray[np.float64]
     gaps: NDArray[np.float64]
-    iterations: NDArray[np.int64]
+    n_iter: NDArray[np.int64]
 
 
 def ksupport_path(
     X: ArrayLike,
     y: ArrayLike,
     k: int,
-    lams: ArrayLike,
+    alphas: ArrayLike,
     *,
     loss: str = "squared",
     fit_intercept: bool = True,
     tol: float = 1e-4,
     max_iter: int = 10_000,
 ) -> KSupportPath:
-    """Fit models for each of ``lams``, from the largest to the smallest, each from the one before.
+    """Fit models for each of ``alphas``, from the largest to the smallest, each from the one before.
 
     Parameters
     ----------
@@ -69,27 +69,27 @@ def ksupport_path(
         Features and targets, which for the hinge and the logistic loss are -1 or 1.
     k, loss, fit_intercept, tol, max_iter
         As in `KSupportClassifier`; ``max_iter`` is that of each model.
-    lams
+    alphas
         Prices of the norm, positive, in any order.
     """
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
-    lams = np.asarray(lams, dtype=np.float64)
-    if lams.ndim != 1 or lams.size == 0:
-        raise ValueError(f"lams has shape {lams.shape}: expected a vector of at least one number")
+    alphas = np.asarray(alphas, dtype=np.float64)
+    if alphas.ndim != 1 or alphas.size == 0:
+        raise ValueError(f"alphas has shape {alphas.shape}: expected a vector of at least one number")
     if loss != "squared" and not (np.isin(y, (-1, 1)).all() and np.unique(y).size == 2):
         raise ValueError(
             f"y has the values {np.unique(y)[:5]}: the {loss} loss expects -1 and 1, both of them"
         )
-    order = np.argsort(-lams, kind="stable")
-    found = _solve(X, _loss(loss, y, fit_intercept), k, lams[order], tol, max_iter)
+    order = np.argsort(-alphas, kind="stable")
+    found = _solve(X, _loss(loss, y, fit_intercept), k, alphas[order], tol, max_iter)
     found = [found[i] for i in np.argsort(order)]
     return KSupportPath(
-        lams=lams,
+        alphas=alphas,
         coefs=np.array([solution.w for solution in found]),
         intercepts=np.array([solution.intercept for solution in found]),
         objectives=np.array([solution.value for solution in found]),
         gaps=np.array([solution.relative_gap for solution in found]),
-        iterations=np.array([solution.iterations for solution in found]),
+        n_iter=np.array([solution.n_iter for solution in found]),
     )
 
 
@@ -105,10 +105,10 @@ def _loss(name: str, y: NDArray, fit_intercept: bool) -> Loss:
 
 
 def _solve(
-    X: NDArray[np.float64], loss: Loss, k: int, lams: Sequence[float], tol: float, max_iter: int
+    X: NDArray[np.float64], loss: Loss, k: int, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Solution]:
-    """Return the solution for each of ``lams``, each started from the one before; warn where it is rough."""
-    for name, value in (*(("lam", lam) for lam in lams), ("tol", tol)):
+    """Return the solution for each of ``alphas``, each started from the one before."""
+    for name, value in (*(("alpha", alpha) for alpha in alphas), ("tol", tol)):
         if not (isinstance(value, Real) and 0 < value < math.inf):
             raise ValueError(f"{name} is {value}: expected a finite positive number")
     max_iter = whole_number("max_iter", max_iter, 1)
@@ -118,11 +118,11 @@ def _solve(
     w, found = np.zeros(X.shape[1]), []
     with one_blas_thread():
         solver = Solver(X, checked_k(k, X.shape[1]), tol, max_iter)
-        for lam in lams:
-            solution = solver.minimise(loss, float(lam), w)
+        for alpha in alphas:
+            solution = solver.minimize(loss, float(alpha), w)
             if not solution.converged:
                 warnings.warn(
-                    f"stopped after {solution.iterations} steps at lam = {lam:.3g} with a relative gap of "
+                    f"stopped after {solution.n_iter} steps at alpha = {alpha:.3g} with a relative gap of "
                     f"{solution.relative_gap:.2g}: raise max_iter or tol{_advice(X)}",
                     ConvergenceWarning,
                     stacklevel=3,
@@ -170,12 +170,12 @@ class _KSupportModel(BaseEstimator):
     """What regression and classification share: the fit of weights to numbers, and linear scores."""
 
     def _fit_weights(self, X: NDArray[np.float64], loss: Loss) -> Self:
-        (solution,) = _solve(X, loss, self.k, [self.lam], self.tol, self.max_iter)
+        (solution,) = _solve(X, loss, self.k, [self.alpha], self.tol, self.max_iter)
         self.coef_ = solution.w
         self.intercept_ = solution.intercept
         self.objective_ = solution.value
         self.gap_ = solution.relative_gap
-        self.n_iter_ = solution.iterations
+        self.n_iter_ = solution.n_iter
         return self
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -193,16 +193,16 @@ class _KSupportModel(BaseEstimator):
 
 
 class KSupportRegressor(RegressorMixin, _KSupportModel):
-    """Least squares with the k-support norm: ``lam/2 norm(w, k)^2 + 1/(2n) sum_i (<w, x_i> + b - y_i)^2``.
+    """Least squares with the k-support norm: ``alpha/2 norm(w, k)^2 + 1/(2n) sum_i (<w, x_i> + b - y_i)^2``.
 
-    With ``k`` the number of features it is ``Ridge(alpha=n * lam)``; with ``k = 1`` it is
-    ``Lasso(alpha=lam * |w|_1)``.
+    With ``k`` the number of features it is ``Ridge(alpha=n * alpha)``; with ``k = 1`` it is
+    ``Lasso(alpha=alpha * |w|_1)``.
 
     Parameters
     ----------
     k
         About how many weights are not 0: from 1, the l1 norm, to the number of features, the Euclidean norm.
-    lam
+    alpha
         Price of the squared norm.
     fit_intercept
         Add an intercept, which is not penalised.
@@ -228,13 +228,13 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
     def __init__(
         self,
         k: int = 1,
-        lam: float = 1.0,
+        alpha: float = 1.0,
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 10_000,
     ):
         self.k = k
-        self.lam = lam
+        self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
@@ -250,7 +250,7 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
 
 
 class KSupportClassifier(ClassifierMixin, _KSupportModel):
-    """Two classes, a linear score, the k-support norm: ``lam/2 norm(w, k)^2 + 1/n sum_i loss(y_i f(x_i))``.
+    """Two classes, a linear score, the k-support norm: ``alpha/2 norm(w, k)^2 + 1/n sum_i loss(y_i f(x_i))``.
 
     The hinge has corners: it is minimised by the method of multipliers, until its own gap is ``tol``.
 
@@ -258,7 +258,7 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
     ----------
     k
         About how many weights are not 0: from 1, the l1 norm, to the number of features, the Euclidean norm.
-    lam
+    alpha
         Price of the squared norm.
     loss
         Of the margin ``m``: ``"squared"`` for ``1/2 (1 - m)^2``, ``"hinge"`` for ``max(0, 1 - m)``,
@@ -289,14 +289,14 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
     def __init__(
         self,
         k: int = 1,
-        lam: float = 1.0,
+        alpha: float = 1.0,
         loss: str = "logistic",
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 10_000,
     ):
         self.k = k
-        self.lam = lam
+        self.alpha = alpha
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.tol = tol

@@ -4,7 +4,7 @@ The unit ball of the norm is the convex hull of the vectors with at most ``k`` n
 length at most 1. With ``k = 1`` it is the l1 norm, with ``k = d`` the Euclidean one.
 
 All three are exact and take O(d): each rests on a threshold ``t`` with
-``sum_i clip(|w_i| / t - lam, 0, 1) = k``, which is found without sorting.
+``sum_i clip(|w_i| / t - alpha, 0, 1) = k``, which is found without sorting.
 """
 
 import math
@@ -30,17 +30,17 @@ def dual_norm(w: ArrayLike, k: int) -> float:
     return unit * math.sqrt(np.partition(squares, w.size - k)[w.size - k :].sum())
 
 
-def prox(w: ArrayLike, k: int, lam: float) -> NDArray[np.float64]:
-    """Return ``argmin_u 1/2 |u - w|^2 + lam/2 norm(u, k)^2``.
+def prox(w: ArrayLike, k: int, alpha: float) -> NDArray[np.float64]:
+    """Return ``argmin_u 1/2 |u - w|^2 + alpha/2 norm(u, k)^2``.
 
-    The entries of ``w`` fall into three sets: the largest are divided by ``1 + lam``, the middle ones shrink
-    by a common amount, the others become 0.
+    The largest entries of ``w`` are divided by ``1 + alpha``, the next ones shrink by a common amount, the
+    others become 0.
     """
     (w, _), k = _vector(w), checked_k(k, np.size(w))
-    if not (isinstance(lam, numbers.Real) and 0 <= lam < math.inf):
-        raise ValueError(f"lam is {lam!r}: expected a finite number of at least 0")
-    lam = float(lam)
-    return shrink(w, threshold(w, k, lam), lam) if lam > 0 else w.copy()
+    if not (isinstance(alpha, numbers.Real) and 0 <= alpha < math.inf):
+        raise ValueError(f"alpha is {alpha!r}: expected a finite number of at least 0")
+    alpha = float(alpha)
+    return shrink(w, threshold(w, k, alpha), alpha) if alpha > 0 else w.copy()
 
 
 def checked_k(k: int, d: int) -> int:

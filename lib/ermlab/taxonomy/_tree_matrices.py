@@ -56,7 +56,7 @@ def four_point_violation(M: ArrayLike) -> float:
     return worst
 
 
-def centred(B: ArrayLike) -> Matrix:
+def centered(B: ArrayLike) -> Matrix:
     """Return ``H B H`` with ``H = I - 11'/k``, which does not depend on the root (Theorem 5.2.5)."""
     B = checked_symmetric(B, "B")
     rows = B - B.mean(axis=0)

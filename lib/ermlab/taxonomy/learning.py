@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from ermlab.taxonomy._tree_matrices import LARGEST, Matrix, checked_symmetric, tree_metric
 from ermlab.taxonomy.tree import Taxonomy
-from ermlab.taxonomy.tree_fitting import average_linkage, nearest_tree, neighbour_joining
+from ermlab.taxonomy.tree_fitting import average_linkage, nearest_tree, neighbor_joining
 
 METHODS = {
     "projection": nearest_tree,
-    "neighbour_joining": neighbour_joining,
+    "neighbor_joining": neighbor_joining,
     "average_linkage": average_linkage,
 }
 _BLOCK = 1024
@@ -99,7 +99,7 @@ def learn_taxonomy(
     method
         How a tree is fitted to the distances of `optimal_covariance` (`ermlab.taxonomy.tree_fitting`):
         ``projection`` onto tree metrics with a worst error of at most three times the least possible,
-        ``neighbour_joining`` or ``average_linkage``.
+        ``neighbor_joining`` or ``average_linkage``.
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: expected one of {', '.join(METHODS)}")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ermlab._utils.palette import COLORS, GREY, ORANGE
-from ermlab.taxonomy.tree import Taxonomy, centred, tree_metric
+from ermlab.taxonomy.tree import Taxonomy, centered, tree_metric
 
 #: Free space right of the longest leaf for the names, as a share of the tree's height, for each letter.
 _LETTER = 0.028
@@ -114,7 +114,7 @@ def rerooting_rows(trees: Mapping[str, Taxonomy]) -> list[dict[str, object]]:
 
 def _matrices(tree: Taxonomy) -> dict[str, NDArray[np.float64]]:
     B = tree.covariance()
-    return {"covariance $B$": B, "distances $M$": tree_metric(B), "centred, $HBH$": centred(B)}
+    return {"covariance $B$": B, "distances $M$": tree_metric(B), "centred, $HBH$": centered(B)}
 
 
 def _draw_matrix(

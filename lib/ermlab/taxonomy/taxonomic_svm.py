@@ -77,7 +77,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
     ----------
     classes_
         The labels, sorted; the numbers of the columns if ``multilabel``.
-    alpha_
+    dual_coef_
         Coefficients (n, k) of ``w = sum_iy alpha_iy phi(x_i, y)`` (thesis, eq. 5.26).
     objective_, gap_
         Value reached, and its relative gap, see ``tol``.
@@ -137,13 +137,13 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         )
         minimise = minimize_with_blocks if in_blocks else minimize_with_planes
         solution = minimise(problem, self.tol, self.max_iter, self.max_time)
-        self.alpha_ = solution.point.alpha
+        self.dual_coef_ = solution.point.alpha
         self.objective_ = solution.value / problem.lam
         self.gap_ = solution.relative_gap
         self.iteration_seconds_ = np.array(solution.seconds)
         self.n_iter_ = len(solution.seconds)
         if self.kernel == "linear":
-            self.coef_ = scores_of(K.T, self.alpha_, B, self.n_threads).T
+            self.coef_ = scores_of(K.T, self.dual_coef_, B, self.n_threads).T
         self._warn(solution.point.norm2)
         return self
 
@@ -153,7 +153,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         K = validate_data(self, K, dtype=np.float64, order="C", reset=False)
         if self.kernel == "linear":
             return scores_of(K, self.coef_.T, np.eye(len(self.classes_)), self.n_threads)
-        return scores_of(K, self.alpha_, self._covariance(), self.n_threads)
+        return scores_of(K, self.dual_coef_, self._covariance(), self.n_threads)
 
     def predict(self, K: ArrayLike) -> NDArray:
         """Return the class of the highest score for each sample."""

@@ -19,7 +19,7 @@ from ermlab.taxonomy._newick import format_newick, parse_newick
 from ermlab.taxonomy._tree_matrices import (
     LARGEST,
     Matrix,
-    centred,
+    centered,
     four_point_violation,
     tree_covariance,
     tree_metric,
@@ -28,7 +28,7 @@ from ermlab.taxonomy._tree_matrices import (
 
 __all__ = [
     "Taxonomy",
-    "centred",
+    "centered",
     "four_point_violation",
     "robinson_foulds",
     "shuffled",

@@ -38,7 +38,7 @@ def nearest_tree(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
     return trees[int(np.argmin([np.abs(tree.metric() - M).max() for tree in trees]))]
 
 
-def neighbour_joining(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
+def neighbor_joining(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
     """Return the tree of Saitou and Nei (1987): the tree itself if M is a tree metric.
 
     Lengths that come out negative are set to 0.

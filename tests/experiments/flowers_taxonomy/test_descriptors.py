@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from ermlab.exceptions import DataError
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
 from ermlab.features.surf import describe
 from reproduction.experiments.flowers_taxonomy.descriptors import (
     CHANNELS,
@@ -130,7 +130,7 @@ def test_bags_count_the_nearest_words(vocabularies):
         descriptors, inside = describe_channel(picture, channel, SETTINGS)
         expected = np.zeros((2, 4))
         for descriptor, is_inside in zip(descriptors, inside, strict=True):
-            word = np.argmin(((vocabularies[channel].centres_ - descriptor) ** 2).sum(axis=1))
+            word = np.argmin(((vocabularies[channel].centers_ - descriptor) ** 2).sum(axis=1))
             expected[0, word] += 1
             expected[1, word] += is_inside
         expected /= 2 * expected.sum(axis=1, keepdims=True)

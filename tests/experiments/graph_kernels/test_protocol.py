@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from ermlab.fmri.voxel_graphs import voxel_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
-from ermlab.sparse.elastic_net import PriceGrid
+from ermlab.sparse.elastic_net import ElasticNetGrid
 from reproduction.experiments.graph_kernels.controls import SELECTIONS, permuted_labels, score_permuted
 from reproduction.experiments.graph_kernels.maps import column_weights, fit_graph_maps, node_values
 from reproduction.experiments.graph_kernels.protocol import (
@@ -23,7 +23,7 @@ from reproduction.experiments.graph_kernels.protocol import (
     select_voxels,
 )
 
-GRIDS = GraphGrids(PriceGrid((0.7, 0.3), (0.5, 0.05), 1e-10), bandwidths=(0.5, 2.0), ridges=(1.0, 0.01))
+GRIDS = GraphGrids(ElasticNetGrid((0.7, 0.3), (0.5, 0.05), 1e-10), bandwidths=(0.5, 2.0), ridges=(1.0, 0.01))
 PLACES = 4.0 * np.argwhere(np.ones((6, 6, 6)))
 N = 24
 

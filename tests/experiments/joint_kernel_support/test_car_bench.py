@@ -110,4 +110,4 @@ def test_other_settings_leave_the_bench_as_it_was(bench):
     assert varied.settings == replace(SETTINGS, normalisation="counts")
     assert bench.settings == SETTINGS
     assert varied.train is bench.train
-    assert varied.trainer("ssvm").kernel.normalisation == "counts"
+    assert varied.trainer("ssvm").kernel.normalization == "counts"

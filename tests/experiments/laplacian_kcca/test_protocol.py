@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ermlab.cca.laplacian_kcca import LaplacianKCCA
-from ermlab.cca.laplacians import centring_laplacian
+from ermlab.cca.laplacians import centering_laplacian
 from ermlab.cca.selection import LaplacianKCCACV
 from ermlab.metrics.splits import Sampling
 from reproduction.experiments.laplacian_kcca.protocol import (
@@ -109,9 +109,9 @@ def test_the_matched_control_is_plain_kcca_at_the_equivalent_eps(views):
 
 def test_a_laplacian_that_knows_no_distances_is_another_eps_exactly(views, monkeypatch):
     # On paired samples the centring matrix gives the covariance once more, so the control must equal it.
-    monkeypatch.setitem(VARIANTS, "exp2", Variant(centring_laplacian))
+    monkeypatch.setitem(VARIANTS, "exp2", Variant(centering_laplacian))
     monkeypatch.setattr(
-        "reproduction.experiments.laplacian_kcca.protocol.normalized_laplacian", centring_laplacian
+        "reproduction.experiments.laplacian_kcca.protocol.normalized_laplacian", centering_laplacian
     )
     X, X_extra, outputs = views
     splits = nested_splits(Sampling("stretches", 60), 3, 3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ermlab.features.small_hog import HogLayout, small_hog
+from ermlab.features.hog_crops import HogLayout, small_hog
 from reproduction.experiments.pedestrians import crop_versions
 from reproduction.experiments.pedestrians.crop_versions import (
     SHIFTS,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ermlab.features.small_hog import HogLayout, small_hog
+from ermlab.features.hog_crops import HogLayout, small_hog
 from ermlab.metrics.detection import roc_equal_error_rate
 from ermlab.ranking.invariant_ranking import InvariantRankingSVM
 from ermlab.structured.invariant import InvariantSVM

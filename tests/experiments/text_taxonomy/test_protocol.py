@@ -9,7 +9,7 @@ import pytest
 from ermlab.taxonomy.cutting_planes import Constraints, minimize_with_planes
 from ermlab.taxonomy.problem import Problem
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centred
+from ermlab.taxonomy.tree import Taxonomy, centered
 from reproduction.datasets.newsgroups20 import (
     GROUPS,
     Newsgroups20,
@@ -119,7 +119,7 @@ def test_covariances_have_one_trace_and_the_centre_changes_no_classifier(bags, s
     rooted = covariances["semantic"]
     same = [
         TaxonomicSVM(B=B, C=3.0, tol=1e-6).fit(kernels["train"], y).decision_function(kernels["test"])
-        for B in (rooted, centred(rooted))
+        for B in (rooted, centered(rooted))
     ]
     differences = [scores - scores.mean(axis=1, keepdims=True) for scores in same]
     np.testing.assert_allclose(*differences, atol=2e-3 * np.abs(differences[0]).max())
@@ -140,7 +140,7 @@ def test_a_trial_is_judged_by_the_loss_it_is_trained_for(bags, semantic):
 def test_cached_kernel_values_give_the_same_iterations(bags, semantic):
     cached = runpy.run_path(str(ROOT / "benchmarks/cached_kernel.py"))["CachedConstraints"]
     K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
-    problem = Problem.multiclass(K, y, centred(semantic.covariance()), 1.0, n_threads=1)
+    problem = Problem.multiclass(K, y, centered(semantic.covariance()), 1.0, n_threads=1)
     one, other = (
         minimize_with_planes(problem, 1e-9, 12, constraints=form(problem)) for form in (Constraints, cached)
     )

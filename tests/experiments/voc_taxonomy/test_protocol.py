@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from ermlab.taxonomy.tree import Taxonomy, centred
+from ermlab.taxonomy.tree import Taxonomy, centered
 from reproduction.experiments.voc_taxonomy.protocol import (
     BagsOfImages,
     areas_under_roc,
@@ -89,7 +89,7 @@ def test_comparable_covariances_have_one_trace_and_no_root():
     B, other = SEMANTIC.covariance(), SEMANTIC.rerooted(1).covariance()
     assert np.trace(comparable(B)) == pytest.approx(4)
     np.testing.assert_allclose(comparable(B), comparable(other), atol=1e-12)
-    np.testing.assert_allclose(comparable(B), centred(comparable(B)), atol=1e-12)
+    np.testing.assert_allclose(comparable(B), centered(comparable(B)), atol=1e-12)
 
 
 def test_classifiers_find_the_classes(part):

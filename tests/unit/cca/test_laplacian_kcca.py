@@ -10,10 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from ermlab.cca.algebra import leading_pairs
-from ermlab.cca.centred_kernels import CentredGram, Rows
+from ermlab.cca.centered_kernels import CenteredGram, Rows
 from ermlab.cca.laplacian_kcca import LaplacianKCCA, column_correlations
 from ermlab.cca.laplacians import (
-    centring_laplacian,
+    centering_laplacian,
     median_distance,
     normalized_laplacian,
 )
@@ -24,7 +24,7 @@ from ermlab.cca.selection import LaplacianKCCACV
     [
         LaplacianKCCA(),
         LaplacianKCCA(kernel="rbf", gamma_y=1.0),
-        LaplacianKCCACV(eps=(0.1, 10.0), gamma=(0.0, 1.0), folds=3),
+        LaplacianKCCACV(eps=(0.1, 10.0), gamma=(0.0, 1.0), n_splits=3),
         LaplacianKCCACV(eps=(0.1, 10.0), gamma=(0.0, 1.0), criterion="spectrum"),
     ],
     expected_failed_checks=lambda estimator: {
@@ -104,7 +104,7 @@ def test_without_laplacian_it_is_kcca_of_cca_zoo(kernel):
     n, shrinkage = 30, 0.2
     X, Y = two_views(n + 10)
     # Its denominator is (1 - c) K^2 / (n - 1) + c K.
-    units = [CentredGram.of(Rows("X", kernel, A[:n])).mean_eigenvalue for A in (X, Y)]
+    units = [CenteredGram.of(Rows("X", kernel, A[:n])).mean_eigenvalue for A in (X, Y)]
     eps = [shrinkage / (1 - shrinkage) * (n - 1) / unit for unit in units]
     model = LaplacianKCCA(2, *eps, 0.0, 0.0, kernel=kernel).fit(X[:n], Y[:n])
     other = peer.KCCA(2, shrinkage=shrinkage, kernel=kernel, center=False).fit([X[:n], Y[:n]])
@@ -145,9 +145,9 @@ def test_one_linear_output_with_unpaired_samples_is_laplacian_least_squares():
     np.testing.assert_allclose(ours / np.linalg.norm(ours), w / np.linalg.norm(w), atol=1e-9)
 
 
-def test_centring_laplacian_on_pairs_is_another_eps():
+def test_centering_laplacian_on_pairs_is_another_eps():
     X, Y = two_views(25, d_x=40)
-    model = LaplacianKCCA(2, eps_x=0.5, gamma_x=3.0, laplacian="centring").fit(X, Y)
+    model = LaplacianKCCA(2, eps_x=0.5, gamma_x=3.0, laplacian="centering").fit(X, Y)
     assert model.equivalent_eps_x_ == pytest.approx(0.5 / 4)
     assert model.equivalent_eps_y_ == model.eps_y
     plain = LaplacianKCCA(2, eps_x=model.equivalent_eps_x_, gamma_x=0.0).fit(X, Y)
@@ -258,7 +258,7 @@ def test_normalized_laplacian_by_its_definition():
     assert eigenvalues[0] > -1e-12
     assert eigenvalues[-1] < 2
     np.testing.assert_allclose(normalized_laplacian(squares, median), L)
-    np.testing.assert_allclose(centring_laplacian(squares), np.eye(12) - np.ones((12, 12)) / 12)
+    np.testing.assert_allclose(centering_laplacian(squares), np.eye(12) - np.ones((12, 12)) / 12)
 
 
 def test_bandwidth_of_few_labels_is_that_of_labels_that_differ():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ermlab.detection.chi2_windows import Chi2Expansion
-from ermlab.detection.windows import NORMALISATIONS, PairKernel, Windows
+from ermlab.detection.windows import NORMALIZATIONS, PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
 from ermlab.kernels.histogram import chi2_kernel
 
@@ -32,12 +32,12 @@ def random_expansion(rng, kernel, n_functions):
     seed=st.integers(0, 10**6),
     sizes=st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5)), min_size=1, max_size=4),
     levels=st.sampled_from([(1,), (1, 2), (1, 2, 3, 4), (3,)]),
-    normalisation=st.sampled_from(NORMALISATIONS),
+    normalization=st.sampled_from(NORMALIZATIONS),
     n_functions=st.sampled_from([1, 3]),
 )
-def test_scores_are_those_of_each_window(seed, sizes, levels, normalisation, n_functions):
+def test_scores_are_those_of_each_window(seed, sizes, levels, normalization, n_functions):
     rng = np.random.default_rng(seed)
-    kernel = PairKernel(N_WORDS, levels, "chi2", normalisation)
+    kernel = PairKernel(N_WORDS, levels, "chi2", normalization)
     # Sets of one size share divisors, and two sets may share their grid.
     grids = [random_grid(rng, *rng.integers((5, 6), (9, 9))) for _ in sizes] + [random_grid(rng, 6, 6)]
     windows = [Windows(grid, size, kernel) for grid, size in zip(grids, [*sizes, sizes[0]], strict=True)]

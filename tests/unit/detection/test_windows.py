@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.detection.windows import KERNELS, NORMALISATIONS, PairKernel, Windows
+from ermlab.detection.windows import KERNELS, NORMALIZATIONS, PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
 from ermlab.features.words import histogram
 from ermlab.kernels.histogram import chi2_kernel
@@ -22,15 +22,15 @@ def random_grid(rng, rows, columns, scales=2):
 
 
 def expected_histogram(grid, window, kernel):
-    """By the counts of words at points, and the definition of each normalisation."""
+    """By the counts of words at points, and the definition of each normalization."""
     left, top, right, bottom = window
     scale, y, x = np.nonzero(grid.words >= 0)
     counts = histogram(
         np.stack([x, y], axis=1), grid.words[scale, y, x], np.array(window), kernel.n_words, kernel.levels
     ).ravel()
-    if kernel.normalisation == "counts" or not counts.any():
+    if kernel.normalization == "counts" or not counts.any():
         return counts.astype(float)
-    if kernel.normalisation == "area":
+    if kernel.normalization == "area":
         places = (right - left + 1) * (bottom - top + 1) * len(grid.words)
         return counts / (places * len(kernel.levels))
     return counts / (np.linalg.norm(counts) if kernel.name == "linear" else counts.sum())
@@ -41,11 +41,11 @@ def expected_histogram(grid, window, kernel):
     size=st.tuples(st.integers(1, 6), st.integers(1, 5)),
     levels=st.sampled_from([(1,), (1, 2), (1, 2, 3, 4), (3,)]),
     name=st.sampled_from(KERNELS),
-    normalisation=st.sampled_from(NORMALISATIONS),
+    normalization=st.sampled_from(NORMALIZATIONS),
 )
-def test_scores_are_those_of_each_window(seed, size, levels, name, normalisation):
+def test_scores_are_those_of_each_window(seed, size, levels, name, normalization):
     rng = np.random.default_rng(seed)
-    grid, kernel = random_grid(rng, 6, 8), PairKernel(N_WORDS, levels, name, normalisation)
+    grid, kernel = random_grid(rng, 6, 8), PairKernel(N_WORDS, levels, name, normalization)
     windows = Windows(grid, size, kernel)
     histograms = np.array([expected_histogram(grid, window, kernel) for window in windows.places()])
     for (top, left), expected in zip(np.ndindex(windows.shape), histograms, strict=True):

@@ -18,7 +18,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def vocabulary(images):
-    return learn_words(images, n_words=5, step=STEP, scales=SCALES, sample=60, seed=0)
+    return learn_words(images, n_words=5, step=STEP, scales=SCALES, max_samples=60, random_state=0)
 
 
 def test_words_stand_where_their_descriptors_do(images, vocabulary):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import rotate
 
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
 from ermlab.features.patches import Region, RegionGrids, turned, turned_patch
 
 

@@ -12,7 +12,7 @@ from ermlab.features.words import Vocabulary, histogram, n_cells
 
 def vocabulary_of(centres):
     vocabulary = Vocabulary(n_words=len(centres))
-    vocabulary.centres_ = np.asarray(centres, dtype=float)
+    vocabulary.centers_ = np.asarray(centres, dtype=float)
     return vocabulary
 
 
@@ -62,8 +62,8 @@ def test_fit_finds_planted_centres_whatever_the_threads():
     for threads in (1, 2):
         with threadpool_limits(threads):
             fitted.append(Vocabulary(5, random_state=0).fit(descriptors))
-    assert np.array_equal(fitted[0].centres_, fitted[1].centres_)
-    assert np.allclose(np.sort(fitted[0].centres_[:, 0]), np.sort(planted[:, 0]), atol=0.01)
+    assert np.array_equal(fitted[0].centers_, fitted[1].centers_)
+    assert np.allclose(np.sort(fitted[0].centers_[:, 0]), np.sort(planted[:, 0]), atol=0.01)
 
 
 def test_no_descriptors():
@@ -77,7 +77,7 @@ def test_save_and_load(tmp_path):
     vocabulary.save(tmp_path / "words.npz")
     loaded = Vocabulary.load(tmp_path / "words.npz")
     assert loaded.n_words == 4
-    assert np.array_equal(loaded.centres_, vocabulary.centres_)
+    assert np.array_equal(loaded.centers_, vocabulary.centers_)
 
 
 def write_cut(path):
@@ -192,13 +192,13 @@ def test_words_do_not_depend_on_units(exponent):
     descriptors, unit = rng.normal(size=(300, 6)), 2.0**exponent
     vocabulary = Vocabulary(20, random_state=0).fit(descriptors)
     expected = vocabulary.assign(descriptors)
-    vocabulary.centres_ = unit * vocabulary.centres_
+    vocabulary.centers_ = unit * vocabulary.centers_
     np.testing.assert_array_equal(vocabulary.assign(unit * descriptors), expected)
 
 
 def test_descriptors_far_beyond_single_precision():
     vocabulary = Vocabulary(2).fit([[-1.0, 0.0], [1.0, 0.0]])
-    vocabulary.centres_ = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    vocabulary.centers_ = np.array([[-1.0, 0.0], [1.0, 0.0]])
     np.testing.assert_array_equal(vocabulary.assign([[-1e60, 0.0], [1e60, 1.0]]), [0, 1])
     with pytest.raises(ValueError, match=r"descriptors up to 1e\+200: expected at most 1e\+150"):
         vocabulary.assign([[1e200, 0.0]])

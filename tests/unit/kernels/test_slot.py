@@ -37,7 +37,7 @@ def test_windows_get_the_slot_of_the_nearest_centre(seed, n_slots, window):
     descriptors, (rows, columns) = all_windows(grid, window)
     np.testing.assert_array_equal(window_descriptors(grid, rows, columns, window), descriptors)
     slots = SlotMap(n_slots, random_state=0, window=window).fit(descriptors[::3])
-    nearest = cdist(descriptors.astype(float), slots.centres_.astype(float)).argmin(axis=1)
+    nearest = cdist(descriptors.astype(float), slots.centers_.astype(float)).argmin(axis=1)
     np.testing.assert_array_equal(slots.assign(descriptors), nearest)
     np.testing.assert_array_equal(slots.assign_windows(grid).ravel(), nearest)
 
@@ -49,9 +49,9 @@ def test_centres_that_single_precision_cannot_tell_apart():
     slots = SlotMap(2, random_state=0, window=(3, 3)).fit(all_windows(grid, (3, 3))[0])
     middle = np.full(27, 100.5, dtype=np.float32)
     nudge = np.where(np.arange(27) % 2, 1e-4, 0).astype(np.float32)
-    slots.centres_ = np.stack([middle, middle + nudge])
+    slots.centers_ = np.stack([middle, middle + nudge])
     descriptors = all_windows(grid, (3, 3))[0]
-    nearest = cdist(descriptors.astype(float), slots.centres_.astype(float)).argmin(axis=1)
+    nearest = cdist(descriptors.astype(float), slots.centers_.astype(float)).argmin(axis=1)
     assert set(nearest) == {0, 1}
     np.testing.assert_array_equal(slots.assign_windows(grid).ravel(), nearest)
 
@@ -92,8 +92,8 @@ def test_centres_depend_on_the_seed_alone():
     descriptors = np.random.default_rng(3).random((200, 49))
     one, again = (SlotMap(5, random_state=1).fit(descriptors) for _ in range(2))
     other = SlotMap(5, random_state=2).fit(descriptors)
-    np.testing.assert_array_equal(one.centres_, again.centres_)
-    assert not np.array_equal(one.centres_, other.centres_)
+    np.testing.assert_array_equal(one.centers_, again.centers_)
+    assert not np.array_equal(one.centers_, other.centers_)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from ermlab.sparse.elastic_net import DistinctColumns, PriceGrid, fit_elastic_nets
+from ermlab.sparse.elastic_net import DistinctColumns, ElasticNetGrid, fit_elastic_nets
 
-GRID = PriceGrid(alphas=(0.2, 0.8, 0.05), l1_ratios=(0.7, 0.05), tol=1e-12)
+GRID = ElasticNetGrid(alphas=(0.2, 0.8, 0.05), l1_ratios=(0.7, 0.05), tol=1e-12)
 
 
 def by_descent(Z, y, share, ratio):
@@ -92,9 +92,12 @@ def test_sparse_matrices_in_any_form():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: PriceGrid((0.5, 1.0), (0.5,)), r"alphas is \(0.5, 1.0\): expected numbers between 0 and 1"),
-        (lambda: PriceGrid((0.5,), ()), r"l1_ratios is \(\): expected numbers"),
-        (lambda: PriceGrid((0.5,), (0.5,), 0.0), "tol is 0.0: expected a number above 0"),
+        (
+            lambda: ElasticNetGrid((0.5, 1.0), (0.5,)),
+            r"alphas is \(0.5, 1.0\): expected numbers between 0 and 1",
+        ),
+        (lambda: ElasticNetGrid((0.5,), ()), r"l1_ratios is \(\): expected numbers"),
+        (lambda: ElasticNetGrid((0.5,), (0.5,), 0.0), "tol is 0.0: expected a number above 0"),
         (lambda: fit_elastic_nets(np.zeros((3, 2)), np.zeros(4), GRID), r"features \(3, 2\), target \(4,\)"),
         (lambda: fit_elastic_nets(np.full((3, 2), np.nan), np.zeros(3), GRID), "a feature is NaN"),
         (lambda: fit_elastic_nets(np.zeros((2, 2)), [0, np.inf], GRID), "the target is NaN or infinite"),
@@ -117,7 +120,7 @@ def test_hardly_any_l2_penalty_leaves_no_weights_but_a_warning():
     rng = np.random.default_rng(0)
     Z, y = 1e6 * rng.normal(size=(20, 6)), 1e-6 * rng.normal(size=20)
     with pytest.warns(ConvergenceWarning, match="StandardScaler"):
-        found = fit_elastic_nets(Z - Z.mean(axis=0), y, PriceGrid((0.5,), (1 - 1e-12,)))
+        found = fit_elastic_nets(Z - Z.mean(axis=0), y, ElasticNetGrid((0.5,), (1 - 1e-12,)))
     assert not found.coefs.any()
     assert found.gaps[0] == pytest.approx(1)
 
@@ -126,18 +129,18 @@ def test_models_that_are_not_reached_are_told_of():
     rng = np.random.default_rng(0)
     Z, y = rng.normal(size=(24, 4)) * 10.0 ** rng.integers(-9, 10, size=(24, 4)), rng.normal(size=24)
     with pytest.warns(ConvergenceWarning, match="StandardScaler"):
-        fit_elastic_nets(Z, y, PriceGrid((1e-9,), (1 - 1e-9,)))
+        fit_elastic_nets(Z, y, ElasticNetGrid((1e-9,), (1 - 1e-9,)))
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_features_whose_products_overflow_or_vanish(scale):
     with pytest.raises(ValueError, match=r"features have magnitudes up to .*StandardScaler"):
-        fit_elastic_nets(scale * np.eye(3), np.arange(3.0), PriceGrid((0.5,), (0.5,)))
+        fit_elastic_nets(scale * np.eye(3), np.arange(3.0), ElasticNetGrid((0.5,), (0.5,)))
 
 
 def test_frames_are_taken_as_arrays():
     Z, y = np.random.default_rng(0).normal(size=(2, 9, 4))
-    grid = PriceGrid((0.5,), (0.5,))
+    grid = ElasticNetGrid((0.5,), (0.5,))
     found = fit_elastic_nets(pd.DataFrame(Z), pd.Series(y[:, 0], index=range(5, 14)), grid)
     np.testing.assert_array_equal(found.coefs, fit_elastic_nets(Z, y[:, 0], grid).coefs)
 
@@ -176,4 +179,4 @@ def test_allowed_columns_of_another_number_are_refused():
 
 def test_complex_features_are_refused():
     with pytest.raises(ValueError, match="Z has complex entries"):
-        fit_elastic_nets(np.ones((3, 2)) * 1j, np.ones(3), PriceGrid((0.5,), (0.5,)))
+        fit_elastic_nets(np.ones((3, 2)) * 1j, np.ones(3), ElasticNetGrid((0.5,), (0.5,)))

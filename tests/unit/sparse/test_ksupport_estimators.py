@@ -37,10 +37,10 @@ def sample_losses(loss, scores, y):
 
 def objective(model, loss, X, y):
     scores = X @ model.coef_ + model.intercept_
-    return model.lam / 2 * norm(model.coef_, model.k) ** 2 + np.mean(sample_losses(loss, scores, y))
+    return model.alpha / 2 * norm(model.coef_, model.k) ** 2 + np.mean(sample_losses(loss, scores, y))
 
 
-def optimum_by_cvxpy(loss, X, y, k, lam, fit_intercept):
+def optimum_by_cvxpy(loss, X, y, k, alpha, fit_intercept):
     """The norm by its variational form: the least of sum w_i^2 / theta_i with theta in [0, 1] of sum k."""
     n, d = X.shape
     w, b, theta, squares = cp.Variable(d), cp.Variable(), cp.Variable(d), cp.Variable(d)
@@ -53,18 +53,18 @@ def optimum_by_cvxpy(loss, X, y, k, lam, fit_intercept):
     # squares_i theta_i >= w_i^2, as second-order cones.
     cones = [cp.norm(cp.hstack([2 * w[i], squares[i] - theta[i]])) <= squares[i] + theta[i] for i in range(d)]
     box = [theta >= 0, theta <= 1, cp.sum(theta) <= k]
-    problem = cp.Problem(cp.Minimize(lam / 2 * cp.sum(squares) + losses[loss]() / n), cones + box)
+    problem = cp.Problem(cp.Minimize(alpha / 2 * cp.sum(squares) + losses[loss]() / n), cones + box)
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
     return problem.value, w.value
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(("k", "lam"), [(1, 0.3), (3, 0.02), (3, 1.0), (8, 0.1)])
+@pytest.mark.parametrize(("k", "alpha"), [(1, 0.3), (3, 0.02), (3, 1.0), (8, 0.1)])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_optimum_of_a_general_solver(loss, k, lam, fit_intercept):
+def test_optimum_of_a_general_solver(loss, k, alpha, fit_intercept):
     X, _, y = planted()
-    model = KSupportClassifier(k, lam, loss, fit_intercept, tol=1e-8).fit(X, y)
-    value, w = optimum_by_cvxpy(loss, X, y, k, lam, fit_intercept)
+    model = KSupportClassifier(k, alpha, loss, fit_intercept, tol=1e-8).fit(X, y)
+    value, w = optimum_by_cvxpy(loss, X, y, k, alpha, fit_intercept)
     assert model.objective_ == pytest.approx(value, rel=1e-6)
     assert model.objective_ == pytest.approx(objective(model, loss, X, y), rel=1e-12)
     assert model.gap_ <= 1e-8
@@ -117,15 +117,15 @@ def wide():
 
 def test_many_features_against_plain_proximal_descent(wide):
     X, y, _ = wide
-    k, lam, n = 40, 5.0, len(y)
+    k, alpha, n = 40, 5.0, len(y)
     centred, target = X - X.mean(axis=0), y - y.mean()
 
     def smooth(w):
         residual = centred @ w - target
         return residual @ residual / (2 * n), residual @ centred / n
 
-    peer = fista(smooth, lambda u, step: prox(u, k, lam * step), np.zeros(1500), tol=1e-9, max_iter=100_000)
-    model = KSupportRegressor(k, lam, tol=1e-10).fit(X, y)
+    peer = fista(smooth, lambda u, step: prox(u, k, alpha * step), np.zeros(1500), tol=1e-9, max_iter=100_000)
+    model = KSupportRegressor(k, alpha, tol=1e-10).fit(X, y)
     assert peer.converged
     assert 0 < np.count_nonzero(model.coef_) < 200
     np.testing.assert_allclose(model.coef_, peer.w, atol=1e-5)
@@ -136,16 +136,16 @@ def test_many_features_against_plain_proximal_descent(wide):
 def test_path_is_separate_fits_in_the_order_asked_for(wide, loss):
     X, y, labels = wide
     signs = y if loss == "squared" else np.where(labels == "yes", 1, -1)
-    lams = [1.0, 30.0, 5.0]
-    path = ksupport_path(X, signs, 20, lams, loss=loss, tol=1e-9)
-    np.testing.assert_array_equal(path.lams, lams)
-    for lam, coef, intercept, value, gap in zip(
-        lams, path.coefs, path.intercepts, path.objectives, path.gaps, strict=True
+    alphas = [1.0, 30.0, 5.0]
+    path = ksupport_path(X, signs, 20, alphas, loss=loss, tol=1e-9)
+    np.testing.assert_array_equal(path.alphas, alphas)
+    for alpha, coef, intercept, value, gap in zip(
+        alphas, path.coefs, path.intercepts, path.objectives, path.gaps, strict=True
     ):
         if loss == "squared":
-            alone = KSupportRegressor(20, lam, tol=1e-9).fit(X, signs)
+            alone = KSupportRegressor(20, alpha, tol=1e-9).fit(X, signs)
         else:
-            alone = KSupportClassifier(20, lam, loss, tol=1e-9).fit(X, signs)
+            alone = KSupportClassifier(20, alpha, loss, tol=1e-9).fit(X, signs)
         assert value == pytest.approx(alone.objective_, rel=5e-9)
         assert gap <= 1e-9
         np.testing.assert_allclose(X @ coef + intercept, alone._scores(X), atol=2e-3)
@@ -154,8 +154,8 @@ def test_path_is_separate_fits_in_the_order_asked_for(wide, loss):
 def test_warm_starts_save_steps(wide):
     X, y, _ = wide
     path = ksupport_path(X, y, 20, [5.0, 5.0], tol=1e-6)
-    assert path.iterations[0] > 5
-    assert path.iterations[1] == 0
+    assert path.n_iter[0] > 5
+    assert path.n_iter[1] == 0
     np.testing.assert_array_equal(path.coefs[0], path.coefs[1])
 
 
@@ -217,9 +217,9 @@ def test_no_warning_for_features_of_large_mean():
         ({"k": 0}, "k is 0"),
         ({"k": 9}, "k is 9: expected an integer from 1 to 8"),
         ({"k": 2.0}, "k is 2.0"),
-        ({"lam": 0.0}, "lam is 0.0"),
-        ({"lam": -1.0}, "lam is -1.0"),
-        ({"lam": np.nan}, "lam is nan"),
+        ({"alpha": 0.0}, "alpha is 0.0"),
+        ({"alpha": -1.0}, "alpha is -1.0"),
+        ({"alpha": np.nan}, "alpha is nan"),
         ({"tol": 0.0}, "tol is 0.0"),
         ({"max_iter": 0}, "max_iter is 0"),
     ],
@@ -242,9 +242,9 @@ def test_bad_data():
         KSupportClassifier().fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="the hinge loss expects -1 and 1"):
         ksupport_path(X, y, 1, [1.0], loss="hinge")
-    with pytest.raises(ValueError, match=r"lams has shape \(0,\)"):
+    with pytest.raises(ValueError, match=r"alphas has shape \(0,\)"):
         ksupport_path(X, y, 1, [])
-    with pytest.raises(ValueError, match=r"lam is -2\.0"):
+    with pytest.raises(ValueError, match=r"alpha is -2\.0"):
         ksupport_path(X, y, 1, [1.0, -2.0])
     with pytest.raises(
         ValueError,
@@ -282,7 +282,7 @@ def test_features_far_apart_are_named_as_the_reason_for_slow_progress():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"max_iter": 1.5}, {"max_iter": None}, {"lam": None}, {"tol": "small"}]
+    "parameters", [{"max_iter": 1.5}, {"max_iter": None}, {"alpha": None}, {"tol": "small"}]
 )
 def test_parameters_of_other_types(parameters):
     with pytest.raises(ValueError, match=f"{next(iter(parameters))} is"):

@@ -35,17 +35,17 @@ def test_dual_norm_is_the_most_that_the_unit_ball_gives(k):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
-@pytest.mark.parametrize("lam", [0.05, 1.0, 20.0])
-def test_prox_against_a_general_solver(k, lam):
+@pytest.mark.parametrize("alpha", [0.05, 1.0, 20.0])
+def test_prox_against_a_general_solver(k, alpha):
     w = np.random.default_rng(k).normal(size=5)
     w[1] = -w[0]
     u = cp.Variable(5)
     value, constraints = norm_by_groups(u, k)
-    objective = 0.5 * cp.sum_squares(u - w) + lam / 2 * cp.square(value)
+    objective = 0.5 * cp.sum_squares(u - w) + alpha / 2 * cp.square(value)
     cp.Problem(cp.Minimize(objective), constraints).solve(
         solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12
     )
-    np.testing.assert_allclose(prox(w, k, lam), u.value, atol=2e-6)
+    np.testing.assert_allclose(prox(w, k, alpha), u.value, atol=2e-6)
 
 
 def test_prox_by_hand():
@@ -77,12 +77,12 @@ def test_no_price_leaves_a_copy():
     assert not np.shares_memory(u, w)
 
 
-@pytest.mark.parametrize("lam", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("k", [1, 80, 4000, 5000])
-def test_shares_sum_to_k_at_size(k, lam):
+def test_shares_sum_to_k_at_size(k, alpha):
     w = np.random.default_rng(0).standard_t(2, size=5000)
-    u = prox(w, k, lam)
-    theta = lam * u / (w - u)  # from u = w theta / (theta + lam)
+    u = prox(w, k, alpha)
+    theta = alpha * u / (w - u)  # from u = w theta / (theta + alpha)
     assert theta.min() >= 0
     assert theta.max() <= 1 + 1e-9
     assert theta.sum() == pytest.approx(k, rel=1e-8)
@@ -129,10 +129,10 @@ def test_bad_input(w, k, message):
             call(w, k)
 
 
-@pytest.mark.parametrize("lam", [-1.0, np.nan, np.inf])
-def test_bad_price(lam):
-    with pytest.raises(ValueError, match=f"lam is {lam}"):
-        prox([1.0, 2.0], 1, lam)
+@pytest.mark.parametrize("alpha", [-1.0, np.nan, np.inf])
+def test_bad_price(alpha):
+    with pytest.raises(ValueError, match=f"alpha is {alpha}"):
+        prox([1.0, 2.0], 1, alpha)
 
 
 @pytest.mark.parametrize("exponent", [-1060, -600, 600, 1000])
@@ -154,7 +154,7 @@ def test_numbers_that_would_lose_a_part_are_refused(function, w):
         function(np.asanyarray(w), 1)
 
 
-@pytest.mark.parametrize("lam", ["one", None, 1j, [1.0]])
-def test_price_that_is_no_number_is_refused(lam):
-    with pytest.raises(ValueError, match="lam is"):
-        prox([1.0, 2.0], 1, lam)
+@pytest.mark.parametrize("alpha", ["one", None, 1j, [1.0]])
+def test_price_that_is_no_number_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha is"):
+        prox([1.0, 2.0], 1, alpha)

@@ -14,7 +14,7 @@ from ermlab.taxonomy.learning import (
     optimal_covariance,
 )
 from ermlab.taxonomy.tree import Taxonomy, robinson_foulds
-from ermlab.taxonomy.tree_fitting import average_linkage, nearest_tree, neighbour_joining
+from ermlab.taxonomy.tree_fitting import average_linkage, nearest_tree, neighbor_joining
 
 NAMES = ("cat", "dog", "car", "bus", "oak")
 TRUTH = Taxonomy.from_newick("((cat,dog),(car,bus),oak);")
@@ -136,7 +136,7 @@ def test_kernels_of_other_samples_and_unknown_methods(samples):
         learn_taxonomy(K, y, NAMES, "guess")
 
 
-@pytest.mark.parametrize("fit", [nearest_tree, neighbour_joining, average_linkage])
+@pytest.mark.parametrize("fit", [nearest_tree, neighbor_joining, average_linkage])
 def test_dissimilarities_that_are_none(fit):
     with pytest.raises(ValueError, match="M goes from -1"):
         fit([[0, -1], [-1, 0.0]], ["a", "b"])

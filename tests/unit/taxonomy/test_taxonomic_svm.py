@@ -48,8 +48,8 @@ def full_qp(K, true, B, loss, C, rescaling):
 
 def objective(model, K, true, B, loss, C, rescaling):
     """Return the objective of the coefficients by its definition."""
-    scores = K @ model.alpha_ @ B
-    total = 0.5 * np.trace(model.alpha_.T @ scores)
+    scores = K @ model.dual_coef_ @ B
+    total = 0.5 * np.trace(model.dual_coef_.T @ scores)
     for i in range(len(K)):
         pairs = [(a, z) for a in np.flatnonzero(true[i]) for z in np.flatnonzero(~true[i])]
         margins = [scores[i, z] - scores[i, a] for a, z in pairs]
@@ -84,14 +84,14 @@ def test_several_classes_a_sample(seed):
     assert model.objective_ == pytest.approx(objective(model, K, true, B, loss, C, "margin"), rel=1e-9)
     optimum = full_qp(K, true, B, loss, C, "margin")
     assert optimum * (1 - 1e-6) <= model.objective_ <= optimum * (1 + 2e-5)
-    assert not model.alpha_[-2:].any()
+    assert not model.dual_coef_[-2:].any()
 
 
 def test_one_class_a_sample_is_the_same_with_and_without_multilabel():
     K, y, B, loss, C = problem(1)
     single = TaxonomicSVM(B, loss, C, solver="planes", tol=1e-6).fit(K, y)
     several = TaxonomicSVM(B, loss, C, multilabel=True, tol=1e-6).fit(K, np.eye(3)[y])
-    assert np.array_equal(single.alpha_, several.alpha_)
+    assert np.array_equal(single.dual_coef_, several.dual_coef_)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_threads_and_repeats_change_nothing(solver):
         for threads in (1, 2, 2)
     )
     for other in others:
-        assert np.array_equal(first.alpha_, other.alpha_)
+        assert np.array_equal(first.dual_coef_, other.dual_coef_)
         assert np.array_equal(first.decision_function(K), other.decision_function(K))
 
 
@@ -145,7 +145,7 @@ def test_a_small_price_does_not_give_zero_weights(points, C, solver):
     """By the share of the objective alone w = 0 is as good; the classes are told apart all the same."""
     X, y = points
     model = TaxonomicSVM(C=C, solver=solver).fit(X @ X.T, y)
-    assert model.alpha_.any()
+    assert model.dual_coef_.any()
     assert np.mean(model.predict(X @ X.T) == y) > 0.6
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from ermlab.taxonomy.tree import (
     Taxonomy,
-    centred,
+    centered,
     four_point_violation,
     robinson_foulds,
     tree_covariance,
@@ -192,7 +192,7 @@ def test_unit_trace_is_the_number_of_classes():
 
 
 @pytest.mark.parametrize(
-    "function", [tree_metric, tree_covariance, four_point_violation, centred, unit_trace]
+    "function", [tree_metric, tree_covariance, four_point_violation, centered, unit_trace]
 )
 @pytest.mark.parametrize(
     ("matrix", "message"),

@@ -21,7 +21,7 @@ def main(receipt: str, words: str, split: str, seed: int, images: int, n_words: 
     halves = dict(zip(("train", "test"), halve_images(data.labels[:used]), strict=True))
     grey = {name: [data.images[i] @ LUMINANCE for i in numbers] for name, numbers in halves.items()}
     vocabulary = learn_words(
-        grey["train"], n_words=n_words, step=step, scales=SCALES, sample=SAMPLE, seed=seed
+        grey["train"], n_words=n_words, step=step, scales=SCALES, max_samples=SAMPLE, random_state=seed
     )
     grids = {
         name: [word_grid(image, vocabulary, step=step, scales=SCALES) for image in part]

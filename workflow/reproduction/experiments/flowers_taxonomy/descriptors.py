@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from ermlab._utils.array_files import ArrayFile
-from ermlab.features.hog import hog
+from ermlab.features.hog_cells import hog
 from ermlab.features.surf import DIMENSION, describe, grid_points
 from ermlab.features.words import Vocabulary
-from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
+from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
 from reproduction.experiments.flowers_taxonomy.mask import boundary_points, checked_rgb, foreground
 
 _BRIGHTNESS = np.array([0.299, 0.587, 0.114])
@@ -179,7 +179,7 @@ def bags_of_words(
         described = describe_channel(picture, channel, settings)
         words = vocabulary.assign(described.descriptors, n_threads=1)
         counts = [
-            np.bincount(w, minlength=len(vocabulary.centres_)) for w in (words, words[described.inside])
+            np.bincount(w, minlength=len(vocabulary.centers_)) for w in (words, words[described.inside])
         ]
         bags[channel] = np.concatenate([count / max(2 * count.sum(), 1) for count in counts])
     return bags
@@ -225,6 +225,6 @@ def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int 
         raise ValueError(f"train goes from {train.min()} to {train.max()}: expected 0 to {n - 1}")
     K = 0.0
     for bag in bags.values():
-        distances = chi2_distances(bag, n_threads=n_threads)
-        K = K + generalised_gaussian(distances, median_distance(distances[np.ix_(train, train)]))
+        distances = sparse_chi2_distances(bag, n_threads=n_threads)
+        K = K + generalized_gaussian(distances, median_distance(distances[np.ix_(train, train)]))
     return K / len(bags)

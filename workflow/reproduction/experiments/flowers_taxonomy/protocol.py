@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centred, unit_trace
+from ermlab.taxonomy.tree import Taxonomy, centered, unit_trace
 from reproduction.experiments.taxonomic_search import Trial
 
 #: Without a covariance of the classes.
@@ -86,7 +86,7 @@ def covariance_of(taxonomy: Taxonomy | None, n_classes: int) -> NDArray[np.float
     Scores of an image may all be shifted alike, so that the centred covariance gives the same classifier
     as any rooting of the tree (Theorem 5.2.5); its trace compares trees wherever their roots are.
     """
-    return unit_trace(centred(np.eye(n_classes) if taxonomy is None else taxonomy.covariance()))
+    return unit_trace(centered(np.eye(n_classes) if taxonomy is None else taxonomy.covariance()))
 
 
 def train_once(

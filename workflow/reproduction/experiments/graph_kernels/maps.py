@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.array_files import ArrayFile
 from ermlab.fmri.voxel_graphs import voxel_graphs
 from ermlab.metrics.splits import Split
-from ermlab.sparse.elastic_net import Fits
+from ermlab.sparse.elastic_net import ElasticNetFits
 from reproduction.experiments.graph_kernels.protocol import (
     HEIGHTS,
     GraphGrids,
@@ -61,7 +61,9 @@ def fit_graph_maps(
     )
 
 
-def column_weights(patterns: PatternFeatures, fits: Fits, model: int, h: int) -> NDArray[np.float64]:
+def column_weights(
+    patterns: PatternFeatures, fits: ElasticNetFits, model: int, h: int
+) -> NDArray[np.float64]:
     """Return a model's weight of each pattern, to be multiplied with its count."""
     used = patterns.up_to(h) & (patterns.distinct.numbers >= 0)
     numbers = patterns.distinct.numbers[used]

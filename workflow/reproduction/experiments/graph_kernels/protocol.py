@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from ermlab.fmri.voxel_graphs import voxel_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
-from ermlab.sparse.elastic_net import DistinctColumns, Fits, PriceGrid, fit_elastic_nets
+from ermlab.sparse.elastic_net import DistinctColumns, ElasticNetFits, ElasticNetGrid, fit_elastic_nets
 from reproduction.experiments.graph_kernels.gaussian_ridge import gaussian_ridge_predictions
 from reproduction.experiments.ksupport.protocol import Scaling
 
@@ -31,14 +31,14 @@ HEIGHTS = (0, 1, 2, 3)
 class GraphGrids:
     """The parameters that are tried."""
 
-    prices: PriceGrid  #: of the elastic net, for voxels and for patterns
+    prices: ElasticNetGrid  #: of the elastic net, for voxels and for patterns
     bandwidths: tuple[float, ...]  #: of the Gaussian kernel, in units of the median distance
     ridges: tuple[float, ...]
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Take the grids out of a mapping that may hold more."""
-        return cls(PriceGrid.of(values), tuple(values["bandwidths"]), tuple(values["ridges"]))
+        return cls(ElasticNetGrid.of(values), tuple(values["bandwidths"]), tuple(values["ridges"]))
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Trial:
         scaling = Scaling.of(self.X[part.train])
         return scaling(self.X[part.train]), scaling(self.X[part.test])
 
-    def voxel_fits(self) -> tuple[list[Fits], list[NDArray[np.float64]]]:
+    def voxel_fits(self) -> tuple[list[ElasticNetFits], list[NDArray[np.float64]]]:
         """Return the elastic nets on voxels of each part, and their predictions."""
         fits, predictions = [], []
         for part in self.parts:
@@ -183,7 +183,7 @@ class Trial:
 
     def pattern_fits(
         self, patterns: Sequence[PatternFeatures], h: int, with_voxels: bool = False
-    ) -> tuple[list[Fits], list[NDArray[np.float64]]]:
+    ) -> tuple[list[ElasticNetFits], list[NDArray[np.float64]]]:
         """Return the elastic nets on patterns of heights 0 to ``h``, and on all voxels too if so wished."""
         fits, predictions = [], []
         for part, some in zip(self.parts, patterns, strict=True):
@@ -219,9 +219,9 @@ def score_split(trial: Trial, select: bool = True) -> pd.DataFrame:
 
     Columns: method (``wl_0`` to ``wl_3`` for a given height, and `METHODS`, whose ``wl_pyramid`` and
     ``combined`` have the height that does best on the folds, the smallest of several), height (-1 if there is
-    none), accuracy, inner (accuracy on the folds), strength and shape (as in `PriceGrid`; ridge and bandwidth
-    of the Gaussian kernel), voxels (with a weight, or in the graph), features, nonzero_share, selected
-    (features with a weight), gap (the largest of the grid) and model (its number in the grid).
+    none), accuracy, inner (accuracy on the folds), strength and shape (as in `ElasticNetGrid`; ridge and
+    bandwidth of the Gaussian kernel), voxels (with a weight, or in the graph), features, nonzero_share,
+    selected (features with a weight), gap (the largest of the grid) and model (its number in the grid).
 
     Parameters
     ----------
@@ -274,7 +274,12 @@ def _ridge_row(trial: Trial) -> dict[str, Any]:
 
 
 def _row(
-    trial: Trial, method: str, chosen: Choice, fits: Fits, predictions: NDArray, facts: Mapping[str, Any]
+    trial: Trial,
+    method: str,
+    chosen: Choice,
+    fits: ElasticNetFits,
+    predictions: NDArray,
+    facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     strength, shape = trial.grids.prices.models[chosen.model]
     return {

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab.detection.localisation import (
+from ermlab.detection.localization import (
     Boxes,
     Chi2Scorer,
     LinearScorer,

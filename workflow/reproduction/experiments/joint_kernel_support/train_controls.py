@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ermlab.detection.localisation import Scan, swap_boxes
+from ermlab.detection.localization import Scan, swap_boxes
 from ermlab.detection.windows import Windows
 from reproduction.claims.results import read_json
 from reproduction.experiments.joint_kernel_support.protocol import (

@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab.cca.algebra import Laplacian, View
-from ermlab.cca.centred_kernels import CentredGram, Rows
+from ermlab.cca.centered_kernels import CenteredGram, Rows
 from ermlab.cca.laplacian_kcca import LaplacianKCCA
-from ermlab.cca.laplacians import centring_laplacian, normalized_laplacian
+from ermlab.cca.laplacians import centering_laplacian, normalized_laplacian
 from ermlab.cca.selection import (
     CRITERIA,
     Grid,
@@ -41,7 +41,7 @@ VARIANTS = {
     "exp1": Variant(normalized_laplacian, regularised=False),
     "exp2": Variant(normalized_laplacian),
     "exp3": Variant(normalized_laplacian, unpaired=True),
-    "exp3_centred": Variant(centring_laplacian, unpaired=True),
+    "exp3_centred": Variant(centering_laplacian, unpaired=True),
 }
 #: Experiment 1 at the eps to which experiment 2 amounts, a control.
 MATCHED = "exp1_matched"
@@ -137,8 +137,8 @@ def run_study(
     rows: list[dict[str, Any]] = []
     chosen: dict[tuple[str, str], tuple[float, float]] = {}
     with one_blas_thread():
-        whole = CentredGram.of(Rows("X", "linear", X, X_extra))
-        paired = CentredGram.of(Rows("X", "linear", X))
+        whole = CenteredGram.of(Rows("X", "linear", X, X_extra))
+        paired = CenteredGram.of(Rows("X", "linear", X))
         grams_y = [_gram_of_output(name, values, len(X)) for name, values in outputs.items()]
         for experiment in variants:
             variant = VARIANTS[experiment]
@@ -159,8 +159,8 @@ class _Learner:
 
     def __init__(
         self,
-        gram_x: CentredGram,
-        grams_y: list[CentredGram],
+        gram_x: CenteredGram,
+        grams_y: list[CenteredGram],
         outputs: list[str],
         grid: Grid,
         laplacian: Laplacian,
@@ -208,13 +208,13 @@ class _Learner:
         permutations = [rng.permutation(len(split.train)) for _ in range(settings.permutations)]
         return spectrum_scores(x, ys, self.grid, permutations).mean(axis=1)
 
-    def _scores(self, grams: Sequence[CentredGram], splits: Mapping[Any, Split]) -> NDArray[np.float64]:
+    def _scores(self, grams: Sequence[CenteredGram], splits: Mapping[Any, Split]) -> NDArray[np.float64]:
         return holdout_scores(grams[0], grams[1:], splits, self.grid, 1, self.laplacian)
 
 
 def _matched_rows(
-    paired: CentredGram,
-    grams_y: list[CentredGram],
+    paired: CenteredGram,
+    grams_y: list[CenteredGram],
     outputs: list[str],
     splits: Sequence[NestedSplit],
     rows: Sequence[Mapping[str, Any]],
@@ -244,14 +244,14 @@ def weight_map(
     return model.fit(X, output, X_extra if variant.unpaired else None).x_weights_[:, 0]
 
 
-def _gram_of_output(name: str, values: ArrayLike, n: int) -> CentredGram:
+def _gram_of_output(name: str, values: ArrayLike, n: int) -> CenteredGram:
     values = np.asarray(values, dtype=np.float64)
     values = values.reshape(len(values), -1)
     if len(values) != n:
         raise ValueError(f"the output {name!r} has {len(values)} rows: expected {n}, as X has")
     if not np.isfinite(values).all():
         raise ValueError(f"the output {name!r} has NaN or infinite values: expected finite ones")
-    gram = CentredGram.of(Rows(f"the output {name!r}", "linear", values))
+    gram = CenteredGram.of(Rows(f"the output {name!r}", "linear", values))
     gram.require_variation()
     return gram
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ermlab.features.small_hog import small_hog
+from ermlab.features.hog_crops import small_hog
 from reproduction.experiments.pedestrians.protocol import METHODS, PreparedSet, error, layout_of, train
 from reproduction.pipeline.job import job
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.features.small_hog import HogLayout, small_hog
+from ermlab.features.hog_crops import HogLayout, small_hog
 from reproduction.claims.results import read_json, write_json
 
 BORDERS = ("replicate", "crop")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.features.small_hog import HogLayout
+from ermlab.features.hog_crops import HogLayout
 from ermlab.metrics.detection import roc_equal_error_rate
 from ermlab.ranking.invariant_ranking import InvariantRankingSVM
 from ermlab.structured.invariant import InvariantSVM

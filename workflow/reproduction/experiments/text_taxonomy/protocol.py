@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from ermlab._utils.array_files import ArrayFile
-from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
+from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
 from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centred, shuffled, unit_trace
+from ermlab.taxonomy.tree import Taxonomy, centered, shuffled, unit_trace
 from reproduction.datasets.newsgroups20 import Newsgroups20
 from reproduction.experiments.taxonomic_search import Trial
 
@@ -104,11 +104,11 @@ def draw_bags(
 def kernels_of(bags: TextBags, parts: Sequence[str] = PARTS) -> dict[str, Matrix]:
     """Return the kernel of each part with the training part; its bandwidth is that part's median distance."""
     train, _ = bags.part("train")
-    distances = chi2_distances(train)
+    distances = sparse_chi2_distances(train)
     bandwidth = median_distance(distances)
     return {
-        part: generalised_gaussian(
-            distances if part == "train" else chi2_distances(bags.part(part)[0], train), bandwidth
+        part: generalized_gaussian(
+            distances if part == "train" else sparse_chi2_distances(bags.part(part)[0], train), bandwidth
         )
         for part in parts
     }
@@ -137,11 +137,11 @@ def class_covariances(trees: dict[str, Taxonomy]) -> dict[str, Matrix]:
     k = trees["semantic"].n_leaves
     covariances = {
         "identity": np.eye(k),
-        "learned": centred(trees["learned"].covariance()),
-        "semantic_centred": centred(trees["semantic"].covariance()),
+        "learned": centered(trees["learned"].covariance()),
+        "semantic_centred": centered(trees["semantic"].covariance()),
         "semantic": trees["semantic"].covariance(),
-        "learned_topology": centred(trees["learned_topology"].covariance()),
-        "permuted": centred(trees["permuted"].covariance()),
+        "learned_topology": centered(trees["learned_topology"].covariance()),
+        "permuted": centered(trees["permuted"].covariance()),
     }
     return {name: unit_trace(B) for name, B in covariances.items()}
 

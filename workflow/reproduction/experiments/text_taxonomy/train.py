@@ -61,7 +61,7 @@ def main(
                     "validation": -trial.validation,
                     "gap": trial.gap,
                     "iterations": trial.iterations,
-                    "zero": not trial.classifier.alpha_.any(),
+                    "zero": not trial.classifier.dual_coef_.any(),
                     "chosen": trial is best,
                     "test": mean_loss(best.classifier, loss, kernels["test"], test_labels)
                     if trial is best

@@ -19,7 +19,7 @@ from ermlab.detection.box_words import share_images
 from ermlab.kernels.histogram import chi2_distances
 from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centred, unit_trace
+from ermlab.taxonomy.tree import Taxonomy, centered, unit_trace
 
 Matrix = NDArray[np.float64]
 #: One part for each role.
@@ -109,7 +109,7 @@ def comparable(B: Matrix) -> Matrix:
     it depends on the root of the tree and would show in curves over images. With a centred covariance the
     scores of an image sum to 0, as they do without a taxonomy.
     """
-    return unit_trace(centred(B))
+    return unit_trace(centered(B))
 
 
 def held_out_areas(part: Roles, B: Matrix, prices: Sequence[float], tol: float) -> dict[float, float]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab.taxonomy.learning import METHODS, learn_taxonomy
+from ermlab.taxonomy.learning import learn_taxonomy
 from ermlab.taxonomy.tree import Taxonomy
 from reproduction.claims.results import write_json
 from reproduction.experiments.voc_taxonomy.protocol import (
@@ -16,6 +16,12 @@ from reproduction.experiments.voc_taxonomy.protocol import (
     taxonomies_of,
 )
 from reproduction.pipeline.job import job
+
+#: Methods that fit a tree, by their names in the result files.
+FITS = {
+    name: name.replace("neighbour", "neighbor")
+    for name in ("projection", "neighbour_joining", "average_linkage")
+}
 
 
 def main(
@@ -37,7 +43,10 @@ def main(
         scores, gap = scores_of_test_images(part, B, best, tol)
         held_out = [{"C": C, "auc": area} for C, area in areas.items()]
         methods[name] = {"C": best, "held_out": held_out, "gap": gap, "scores": scores.tolist()}
-    fits = {fit: learn_taxonomy(part.K, part.Y.astype(int), names, fit).to_newick() for fit in METHODS}
+    fits = {
+        fit: learn_taxonomy(part.K, part.Y.astype(int), names, method).to_newick()
+        for fit, method in FITS.items()
+    }
     write_json(
         result,
         {

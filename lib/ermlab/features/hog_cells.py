@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import largest_magnitude, require_room, whole_number
-from ermlab.features._hog_numba import cell_histograms, normalised_cells
+from ermlab.features._hog_cells_numba import cell_histograms, normalised_cells
 
 N_ORIENTATIONS = 9
 CLIP = 0.2

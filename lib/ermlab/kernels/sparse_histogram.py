@@ -13,14 +13,14 @@ from scipy import sparse
 from ermlab._utils.parallel import over_ranges
 from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import real_array, require_sums
-from ermlab.kernels._generalised_gaussian_numba import add_common
+from ermlab.kernels._sparse_histogram_numba import add_common
 
 Matrix = NDArray[np.float64]
 #: Rows of ``Y`` whose sums are kept at a time: 16 kB of the first-level cache.
 BLOCK = 2048
 
 
-def chi2_distances(
+def sparse_chi2_distances(
     X: ArrayLike | sparse.sparray,
     Y: ArrayLike | sparse.sparray | None = None,
     *,
@@ -64,7 +64,7 @@ def median_distance(distances: ArrayLike) -> float:
     return median
 
 
-def generalised_gaussian(distances: ArrayLike, bandwidth: float) -> Matrix:
+def generalized_gaussian(distances: ArrayLike, bandwidth: float) -> Matrix:
     """Return ``exp(-D / bandwidth)``, positive definite for chi-squared distances D."""
     if not (isinstance(bandwidth, Real) and np.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth is {bandwidth!r}: expected a positive number")

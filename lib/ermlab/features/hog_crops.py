@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.parallel import over_ranges
 from ermlab._utils.validation import largest_magnitude, real_array, require_room, whole_number
-from ermlab.features._small_hog_numba import describe_crops
+from ermlab.features._hog_crops_numba import describe_crops
 
 Grid = tuple[int, int]
 #: Crops worth a thread.

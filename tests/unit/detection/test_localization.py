@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.detection.boxes import overlap
-from ermlab.detection.localisation import (
+from ermlab.detection.localization import (
     Pairs,
     Scan,
     WindowRisk,
@@ -122,11 +122,11 @@ def plain_risk(grids, pairs, kernel, w):
     return total / len(pairs)
 
 
-@pytest.mark.parametrize("normalisation", ["counts", "unit"])
-def test_the_risk_is_the_mean_of_the_largest_violations(normalisation):
+@pytest.mark.parametrize("normalization", ["counts", "unit"])
+def test_the_risk_is_the_mean_of_the_largest_violations(normalization):
     grids, boxes = scenes(4)
     boxes[1] = np.concatenate([boxes[1], grids[1].boxes_of([[0, 0, 1, 2]])])
-    pairs, kernel = Pairs.of(boxes), PairKernel(N_WORDS, (1, 2), "linear", normalisation)
+    pairs, kernel = Pairs.of(boxes), PairKernel(N_WORDS, (1, 2), "linear", normalization)
     risk, rng = WindowRisk(grids, pairs, kernel), np.random.default_rng(0)
     for _ in range(5):
         w, u = rng.normal(size=(2, kernel.dimension))

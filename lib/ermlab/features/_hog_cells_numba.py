@@ -1,4 +1,4 @@
-"""Loops of `ermlab.features.hog`."""
+"""Loops of `ermlab.features.hog_cells`."""
 
 import numpy as np
 from numba import njit

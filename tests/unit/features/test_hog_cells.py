@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ermlab.features.hog import CLIP, EPSILON, N_ORIENTATIONS, TEXTURE, hog
+from ermlab.features.hog_cells import CLIP, EPSILON, N_ORIENTATIONS, TEXTURE, hog
 
 
 def definition(image, cell, n=N_ORIENTATIONS):

@@ -70,7 +70,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class CentredGram:
+class CenteredGram:
     """Inner products of the samples of one view in feature space, the mean of the paired ones as origin.
 
     Attributes
@@ -92,7 +92,7 @@ class CentredGram:
     rank: int
 
     @classmethod
-    def of(cls, rows: Rows) -> "CentredGram":
+    def of(cls, rows: Rows) -> "CenteredGram":
         """Return the centred kernel matrix of all samples."""
         n = len(rows.paired)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -127,7 +127,7 @@ class CentredGram:
 
     def split(
         self, train: NDArray[np.int64], test: NDArray[np.int64], name: str
-    ) -> tuple["CentredGram", NDArray[np.float64]]:
+    ) -> tuple["CenteredGram", NDArray[np.float64]]:
         """Return what is left with some of the pairs, and the kernel of others with what is left.
 
         Both are centred on the mean of the pairs to train on; unpaired samples stay.

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from ermlab.kernels import generalised_gaussian as module
-from ermlab.kernels.generalised_gaussian import chi2_distances, generalised_gaussian, median_distance
+from ermlab.kernels import sparse_histogram as module
+from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
 
 entries = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
 pairs = st.integers(1, 6).flatmap(
@@ -23,7 +23,7 @@ def test_equal_to_scikit_learn_whatever_the_block(pair, block, is_sparse):
     given_X, given_Y = (sparse.csr_array(X), sparse.csr_array(Y)) if is_sparse else (X, Y)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK", block)
-        between, within = chi2_distances(given_X, given_Y), chi2_distances(given_X)
+        between, within = sparse_chi2_distances(given_X, given_Y), sparse_chi2_distances(given_X)
     scale = max(X.sum(), Y.sum(), 1.0)
     np.testing.assert_allclose(between, -additive_chi2_kernel(X, Y), atol=1e-13 * scale)
     np.testing.assert_allclose(within, -additive_chi2_kernel(X), atol=1e-13 * scale)
@@ -39,8 +39,8 @@ def documents(n, seed=0):
 
 def test_threads_repeats_and_unsorted_or_doubled_entries_change_nothing():
     X = documents(300).tocsr()
-    distances = chi2_distances(X, n_threads=1)
-    assert np.array_equal(distances, chi2_distances(X, n_threads=2))
+    distances = sparse_chi2_distances(X, n_threads=1)
+    assert np.array_equal(distances, sparse_chi2_distances(X, n_threads=2))
     coo = X.tocoo()
     order = np.random.default_rng(1).permutation(coo.nnz)
     halves = sparse.coo_array(
@@ -51,16 +51,16 @@ def test_threads_repeats_and_unsorted_or_doubled_entries_change_nothing():
         shape=coo.shape,
     )
     before = halves.data.copy()
-    np.testing.assert_allclose(chi2_distances(halves), distances, atol=1e-14)
+    np.testing.assert_allclose(sparse_chi2_distances(halves), distances, atol=1e-14)
     assert np.array_equal(halves.data, before)
 
 
 def test_kernel_with_the_median_of_different_pairs():
     X = documents(40)
-    distances = chi2_distances(X)
+    distances = sparse_chi2_distances(X)
     bandwidth = median_distance(distances)
     assert bandwidth == np.median([distances[i, j] for i in range(40) for j in range(i)])
-    K = generalised_gaussian(distances, bandwidth)
+    K = generalized_gaussian(distances, bandwidth)
     np.testing.assert_allclose(K, np.exp(-distances / bandwidth), rtol=1e-14)
     assert np.linalg.eigvalsh(K)[0] > 0
     assert distances[0, 1] > 0, "the distances are left as they were"
@@ -77,28 +77,28 @@ def test_kernel_with_the_median_of_different_pairs():
 )
 def test_what_is_no_histogram_is_named(X, message):
     with pytest.raises(ValueError, match=message):
-        chi2_distances(X)
+        sparse_chi2_distances(X)
 
 
 def test_other_mistakes_are_named():
     with pytest.raises(ValueError, match="X has 3 columns and Y 2"):
-        chi2_distances(np.ones((2, 3)), np.ones((2, 2)))
+        sparse_chi2_distances(np.ones((2, 3)), np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
         median_distance(np.ones((2, 3)))
     with pytest.raises(ValueError, match=r"median distance is 0\.0"):
         median_distance(np.zeros((3, 3)))
     for bandwidth in (0.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="bandwidth is"):
-            generalised_gaussian(np.ones((2, 2)), bandwidth)
+            generalized_gaussian(np.ones((2, 2)), bandwidth)
 
 
 def test_complex_numbers_are_refused():
     for call in (
-        lambda: chi2_distances(np.ones((2, 2)) * (1 + 1j)),
+        lambda: sparse_chi2_distances(np.ones((2, 2)) * (1 + 1j)),
         lambda: median_distance(np.ones((2, 2)) * 1j),
-        lambda: generalised_gaussian(np.ones((2, 2)) * 1j, 1.0),
+        lambda: generalized_gaussian(np.ones((2, 2)) * 1j, 1.0),
     ):
         with pytest.raises(ValueError, match="complex"):
             call()
     with pytest.raises(ValueError, match="bandwidth is 'wide'"):
-        generalised_gaussian([[1.0]], "wide")
+        generalized_gaussian([[1.0]], "wide")

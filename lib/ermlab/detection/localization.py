@@ -285,12 +285,12 @@ class WindowRisk:
         """Return the loss of a window of pair ``i``."""
         return float(self._losses[i][z])
 
-    def block_dual(self, lam: float) -> SparseBlocks:
+    def block_dual(self, alpha: float) -> SparseBlocks:
         """Return the dual for `ermlab.optimize.minimize_blocks`; it begins where the last one ended.
 
         The windows found for one regularisation are most of what another one needs.
         """
-        self._dual = SparseBlocks(self, lam) if self._dual is None else self._dual.at(lam)
+        self._dual = SparseBlocks(self, alpha) if self._dual is None else self._dual.at(alpha)
         return self._dual
 
 

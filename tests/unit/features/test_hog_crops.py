@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.features.small_hog import HogLayout, cell_edges, small_hog
+from ermlab.features.hog_crops import HogLayout, cell_edges, small_hog
 
 LAYOUTS = [
     HogLayout(),
