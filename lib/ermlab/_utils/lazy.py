@@ -1,0 +1,48 @@
+"""Packages whose modules are loaded when one of their names is first used."""
+
+from collections.abc import Callable
+from typing import Any
+
+import lazy_loader
+
+#: Modules of optional dependencies, and the extra that installs each.
+EXTRAS = {
+    "PIL": "vision",
+    "matplotlib": "plot",
+    "mip": "tracking",
+    "nibabel": "fmri",
+    "nilearn": "fmri",
+    "pandas": "fmri",
+    "skimage": "vision",
+    "tifffile": "tracking",
+}
+
+
+def attach(
+    package: str, file: str, *, extra: str | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` for the names in the ``__init__.pyi`` of a package.
+
+    Parameters
+    ----------
+    package, file : str
+        ``__name__`` and ``__file__`` of the package.
+    extra : str, optional
+        The extra of the distribution that installs what the package needs; by default the one of the missing
+        module in `EXTRAS`.
+    """
+    load, names, exported = lazy_loader.attach_stub(package, file)
+
+    def getattr_or_name_extra(name: str) -> Any:
+        try:
+            return load(name)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing not in EXTRAS:
+                raise
+            chosen = "plot" if missing == "matplotlib" else extra or EXTRAS[missing]
+            raise ImportError(
+                f"{package}.{name} needs {missing}: run `pip install 'ermlab[{chosen}]'`", name=missing
+            ) from error
+
+    return getattr_or_name_extra, names, exported
