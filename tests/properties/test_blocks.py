@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ermlab.optimize import L2, minimize, minimize_blocks, solve_simplex_qp
-from ermlab.structured._multiclass_dual_numba import maximise_sample
+from ermlab.structured._multiclass_dual_numba import maximize_sample
 from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
 
 seeds = st.integers(0, 2**32 - 1)
@@ -74,7 +74,7 @@ def test_step_of_a_sample_against_the_simplex_qp(seed):
     if rng.random() < 0.3:
         c, s = np.round(2 * c), np.ceil(s)
     beta, values, order = np.empty(m), np.empty(m), np.empty(m, dtype=np.int64)
-    maximise_sample(c, s, q, C, m, beta, values, order)
+    maximize_sample(c, s, q, C, m, beta, values, order)
     assert (beta >= 0).all()
     assert np.sum(beta / s) <= C * (1 + 1e-12)
 

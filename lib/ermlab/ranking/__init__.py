@@ -1,13 +1,19 @@
 """Structured output ranking (thesis, section 3.2).
 
-- `most_violated`: the constraint of all violated pairs, in O(n log n); `Oracle`: the same for many scores;
-- `RankingRisk`: the risk that `ermlab.optimize.minimize` takes;
-- `RankingSVM`: the estimator;
-- `pairwise_risk`: how wrong an order is.
+- `RankingSVM` and `InvariantRankingSVM`: the estimators;
+- `RankingRisk`: the risk that they minimize;
+- `most_violated`: the most violated constraint over all pairs in O(n log n), `Oracle` for many scores;
+- `pairwise_risk`: the mean loss of wrongly ordered pairs.
 """
 
-from ermlab.ranking.estimator import RankingSVM
-from ermlab.ranking.oracle import Oracle, most_violated, pairwise_risk
-from ermlab.ranking.risk import RankingRisk
+import lazy_loader as lazy
 
-__all__ = ["Oracle", "RankingRisk", "RankingSVM", "most_violated", "pairwise_risk"]
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "estimator": ["RankingSVM"],
+        "invariant_ranking": ["InvariantRankingRisk", "InvariantRankingSVM"],
+        "oracle": ["Oracle", "most_violated", "pairwise_risk"],
+        "risk": ["RankingRisk"],
+    },
+)

@@ -96,6 +96,58 @@ def test_the_digest_of_compiled_code_is_of_all_modules_with_kernels(library):
     assert compiled_digest(library) != before
 
 
+LAZY = """import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"%s": ["%s"], "b": ["f"]})
+"""
+
+
+@pytest.fixture
+def lazy_library(library):
+    """A library that exports a name of a subpackage, which exports it from a module, and one of a module."""
+    (library / "ermlab/__init__.py").write_text(LAZY % ("a", "Y"))
+    (library / "ermlab/a/__init__.py").write_text(LAZY.replace(', "b": ["f"]', "") % ("three", "Y"))
+    return library
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("from ermlab.a import Y\n", ["ermlab", "ermlab.a", "ermlab.a.three"]),
+        ("from ermlab import Y\n", ["ermlab", "ermlab.a", "ermlab.a.three"]),
+        ("from ermlab import f\n", ["ermlab", "ermlab.a", "ermlab.a.three", "ermlab.b"]),
+        ("import ermlab.a as other\n", ["ermlab", "ermlab.a", "ermlab.a.three"]),
+        ("from ermlab import a\n", ["ermlab", "ermlab.a", "ermlab.a.three"]),
+        ("from ermlab.a import *\n", ["ermlab", "ermlab.a", "ermlab.a.three"]),
+        ("import ermlab\n", ["ermlab", "ermlab.a", "ermlab.a.three", "ermlab.b"]),
+        ("from ermlab.unused import Z\n", ["ermlab", "ermlab.unused"]),
+    ],
+)
+def test_lazily_exported_names_are_followed_to_their_modules(tmp_path, lazy_library, text, modules):
+    kept = tmp_path / "cache/library.json"
+    source = script(tmp_path, text)
+    for _ in range(2):  # from the texts, then from what was kept
+        found = Library(lazy_library, kept=kept)
+        assert found.modules(source) == modules
+        found.keep()
+
+
+def test_the_digest_follows_a_lazily_exported_name_only(tmp_path, lazy_library):
+    source = script(tmp_path, "from ermlab import Y\n")
+    before = Library(lazy_library).digest(source)
+    (lazy_library / "ermlab/b.py").write_text("f = 1\n")
+    assert Library(lazy_library).digest(source) == before
+    (lazy_library / "ermlab/a/three.py").write_text("Y = 5\n")
+    assert Library(lazy_library).digest(source) != before
+
+
+def test_lazy_exports_that_are_no_literal_are_refused(tmp_path, lazy_library):
+    text = "import lazy_loader as lazy\nnames = lazy.attach(__name__, submod_attrs=dict(a=['Y']))\n"
+    (lazy_library / "ermlab/__init__.py").write_text(text)
+    with pytest.raises(ValueError, match="malformed"):
+        Library(lazy_library).digest(script(tmp_path, "from ermlab import Y\n"))
+
+
 @pytest.fixture
 def kept(tmp_path, library):
     """A file with what was found in the library and in a script."""
@@ -111,9 +163,13 @@ def parsed(monkeypatch):
     """The names of the files that are parsed from now on."""
     names = []
     parse = digest._parse
-    monkeypatch.setattr(
-        digest, "_parse", lambda code, path, library: names.append(path.name) or parse(code, path, library)
-    )
+    read = Library._read
+
+    def named_read(self, path):
+        monkeypatch.setattr(digest, "_parse", lambda *given: names.append(path.name) or parse(*given))
+        return read(self, path)
+
+    monkeypatch.setattr(Library, "_read", named_read)
     return names
 
 
@@ -181,10 +237,12 @@ def with_entry(document, entry):
         lambda document: json.dumps({"maker": document["maker"], "texts": [1]}),
         lambda document: json.dumps({"maker": "another", "texts": document["texts"]}),
         lambda document: with_entry(document, 7),
-        lambda document: with_entry(document, ["ermlab", "0"]),
-        lambda document: with_entry(document, [[3], "0"]),
-        lambda document: with_entry(document, [["ermlab"], 0]),
-        lambda document: with_entry(document, [["ermlab"]]),
+        lambda document: with_entry(document, ["ermlab", "0", {}]),
+        lambda document: with_entry(document, [[3], "0", {}]),
+        lambda document: with_entry(document, [["ermlab"], 0, {}]),
+        lambda document: with_entry(document, [["ermlab"], "0", []]),
+        lambda document: with_entry(document, [["ermlab"], "0", {"name": 1}]),
+        lambda document: with_entry(document, [["ermlab"], "0"]),
     ],
 )
 def test_a_broken_or_foreign_file_counts_for_nothing_and_is_replaced(tmp_path, library, kept, damage, parsed):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ermlab.optimize.cccp import cccp
+from ermlab.optimize.concave_convex import cccp
 from ermlab.optimize.regularizers import L2
 from ermlab.structured.bridge import BridgeRisk
 from reproduction.experiments.partial_bound.cases import (

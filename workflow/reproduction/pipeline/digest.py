@@ -3,9 +3,10 @@
 Snakemake sees that a script changed, but not a library module that the script imports. A rule
 therefore carries `Library.digest` of its script in its ``params``: when a module that the script
 imports, directly or through others, changes its meaning, the digest changes and the rule reruns.
-Comments, docstrings and layout do not count.
+Comments, docstrings and layout do not count. Names that a package exports with ``lazy_loader.attach`` are
+followed to the modules that define them.
 
-Every call of Snakemake, on a cluster every job, asks for all digests, and to parse all modules takes a
+Every call of Snakemake, on a cluster every job, asks for all digests, and parsing all modules takes a
 second. So what was found in a text is kept in a file, under the digest of that text.
 """
 
@@ -87,7 +88,28 @@ class Library:
         Path(part.name).replace(self._kept)
 
     def _imported(self, path: Path) -> set[str]:
-        return set(self._parsed(path).imported) & self._paths.keys()
+        found: set[str] = set()
+        for name in self._parsed(path).imported:
+            found |= self._resolve(name)
+        return found
+
+    def _resolve(self, name: str) -> set[str]:
+        """Return the modules behind an imported dotted name: the packages it lies in, and its definition."""
+        parts = name.split(".")
+        found = {".".join(parts[: i + 1]) for i in range(len(parts))} & self._paths.keys()
+        parent, _, last = name.rpartition(".")
+        exports = self._exports(parent)
+        if last in exports:
+            found |= self._resolve(f"{parent}.{exports[last]}.{last}")
+        # Whoever imports a package, or all of it, may use anything that it exports.
+        package = parent if last == "*" else name
+        for exported, module in self._exports(package).items():
+            found |= self._resolve(f"{package}.{module}.{exported}")
+        return found
+
+    def _exports(self, package: str) -> dict[str, str]:
+        path = self._paths.get(package)
+        return {} if path is None else self._parsed(path).exports
 
     def _read(self, path: Path) -> "_Parsed":
         code = _code(path)
@@ -109,8 +131,9 @@ def compiled_digest(*folders: str | Path) -> str:
 
 
 class _Parsed(NamedTuple):
-    imported: list[str]  #: dotted names, modules among them, with the packages they lie in
+    imported: list[str]  #: dotted names of modules, or of what is in them
     meaning: str  #: digest of the syntax tree without docstrings
+    exports: dict[str, str]  #: submodule of each name that is exported with `lazy_loader.attach`
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -119,11 +142,13 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 def _parse(code: str, package: str) -> _Parsed:
     tree = ast.parse(code)
     imported: set[str] = set()
+    exports: dict[str, str] = {}
     for node in _statements(tree):
         imported |= _imported(node, package)
+        exports |= _lazy_exports(node)
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return _Parsed(sorted(imported), _hash(ast.dump(tree)))
+    return _Parsed(sorted(imported), _hash(ast.dump(tree)), exports)
 
 
 def _maker() -> str:
@@ -142,10 +167,11 @@ def _read_kept(path: Path) -> dict[str, _Parsed]:
         return {}
 
 
-def _checked(imported: list[str], meaning: str) -> _Parsed:
-    if not isinstance(imported, list) or not all(isinstance(name, str) for name in [*imported, meaning]):
-        raise TypeError("expected a list of names, and a digest")
-    return _Parsed(imported, meaning)
+def _checked(imported: list[str], meaning: str, exports: dict[str, str]) -> _Parsed:
+    texts = [*imported, meaning, *exports.values()]
+    if not isinstance(imported, list) or not all(isinstance(text, str) for text in texts):
+        raise TypeError("expected a list of names, a digest, and exported names with their modules")
+    return _Parsed(imported, meaning, exports)
 
 
 def _hash(text: str) -> str:
@@ -172,18 +198,25 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _imported(node: ast.AST, package: str) -> set[str]:
-    """Name what a statement of a module of ``package`` imports, with the packages it lies in."""
+    """Return the dotted names of what a statement of a module of ``package`` imports."""
     if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        parents = package.split(".")
-        parent = ".".join(parents[: len(parents) + 1 - node.level]) if node.level else ""
-        base = ".".join(part for part in (parent, node.module or "") if part)
-        names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    else:
+        return {alias.name for alias in node.names}
+    if not isinstance(node, ast.ImportFrom):
         return set()
-    split = [name.split(".") for name in names]
-    return {".".join(parts[: i + 1]) for parts in split for i in range(len(parts))}
+    parents = package.split(".")
+    parent = ".".join(parents[: len(parents) + 1 - node.level]) if node.level else ""
+    base = ".".join(part for part in (parent, node.module or "") if part)
+    return {f"{base}.{alias.name}" for alias in node.names}
+
+
+def _lazy_exports(node: ast.AST) -> dict[str, str]:
+    """Return the submodule of each name in ``... = lazy.attach(..., submod_attrs={"module": ["name"]})``."""
+    call = node.value if isinstance(node, ast.Assign) else None
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) not in ("lazy.attach", "lazy_loader.attach"):
+        return {}
+    attributes = {keyword.arg: keyword.value for keyword in call.keywords}.get("submod_attrs")
+    table = {} if attributes is None else ast.literal_eval(attributes)
+    return {name: module for module, names in table.items() for name in names}
 
 
 def _code(path: Path) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ermlab.optimize.cccp import CCCPResult, cccp
+from ermlab.optimize.concave_convex import CCCPResult, cccp
 from ermlab.optimize.regularizers import L2
 from ermlab.structured.bridge import BridgeRisk
 from reproduction.claims.results import over_seeds, write_results
