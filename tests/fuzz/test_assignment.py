@@ -22,7 +22,7 @@ from reproduction.experiments.tracking.neighbour_graphs import (
 )
 
 Vector = NDArray[np.float64]
-#: Relative to the largest score; `ermlab.tracking._programme` counts 1e-7 as nothing.
+#: Relative to the largest score; `ermlab.tracking._set_program` counts 1e-7 as nothing.
 PRECISION = 1e-6
 
 

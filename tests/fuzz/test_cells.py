@@ -175,9 +175,9 @@ def events() -> Cases:
     usual = hostile_cells(1)["plain"]
     gates = {
         "usual gates": Gates(),
-        "one neighbour": Gates(neighbours=1),
-        "many neighbours": Gates(neighbours=10**9, move=1.0, division=0.5, pieces=0.5),
-        "wide gates": Gates(neighbours=3, move=1e300, division=1e300, pieces=1e300),
+        "one neighbour": Gates(n_neighbors=1),
+        "many neighbours": Gates(n_neighbors=10**9, move=1.0, division=0.5, pieces=0.5),
+        "wide gates": Gates(n_neighbors=3, move=1e300, division=1e300, pieces=1e300),
         "narrow gates": Gates(move=1e-300, division=1e-300, pieces=1e-300),
     }
     for name, given in hostile_cells().items():
@@ -189,8 +189,8 @@ def events() -> Cases:
                         *[Cells(**measures, shape=(60, 60)) for measures in (given, usual)][::order], gate
                     ),
                 )
-    for name in ("neighbours", "move", "division", "pieces"):
-        for value in (0, -1, np.nan, np.inf, 0.5 if name == "neighbours" else -np.inf):
+    for name in ("n_neighbors", "move", "division", "pieces"):
+        for value in (0, -1, np.nan, np.inf, 0.5 if name == "n_neighbors" else -np.inf):
             yield f"{name} {value}", lambda n=name, v=value: refused(lambda: Gates(**{n: v}))
 
 
@@ -198,7 +198,7 @@ def list_events(before: Cells, after: Cells, gates: Gates) -> None:
     """List events, and cut the cells into patches."""
     hypotheses = hypotheses_between(before, after, gates)
     film = join_frames([before, after])
-    tracker = CellTracker.shipped()
+    tracker = CellTracker.pretrained()
     tracker.gates = gates
     tracks = tracker.predict(film)
     assert len(tracks.label) == len(before) + len(after), "a label for each detection"
@@ -289,9 +289,9 @@ def trackers() -> Cases:
     for name, film in films.items():
         for norm in ("l2", "l1") if len(film.frame) < 30 else ("l2",):
             yield f"fit {name}, {norm}", lambda film=film, norm=norm: train(film, norm)
-        yield f"track {name}", lambda film=film: CellTracker.shipped().predict(film)
+        yield f"track {name}", lambda film=film: CellTracker.pretrained().predict(film)
         yield f"patches of {name}", lambda film=film: learn_from_patches(film)
-    shipped = CellTracker.shipped()
+    shipped = CellTracker.pretrained()
     for name, image in hostile_images().items():
         yield f"track image {name}", lambda image=image: shipped.track_images([image, image])
 
@@ -309,7 +309,7 @@ def learn_from_patches(film: CellFilm) -> None:
         raise ValueError("no patch has a known event")
     for measure_name in MEASURES:
         learner = ActiveLearner(patches, measure_name, window=1, n_threads=1)
-        while not learner.stopped and len(learner.labelled) < 4:
+        while not learner.stopped and len(learner.labeled) < 4:
             number = learner.query()
             learner.annotate(number, patches[number].annotation.events)
     pool = PatchPool(patches, n_threads=1)

@@ -25,8 +25,9 @@ from scipy import sparse
 
 from ermlab._utils import files
 from ermlab.exceptions import DataError
-from ermlab.fmri._images import as_series, header_repetition_time
+from ermlab.fmri.images import as_series, header_repetition_time
 from ermlab.fmri.volumes import read_volume
+from ermlab.kernels import read_tu
 from ermlab.tracking.cell_tracker import CellTracker
 from ermlab.tracking.ctc import read_tracked_cells
 from ermlab.tracking.ctc_films import read_annotation, read_frames
@@ -40,7 +41,6 @@ from reproduction.claims.exhibits import load_exhibits
 from reproduction.datasets.bold_files import read_regions, read_sidecar, read_tsv
 from reproduction.datasets.cell_migration import FEATURES as COLUMNS
 from reproduction.datasets.cell_migration import _read_detections
-from reproduction.datasets.graphs_tu import read_tu
 from reproduction.datasets.haxby2001_slice import read_haxby2001_slice
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
 from reproduction.datasets.mslr_5k import read_letor
@@ -202,7 +202,7 @@ def write_documents(folder: Path) -> None:
         "lam": 1.0,
         "norm": "l2",
         "tol": 0.01,
-        "gates": {"neighbours": 1},
+        "gates": {"n_neighbors": 1},
         "detection": {"diameter": 7.0},
     }
     tracker = {"format": "ermlab cell tracker 1", "notes": "", "parameters": parameters, "weights": weights}
@@ -222,7 +222,7 @@ def read_documents(folder: Path) -> object:
     load_registry(folder / "registry.yaml", schemas / "registry.schema.yaml")
     load_exhibits(folder / "exhibits.yaml", schemas / "exhibits.schema.yaml")
     tracker = CellTracker.load(folder / "tracker.json")
-    return tracker.coef_, tracker.lam, tracker.tol, read_sidecar(folder / "bold.json")
+    return tracker.coef_, tracker.alpha, tracker.tol, read_sidecar(folder / "bold.json")
 
 
 def write_arrays(folder: Path) -> None:

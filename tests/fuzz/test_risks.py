@@ -315,7 +315,7 @@ def train(samples: list[Assigner], events: list | None = None, **options: object
     """Return what was learned from some events, by default the first one of each pair of frames."""
     known = [[0] if len(one.hypotheses) else [] for one in samples]
     found = train_perceptron(
-        samples, known if events is None else [events] * len(samples), max_passes=5, **options
+        samples, known if events is None else [events] * len(samples), max_iter=5, **options
     )
     return [found.w, found.loss, found.history.loss]
 

@@ -97,7 +97,7 @@ def test_branch_and_cut_finds_the_same(monkeypatch):
     rng = np.random.default_rng(1)
     problem = random_hypotheses(rng, 4, 4, 1.0)
     every = all_assignments(problem)
-    monkeypatch.setattr("ermlab.tracking._programme._FEW_PROGRAMMES", 0)
+    monkeypatch.setattr("ermlab.tracking._set_program._FEW_PROGRAMMES", 0)
     assigner = Assigner(problem)
     for _ in range(20):
         scores = rng.normal(size=len(problem))

@@ -14,7 +14,7 @@ from ermlab.tracking.ctc_results import require_place_for_tracking, write_tracki
 def main(film: str, result: str, model: str | None) -> None:
     """Write masks and lineage of the film in the folder ``film`` to the folder ``result``."""
     require_place_for_tracking(result)  # before the work
-    tracker = CellTracker.shipped() if model is None else CellTracker.load(model)
+    tracker = CellTracker.pretrained() if model is None else CellTracker.load(model)
     masks, lineage = tracker.track_images(read_frames(film))
     write_tracking(result, masks, lineage)
     cells = [len(np.unique(mask[mask > 0])) for mask in masks]

@@ -7,7 +7,7 @@ Images are NIfTI: nibabel's objects or the names of files. Every step is a funct
 from ermlab.fmri.filters import high_pass, low_pass, scale_globally
 from ermlab.fmri.glm import first_level
 from ermlab.fmri.masking import brain_mask, smooth
-from ermlab.fmri.normalisation import affine_to_template, mean_brain, normalise, tissue_templates
+from ermlab.fmri.normalization import affine_to_template, mean_brain, normalize, tissue_templates
 from ermlab.fmri.pipeline import Preprocessed, Preprocessing, preprocess
 from ermlab.fmri.realignment import Realignment, excessive_motion, realign
 from ermlab.fmri.timing import correct_slice_timing, reference_time
@@ -24,7 +24,7 @@ __all__ = [
     "high_pass",
     "low_pass",
     "mean_brain",
-    "normalise",
+    "normalize",
     "preprocess",
     "realign",
     "reference_time",

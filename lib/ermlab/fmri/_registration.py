@@ -16,8 +16,8 @@ from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab.fmri._images import sigmas, voxel_sizes
 from ermlab.fmri._splines_numba import sample
+from ermlab.fmri.images import sigmas, voxel_sizes
 
 Matrix = NDArray[np.float64]
 #: Share of the squared gradient that the points hold which are looked at; the rest says next to nothing.

@@ -9,7 +9,7 @@ from scipy.ndimage import convolve1d
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import largest_magnitude
-from ermlab.fmri._images import check_repetition_time, check_rows
+from ermlab.fmri.images import check_repetition_time, check_rows
 
 #: Mean of every volume after global scaling, as in SPM.
 GLOBAL_MEAN = 100.0

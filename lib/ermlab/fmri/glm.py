@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import real_array
-from ermlab.fmri._images import (
+from ermlab.fmri.filters import GLOBAL_MEAN
+from ermlab.fmri.images import (
     ImageLike,
     as_image,
     as_series,
@@ -24,7 +25,6 @@ from ermlab.fmri._images import (
     volumes_first,
     voxels,
 )
-from ermlab.fmri.filters import GLOBAL_MEAN
 from ermlab.fmri.masking import brain_mask, checked_mask
 
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")

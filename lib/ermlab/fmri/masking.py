@@ -6,7 +6,7 @@ from nilearn.image import mean_img, new_img_like, smooth_img
 from nilearn.masking import compute_brain_mask, compute_epi_mask
 from scipy import ndimage
 
-from ermlab.fmri._images import ImageLike, as_series, check_fwhm, voxel_sizes
+from ermlab.fmri.images import ImageLike, as_series, check_fwhm, voxel_sizes
 
 #: Voxels larger than this many millimetres leave too few of them for two rounds of opening.
 COARSE = 4.0

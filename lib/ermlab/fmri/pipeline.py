@@ -7,7 +7,8 @@ import numpy as np
 from nibabel.spatialimages import SpatialImage
 from numpy.typing import NDArray
 
-from ermlab.fmri._images import (
+from ermlab.fmri.filters import high_pass, low_pass, scale_globally
+from ermlab.fmri.images import (
     ImageLike,
     as_image,
     as_series,
@@ -15,9 +16,8 @@ from ermlab.fmri._images import (
     check_same_grid,
     voxels,
 )
-from ermlab.fmri.filters import high_pass, low_pass, scale_globally
 from ermlab.fmri.masking import brain_mask, checked_mask, smooth
-from ermlab.fmri.normalisation import normalise, tissue_templates
+from ermlab.fmri.normalization import normalize, tissue_templates
 from ermlab.fmri.realignment import realign
 from ermlab.fmri.timing import correct_slice_timing
 
@@ -61,7 +61,7 @@ def preprocess(img: ImageLike, settings: Preprocessing) -> Preprocessed:
         img, motion = realigned.img, realigned.parameters
     if settings.template is not None:
         components = tissue_templates() if settings.components is None else settings.components
-        img = normalise(img, settings.template, source=settings.source, components=components)
+        img = normalize(img, settings.template, source=settings.source, components=components)
     mask = _mask(img, settings)
     img = smooth(img, settings.fwhm)
     series = np.ascontiguousarray(voxels(img)[mask].T)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.garbage import old_objects_kept
 from ermlab._utils.palette import GREEN
-from ermlab.fmri.weight_maps import level_of, thresholded
+from ermlab.fmri.weight_maps import threshold_level, threshold_weights
 
 # Orange against blue is told apart with any colour vision; voxels are shown as they are, not interpolated.
 _COLOURS = {"cmap": "cold_hot", "black_bg": False, "resampling_interpolation": "nearest"}
@@ -39,7 +39,9 @@ def to_image(values: ArrayLike, mask: NDArray[np.bool_], affine: ArrayLike) -> N
     return Nifti1Image(volume, np.asarray(affine, dtype=np.float64))
 
 
-def threshold_at(image: Nifti1Image, sd: float = 2.0, mask: NDArray[np.bool_] | None = None) -> Nifti1Image:
+def threshold_image(
+    image: Nifti1Image, sd: float = 2.0, mask: NDArray[np.bool_] | None = None
+) -> Nifti1Image:
     """Return the map with weights of at most ``sd`` standard deviations, in size, set to 0.
 
     The standard deviation is that over the voxels of ``mask``; without one, over those that are not 0.
@@ -53,7 +55,7 @@ def threshold_at(image: Nifti1Image, sd: float = 2.0, mask: NDArray[np.bool_] | 
             "no voxel to threshold: expected a map that is not 0 everywhere, or a mask of voxels"
         )
     kept = np.zeros(volume.shape, dtype=np.float32)
-    kept[inside] = thresholded(volume[inside], sd)
+    kept[inside] = threshold_weights(volume[inside], sd)
     return Nifti1Image(kept, image.affine)
 
 
@@ -165,9 +167,9 @@ def interactive_map(
 def _in_deviations(image: Nifti1Image, sd: float, mask: NDArray[np.bool_] | None) -> Nifti1Image:
     """Return the thresholded map divided by its standard deviation."""
     volume = _volume(image)
-    kept = threshold_at(image, sd, mask)
+    kept = threshold_image(image, sd, mask)
     inside = volume != 0 if mask is None else np.asarray(mask, dtype=bool)
-    deviation = level_of(volume[inside], 1.0)
+    deviation = threshold_level(volume[inside], 1.0)
     return Nifti1Image(_volume(kept) / np.float32(deviation if deviation > 0 else 1.0), image.affine)
 
 

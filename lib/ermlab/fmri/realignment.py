@@ -8,7 +8,6 @@ from nibabel.spatialimages import SpatialImage
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from ermlab.fmri._images import ImageLike, as_series, check_fwhm, series_like, volumes_first
 from ermlab.fmri._registration import (
     RIGID,
     Fixed,
@@ -20,6 +19,7 @@ from ermlab.fmri._registration import (
     spline_coefficients,
 )
 from ermlab.fmri._splines_numba import reslice
+from ermlab.fmri.images import ImageLike, as_series, check_fwhm, series_like, volumes_first
 
 #: Voxels along each axis that a rigid motion can be seen with.
 LEAST_VOXELS = 4

@@ -5,7 +5,7 @@ from nibabel.spatialimages import SpatialImage
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import real_array
-from ermlab.fmri._images import (
+from ermlab.fmri.images import (
     ImageLike,
     as_series,
     check_repetition_time,

@@ -9,14 +9,14 @@ from scipy.spatial import cKDTree
 from ermlab._utils.validation import real_array, safe_unit, whole_number
 
 #: Neighbours of a voxel in all experiments of the thesis.
-N_NEIGHBOURS = 5
+N_NEIGHBORS = 5
 
 
-def neighbour_graph(coordinates: ArrayLike, n_neighbours: int = N_NEIGHBOURS) -> csr_array:
+def neighbor_graph(coordinates: ArrayLike, n_neighbors: int = N_NEIGHBORS) -> csr_array:
     """Join each voxel to its nearest others, and symmetrise: an edge if either is near to the other.
 
     On a grid many voxels are equally near; of these the ones that come first are taken, so that the graph
-    does not depend on how the search goes. With fewer others than ``n_neighbours``, all are neighbours.
+    does not depend on how the search goes. With fewer others than ``n_neighbors``, all are neighbours.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ def neighbour_graph(coordinates: ArrayLike, n_neighbours: int = N_NEIGHBOURS) ->
     """
     coordinates = _places(coordinates)
     n = len(coordinates)
-    n_neighbours = min(whole_number("n_neighbours", n_neighbours, 1), n - 1)
-    if n_neighbours < 1:
+    n_neighbors = min(whole_number("n_neighbors", n_neighbors, 1), n - 1)
+    if n_neighbors < 1:
         return csr_array((n, n))
     coordinates = coordinates / safe_unit(coordinates)  # only proportions of distances count
     tree = cKDTree(coordinates)
-    furthest = tree.query(coordinates, k=n_neighbours + 1)[0][:, -1]
+    furthest = tree.query(coordinates, k=n_neighbors + 1)[0][:, -1]
     if not furthest.all() or not (tree.query(coordinates, k=2)[0][:, 1]).all():
         raise ValueError("two voxels have the same coordinates: expected each voxel once")
     # All within reach of the last neighbour, ties included, of which the nearest and then the first are kept.
@@ -49,12 +49,12 @@ def neighbour_graph(coordinates: ArrayLike, n_neighbours: int = N_NEIGHBOURS) ->
     order = np.lexsort((target, steps, source))
     source, target = source[order], target[order]
     first = np.searchsorted(source, np.arange(n))
-    kept = np.arange(len(source)) - first[source] < n_neighbours
+    kept = np.arange(len(source)) - first[source] < n_neighbors
     one_way = csr_array((np.ones(kept.sum()), (source[kept], target[kept])), shape=(n, n))
     return csr_array(((one_way + one_way.T) > 0).astype(np.float64))
 
 
-def voxel_places(mask: ArrayLike, affine: ArrayLike) -> NDArray[np.float64]:
+def voxel_coordinates(mask: ArrayLike, affine: ArrayLike) -> NDArray[np.float64]:
     """Return the coordinates in millimetres of the voxels of a mask, in the order of a map on it."""
     mask = np.asarray(mask, dtype=bool)
     if mask.ndim != 3:
@@ -66,7 +66,7 @@ def voxel_places(mask: ArrayLike, affine: ArrayLike) -> NDArray[np.float64]:
 
 
 def voxel_graphs(
-    maps: ArrayLike, coordinates: ArrayLike, n_neighbours: int = N_NEIGHBOURS
+    maps: ArrayLike, coordinates: ArrayLike, n_neighbors: int = N_NEIGHBORS
 ) -> list[tuple[csr_array, NDArray[np.float64]]]:
     """Return a sample for `ermlab.kernels.pyramid.PyramidWL` for each map: the same graph, other labels.
 
@@ -78,7 +78,7 @@ def voxel_graphs(
         (voxels, 3), where these are.
     """
     maps = real_array(maps, "maps")
-    graph = neighbour_graph(coordinates, n_neighbours)
+    graph = neighbor_graph(coordinates, n_neighbors)
     if maps.ndim != 2 or maps.shape[1] != graph.shape[0]:
         raise ValueError(
             f"maps have shape {maps.shape}: expected (subjects, {graph.shape[0]}), a value a voxel"

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.validation import largest_magnitude, real_array, safe_unit
 
 
-def level_of(weights: ArrayLike, sd: float = 2.0) -> float:
+def threshold_level(weights: ArrayLike, sd: float = 2.0) -> float:
     """Return ``sd`` standard deviations of the weights of all voxels, those that are 0 included."""
     weights = _checked(weights)
     if not (isinstance(sd, Real) and 0 <= sd < np.inf):
@@ -22,10 +22,10 @@ def level_of(weights: ArrayLike, sd: float = 2.0) -> float:
     return level
 
 
-def thresholded(weights: ArrayLike, sd: float = 2.0) -> NDArray[np.float64]:
+def threshold_weights(weights: ArrayLike, sd: float = 2.0) -> NDArray[np.float64]:
     """Return the weights with those of at most ``sd`` standard deviations, in size, set to 0."""
     weights = _checked(weights)
-    return np.where(np.abs(weights) > level_of(weights, sd), weights, 0.0)
+    return np.where(np.abs(weights) > threshold_level(weights, sd), weights, 0.0)
 
 
 def target_share(weights: ArrayLike, target: ArrayLike, sd: float = 2.0) -> float:
@@ -39,7 +39,7 @@ def target_share(weights: ArrayLike, target: ArrayLike, sd: float = 2.0) -> floa
         raise ValueError(f"target of shape {target.shape}: expected that of the weights, {weights.shape}")
     if not target.any():
         raise ValueError("the target has no voxel: expected at least one")
-    kept = np.abs(thresholded(weights, sd))
+    kept = np.abs(threshold_weights(weights, sd))
     kept /= safe_unit(kept)  # a share does not depend on it, and sums stay finite
     total = kept.sum()
     return float(kept[target].sum() / total) if total > 0 else 0.0

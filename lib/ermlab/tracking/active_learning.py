@@ -78,7 +78,7 @@ class ActiveLearner:
         ``T`` and the value of the convergence measure at which to stop (eq. 1.8).
     w0
         Where to start, by default 0: then the first sample is asked for first.
-    rng
+    random_state
         Draws the uncertainties of *random*, which stops only when nothing is left.
     n_threads
         Samples that are assigned side by side; the result does not depend on it.
@@ -92,7 +92,7 @@ class ActiveLearner:
         window: int = 80,
         threshold: float = 1e-4,
         w0: ArrayLike | None = None,
-        rng: np.random.Generator | None = None,
+        random_state: int | np.random.Generator = 0,
         n_threads: int | None = None,
     ):
         if measure not in MEASURES:
@@ -101,7 +101,7 @@ class ActiveLearner:
             raise ValueError(f"window is {window}, threshold {threshold}: expected at least 1 and 0")
         self._samples, self._measure, self._window, self._threshold = samples, measure, window, threshold
         self._problems = SmallProblems([sample.hypotheses for sample in samples])
-        self._rng = np.random.default_rng(0) if rng is None else rng
+        self._rng = np.random.default_rng(random_state)
         self._n_threads = n_threads
         self._annotations: list[Numbers] = []
         self._left = np.arange(len(samples))
@@ -114,7 +114,7 @@ class ActiveLearner:
         self._log_uncertainty = self._measured()
 
     @property
-    def labelled(self) -> list[int]:
+    def labeled(self) -> list[int]:
         """Numbers of the samples that are annotated, in their order."""
         return list(self.history.queries)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
-from ermlab.tracking._programme import Programme
+from ermlab.tracking._set_program import SetProgram
 from ermlab.tracking.packing import NONE, Packing, checked_scores
 
 #: Kinds of events, with how many cells of the first and of the second frame each takes: a cell moves or
@@ -254,8 +254,8 @@ class Assigner:
         return y
 
     @cached_property
-    def _programme(self) -> Programme:
-        return Programme(self.hypotheses.incidence, every_row=True)
+    def _programme(self) -> SetProgram:
+        return SetProgram(self.hypotheses.incidence, every_row=True)
 
 
 def checked_events(name: str, numbers: ArrayLike, n_events: int) -> NDArray[np.int64]:

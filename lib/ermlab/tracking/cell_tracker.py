@@ -25,7 +25,7 @@ from ermlab.tracking.training import average_loss, train_tracker
 
 _FORMAT = "ermlab cell tracker 1"
 #: Parameters that are kept in files as they are.
-_PLAIN = ("lam", "norm", "tol")
+_PLAIN = ("alpha", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
 _SETTINGS = {"gates": Gates, "detection": DetectionSettings}
 #: No parameter and no weight of a sensible tracker is as large; infinity and NaN are not below it, either.
@@ -37,7 +37,7 @@ class CellTracker(BaseEstimator):
 
     Parameters
     ----------
-    lam
+    alpha
         Strength of regularisation.
     norm
         ``"l2"`` or ``"l1"``; the latter leaves features out.
@@ -58,14 +58,14 @@ class CellTracker(BaseEstimator):
 
     def __init__(
         self,
-        lam: float = 1e-3,
+        alpha: float = 1e-3,
         norm: str = "l2",
         gates: Gates | None = None,
         detection: DetectionSettings | None = None,
         tol: float = 1e-2,
         n_threads: int | None = None,
     ):
-        self.lam = lam
+        self.alpha = alpha
         self.norm = norm
         self.gates = gates
         self.detection = detection
@@ -91,7 +91,7 @@ class CellTracker(BaseEstimator):
         if annotations is not None:
             annotations = _of_all_pairs(annotations, films)
         pairs = self._pairs(films)
-        penalty = _NORMS[self.norm](self.lam)
+        penalty = _NORMS[self.norm](self.alpha)
         result = train_tracker(
             pairs, penalty, annotations=annotations, tol=self.tol, n_threads=self.n_threads
         )
@@ -156,7 +156,7 @@ class CellTracker(BaseEstimator):
         return tracker
 
     @classmethod
-    def shipped(cls) -> Self:
+    def pretrained(cls) -> Self:
         """Return the tracker that comes with the library, trained on simulated films of two laboratories."""
         return cls.load(str(files("ermlab") / "tracking" / "models" / "cell_tracker.json"))
 
@@ -195,7 +195,7 @@ def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[Ce
 def _parameters(path: Path, parameters: Any) -> dict[str, Any]:
     """Return the arguments of a tracker from those in a file."""
     with reading(f"{path}: parameters {parameters!r:.200}", "those of a CellTracker"):
-        for name in ("lam", "tol"):
+        for name in ("alpha", "tol"):
             if not _is_number(parameters[name]) or parameters[name] < 0:
                 raise ValueError(f"{name} is {parameters[name]!r}")
         if parameters["norm"] not in _NORMS:

@@ -102,7 +102,7 @@ class Gates:
 
     Parameters
     ----------
-    neighbours
+    n_neighbors
         A cell may go to so many of the nearest cells of the next frame.
     move, division
         How far a cell may go, and a child from its parent.
@@ -110,14 +110,14 @@ class Gates:
         How far apart two pieces of a cell may lie, or two cells that were taken for one.
     """
 
-    neighbours: int = 5
+    n_neighbors: int = 5
     move: float = 2.0
     division: float = 2.0
     pieces: float = 1.5
 
     def __post_init__(self) -> None:
-        if not isinstance(self.neighbours, (int, np.integer)) or self.neighbours < 1:
-            raise ValueError(f"neighbours is {self.neighbours}: expected a whole number of at least 1")
+        if not isinstance(self.n_neighbors, (int, np.integer)) or self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors is {self.n_neighbors}: expected a whole number of at least 1")
         if not all(0 < reach < np.inf for reach in (self.move, self.division, self.pieces)):
             raise ValueError(f"{self}: expected positive distances")
 
@@ -125,10 +125,10 @@ class Gates:
 def hypotheses_between(before: Cells, after: Cells, gates: Gates) -> Hypotheses:
     """Return the candidate events between two frames, with their features."""
     size = typical_size([before, after])
-    moves = _near(before, after, gates.neighbours, gates.move * size)
-    children = _pairs_about(before, after, gates.neighbours, gates.division * size)
+    moves = _near(before, after, gates.n_neighbors, gates.move * size)
+    children = _pairs_about(before, after, gates.n_neighbors, gates.division * size)
     fragments = _close(after, children, gates.pieces * size)
-    merged = _pairs_about(after, before, gates.neighbours, gates.pieces * size)
+    merged = _pairs_about(after, before, gates.n_neighbors, gates.pieces * size)
     merged = _close(before, merged, gates.pieces * size)
     found = {
         "move": _moves(before, after, moves, size),
@@ -169,19 +169,19 @@ def _two_columns(cells: Pairs) -> Pairs:
     return np.pad(cells, ((0, 0), (0, 2 - cells.shape[1])), constant_values=NONE)
 
 
-def _near(centres: Cells, around: Cells, neighbours: int, reach: float) -> Pairs:
+def _near(centres: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
     """Return pairs (centre, cell around it): its nearest ones within reach."""
     if not len(centres) or not len(around):
         return np.zeros((0, 2), dtype=np.int64)
-    wanted = min(neighbours, len(around))
+    wanted = min(n_neighbors, len(around))
     distances, numbers = cKDTree(around.position).query(centres.position, k=np.arange(1, wanted + 1))
     i, rank = np.nonzero(distances <= reach)
     return np.column_stack([i, numbers[i, rank]])
 
 
-def _pairs_about(centres: Cells, around: Cells, neighbours: int, reach: float) -> Pairs:
+def _pairs_about(centres: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
     """Return triples (centre, two of its nearest cells within reach, the smaller number first)."""
-    pairs = _near(centres, around, neighbours, reach)
+    pairs = _near(centres, around, n_neighbors, reach)
     starts = np.searchsorted(pairs[:, 0], np.arange(len(centres) + 1))
     counts = np.diff(starts)
     parts = [np.zeros((0, 3), dtype=np.int64)]

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
 from ermlab.tracking._packing_numba import choose, cover, index, undecided, worthwhile
-from ermlab.tracking._programme import Programme
+from ermlab.tracking._set_program import SetProgram
 
 #: Place of a third cell that a pair does not have.
 NONE = -1
@@ -92,7 +92,7 @@ class Packing:
     def _by_programmes(self, cells: NDArray[np.int64], gains: Vector, chosen: Choice, tiny: float) -> Choice:
         """Decide by linear programming; where that ends in fractions, part by part with integers."""
         incidence, names = _incidence(cells)
-        programme = Programme(incidence, every_row=False)
+        programme = SetProgram(incidence, every_row=False)
         y, row_price = programme.relaxation(gains)
         self.integral += programme.integral
         if programme.integral:
@@ -109,7 +109,7 @@ class Packing:
         for number in range(part.max(initial=-1) + 1):
             here = some[part == number]
             if len(here) > 1:
-                chosen[here] = Programme(_incidence(cells[here])[0], every_row=False).best(gains[here])
+                chosen[here] = SetProgram(_incidence(cells[here])[0], every_row=False).best(gains[here])
         return chosen
 
     def _pairs_in_triples(self) -> NDArray[np.int64]:

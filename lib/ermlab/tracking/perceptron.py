@@ -34,7 +34,7 @@ class PerceptronResult:
     w: Vector
     loss: float
     converged: bool
-    passes: int
+    n_iter: int
     history: PerceptronHistory
 
 
@@ -82,7 +82,7 @@ def train_perceptron(
     w0: ArrayLike | None = None,
     averaged: bool = False,
     patience: int = 5,
-    max_passes: int = 100,
+    max_iter: int = 100,
     n_threads: int | None = None,
 ) -> PerceptronResult:
     """Train until the task loss on the samples is zero or no longer falls; keep the best weights.
@@ -97,7 +97,7 @@ def train_perceptron(
         Judge and return the mean of the weights after each sample so far, which varies less.
     patience
         Passes without a smaller loss after which to stop.
-    max_passes
+    max_iter
         Limit on the passes.
     n_threads
         Pairs that are assigned side by side when the loss is taken; the result does not depend on it.
@@ -106,13 +106,13 @@ def train_perceptron(
         raise ValueError(
             f"{len(samples)} samples and {len(annotations)} annotations: expected as many, at least 1"
         )
-    if min(patience, max_passes) < 1:
-        raise ValueError(f"patience is {patience} and max_passes {max_passes}: expected at least 1")
+    if min(patience, max_iter) < 1:
+        raise ValueError(f"patience is {patience} and max_iter {max_iter}: expected at least 1")
     dimension = samples[0].hypotheses.dimension
     w = np.zeros(dimension) if w0 is None else np.array(w0, dtype=np.float64)
     best, total = w, np.zeros(dimension)
     history = PerceptronHistory(loss=[annotated_loss(w, samples, annotations, n_threads)])
-    while min(history.loss) > 0 and len(history.updates) < max_passes and _improves(history.loss, patience):
+    while min(history.loss) > 0 and len(history.updates) < max_iter and _improves(history.loss, patience):
         w, summed, updates = perceptron_pass(w, samples, annotations)
         total += summed
         passes = len(history.updates) + 1

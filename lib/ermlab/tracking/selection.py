@@ -11,23 +11,23 @@ from ermlab.tracking.training import average_loss, train_tracker
 
 
 @dataclass(frozen=True)
-class StrengthChoice:
+class AlphaChoice:
     """The strength with the least loss on held out pairs, and the loss of each."""
 
-    strength: float
+    alpha: float
     losses: dict[float, float]
 
     @property
     def inside(self) -> bool:
         """Whether both a weaker and a stronger one were tried."""
-        return min(self.losses) < self.strength < max(self.losses)
+        return min(self.losses) < self.alpha < max(self.losses)
 
 
-def hold_out(pairs: Sequence[FramePair], folds: int) -> Iterator[tuple[list[FramePair], list[FramePair]]]:
+def hold_out(pairs: Sequence[FramePair], n_splits: int) -> Iterator[tuple[list[FramePair], list[FramePair]]]:
     """Yield pairs to learn from and a stretch of successive ones that is held out, for each stretch."""
-    if not 2 <= folds <= len(pairs):
-        raise ValueError(f"folds is {folds}: expected 2 to {len(pairs)}, the number of pairs")
-    for stretch in np.array_split(np.arange(len(pairs)), folds):
+    if not 2 <= n_splits <= len(pairs):
+        raise ValueError(f"n_splits is {n_splits}: expected 2 to {len(pairs)}, the number of pairs")
+    for stretch in np.array_split(np.arange(len(pairs)), n_splits):
         held_out = set(stretch.tolist())
         yield (
             [pair for i, pair in enumerate(pairs) if i not in held_out],
@@ -35,14 +35,14 @@ def hold_out(pairs: Sequence[FramePair], folds: int) -> Iterator[tuple[list[Fram
         )
 
 
-def choose_strength(
+def choose_alpha(
     pairs: Sequence[FramePair],
-    strengths: Sequence[float],
+    alphas: Sequence[float],
     *,
-    folds: int = 3,
+    n_splits: int = 3,
     tol: float = 1e-2,
     n_threads: int | None = None,
-) -> StrengthChoice:
+) -> AlphaChoice:
     """Return the strength of the L2 regulariser that misses the fewest events of pairs left out of training.
 
     Of equally good ones the strongest.
@@ -51,26 +51,26 @@ def choose_strength(
     ----------
     pairs
         Pairs of frames, or patches of them; those without a known event are left out.
-    strengths
+    alphas
         Values of lambda to try.
-    folds
+    n_splits
         Stretches of time, each of which is left out once.
     tol, n_threads
         As in `train_tracker`.
     """
-    if not len(strengths):
-        raise ValueError("no strengths: expected at least 1")
+    if not len(alphas):
+        raise ValueError("no alphas: expected at least 1")
     known = sorted((pair for pair in pairs if len(pair.annotation.events)), key=lambda pair: pair.frame)
-    strengths = sorted(map(float, strengths), reverse=True)
-    missed = dict.fromkeys(strengths, 0.0)
-    for rest, held_out in hold_out(known, folds):
+    alphas = sorted(map(float, alphas), reverse=True)
+    missed = dict.fromkeys(alphas, 0.0)
+    for rest, held_out in hold_out(known, n_splits):
         planes = None
-        for strength in strengths:
-            trained = train_tracker(rest, L2(strength), tol=tol, planes=planes, n_threads=n_threads)
+        for alpha in alphas:
+            trained = train_tracker(rest, L2(alpha), tol=tol, planes=planes, n_threads=n_threads)
             planes = trained.planes
-            missed[strength] += average_loss(trained.w, held_out, n_threads) * _n_events(held_out)
-    losses = {strength: some / _n_events(known) for strength, some in missed.items()}
-    return StrengthChoice(min(losses, key=losses.__getitem__), losses)
+            missed[alpha] += average_loss(trained.w, held_out, n_threads) * _n_events(held_out)
+    losses = {alpha: missed_here / _n_events(known) for alpha, missed_here in missed.items()}
+    return AlphaChoice(min(losses, key=losses.__getitem__), losses)
 
 
 def _n_events(pairs: Sequence[FramePair]) -> int:

@@ -18,7 +18,7 @@ Vector = NDArray[np.float64]
 _FIRST_PRECISION = 0.5
 #: Share of the guessed weights to start from: learned scores of an event are about the share of the loss that
 #: it makes, so far below 1.
-START = 0.1
+_START = 0.1
 #: Planes a call with L2, each below the loss of some pairs: with them far fewer calls do.
 _PARTS = 20
 
@@ -56,7 +56,7 @@ def train_tracker(
     """
     if not len(pairs):
         raise ValueError("no pairs of frames: expected at least 1")
-    w0 = START * guessed_weights() if w0 is None else w0
+    w0 = initial_weights() if w0 is None else w0
     in_parts = isinstance(regularizer, L2)
     if all(_is_complete(pair, events) for pair, events in _annotated(pairs, annotations)):
         hinge = full_risk(pairs, n_threads, annotations)
@@ -138,3 +138,8 @@ def average_loss(w: Vector, pairs: Sequence[FramePair], n_threads: int | None = 
 def _missed(w: Vector, pair: FramePair) -> int:
     found = pair.assigner.best(pair.hypotheses.scores(w))
     return int((~found[pair.annotation.events]).sum()) + len(pair.annotation.lost)
+
+
+def initial_weights() -> Vector:
+    """Return the weights that training starts from by default: a tenth of `guessed_weights`."""
+    return _START * guessed_weights()

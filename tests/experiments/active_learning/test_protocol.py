@@ -67,10 +67,10 @@ def test_the_errors_are_those_of_the_learner_at_each_share(experiment, runs):
     pool = [experiment.pool[i] for i in rng.permutation(len(experiment.pool))]
     learner = ActiveLearner(pool, "best_second", window=4)
     for row in runs["best_second"].table.to_dict("records"):
-        while len(learner.labelled) < round(row["share"] * len(pool)):
+        while len(learner.labeled) < round(row["share"] * len(pool)):
             number = learner.query()
             learner.annotate(number, pool[number].annotation.events)
-        asked = [pool[number] for number in learner.labelled]
+        asked = [pool[number] for number in learner.labeled]
         combined = train_tracker(asked, L2(row["strength"]), tol=SETTINGS.tol).w
         weights = {"active": learner.w, "averaged": learner.history.averaged[-1], "combined": combined}
         errors = {name: 100 * average_loss(w, experiment.test) for name, w in weights.items()}
@@ -165,7 +165,7 @@ def test_lambda_is_chosen_on_as_many_patches_as_there_are_folds(experiment):
 def test_all_data(experiment):
     loss, choice = experiment.all_data()
     assert set(choice.losses) == set(SETTINGS.strengths)
-    trained = train_tracker(experiment.pool, L2(choice.strength), tol=SETTINGS.tol)
+    trained = train_tracker(experiment.pool, L2(choice.alpha), tol=SETTINGS.tol)
     assert loss == 100 * average_loss(trained.w, experiment.test)
     known = [patch.annotation.events for patch in experiment.pool]
     assigners = [patch.assigner for patch in experiment.pool]

@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 from nibabel import Nifti1Image
 
-from ermlab.fmri.plotting import interactive_map, threshold_at, to_image, weight_map_figure
+from ermlab.fmri.plotting import interactive_map, threshold_image, to_image, weight_map_figure
 
 pytestmark = pytest.mark.usefixtures("figure_style")
 
@@ -50,7 +50,7 @@ def test_values_that_do_not_fit_the_mask_are_refused(mask):
 
 def test_only_the_large_weight_is_left(weights, mask):
     for given in (None, mask):
-        volume = threshold_at(weights, 2.0, given).get_fdata()
+        volume = threshold_image(weights, 2.0, given).get_fdata()
         assert np.argwhere(volume).tolist() == [[1, 1, 1]]
         assert volume[1, 1, 1] == 5.0
 
@@ -59,8 +59,8 @@ def test_zeros_inside_a_mask_count_for_the_deviation(mask):
     values = np.zeros(np.count_nonzero(mask))
     values[:2] = 1.0, -1.0
     image = to_image(values, mask, AFFINE)
-    assert np.count_nonzero(threshold_at(image, 2.0, mask).get_fdata()) == 2
-    assert np.count_nonzero(threshold_at(image, 2.0).get_fdata()) == 0  # both are one deviation from 0
+    assert np.count_nonzero(threshold_image(image, 2.0, mask).get_fdata()) == 2
+    assert np.count_nonzero(threshold_image(image, 2.0).get_fdata()) == 0  # both are one deviation from 0
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_zeros_inside_a_mask_count_for_the_deviation(mask):
 )
 def test_broken_maps_are_refused(volume, mask, message):
     with pytest.raises(ValueError, match=message):
-        threshold_at(Nifti1Image(volume.astype(np.float32), AFFINE), mask=mask)
+        threshold_image(Nifti1Image(volume.astype(np.float32), AFFINE), mask=mask)
 
 
 def test_without_a_threshold_every_weight_is_drawn_and_zeros_are_not(anatomy, mask):

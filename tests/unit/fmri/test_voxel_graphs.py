@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.fmri.voxel_graphs import neighbour_graph, voxel_graphs, voxel_places
+from ermlab.fmri.voxel_graphs import neighbor_graph, voxel_coordinates, voxel_graphs
 from ermlab.kernels.pyramid import PyramidWL
 
 
@@ -28,12 +28,12 @@ voxels = st.tuples(*[st.integers(0, 3)] * 3)
 )
 def test_neighbours_on_a_grid(coordinates, k, size):
     coordinates = np.array(coordinates)
-    assert np.array_equal(neighbour_graph(coordinates * size, k).toarray(), by_hand(coordinates, k))
+    assert np.array_equal(neighbor_graph(coordinates * size, k).toarray(), by_hand(coordinates, k))
 
 
 def test_neighbours_anywhere():
     coordinates = np.random.default_rng(0).normal(size=(200, 3)) * [1, 10, 50]
-    assert np.array_equal(neighbour_graph(coordinates).toarray(), by_hand(coordinates, 5))
+    assert np.array_equal(neighbor_graph(coordinates).toarray(), by_hand(coordinates, 5))
 
 
 def test_maps_become_samples():
@@ -47,8 +47,8 @@ def test_maps_become_samples():
 
 
 def test_no_voxel_and_one_voxel():
-    assert neighbour_graph(np.empty((0, 3))).shape == (0, 0)
-    assert neighbour_graph([[1, 2, 3]]).nnz == 0
+    assert neighbor_graph(np.empty((0, 3))).shape == (0, 0)
+    assert neighbor_graph([[1, 2, 3]]).nnz == 0
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_broken_input(maps, coordinates, message):
 
 
 def test_broken_number_of_neighbours():
-    with pytest.raises(ValueError, match="n_neighbours is 0"):
-        neighbour_graph([[0, 0, 0]], n_neighbours=0)
+    with pytest.raises(ValueError, match="n_neighbors is 0"):
+        neighbor_graph([[0, 0, 0]], n_neighbors=0)
 
 
 def test_places_are_in_the_order_of_maps():
@@ -79,24 +79,24 @@ def test_places_are_in_the_order_of_maps():
     affine = np.diag([2.0, 3, 4, 1])
     affine[:3, 3] = [10, 20, 30]
     volume = np.arange(12).reshape(mask.shape)
-    places = voxel_places(mask, affine)
+    places = voxel_coordinates(mask, affine)
     np.testing.assert_array_equal(places, [[10, 26, 34], [12, 20, 30]])
     assert volume[mask].tolist() == [5, 6]
-    assert voxel_places(np.zeros((2, 2, 2)), affine).shape == (0, 3)
+    assert voxel_coordinates(np.zeros((2, 2, 2)), affine).shape == (0, 3)
     with pytest.raises(ValueError, match=r"mask of shape \(2, 2\): expected three dimensions"):
-        voxel_places(np.ones((2, 2)), affine)
+        voxel_coordinates(np.ones((2, 2)), affine)
 
 
 @pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
 def test_graph_does_not_depend_on_units(exponent):
     places = np.random.default_rng(0).normal(size=(30, 3))
-    expected = neighbour_graph(places).toarray()
-    np.testing.assert_array_equal(neighbour_graph(2.0**exponent * places).toarray(), expected)
+    expected = neighbor_graph(places).toarray()
+    np.testing.assert_array_equal(neighbor_graph(2.0**exponent * places).toarray(), expected)
 
 
 def test_numbers_that_would_lose_a_part_are_refused():
     with pytest.raises(ValueError, match="coordinates has complex entries"):
-        neighbour_graph(np.ones((3, 3)) * 1j)
+        neighbor_graph(np.ones((3, 3)) * 1j)
     for affine in (np.eye(3), np.nan * np.eye(4)):
         with pytest.raises(ValueError, match="affine of shape"):
-            voxel_places(np.ones((2, 2, 2)), affine)
+            voxel_coordinates(np.ones((2, 2, 2)), affine)

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from ermlab.fmri.weight_maps import level_of, target_share, thresholded
+from ermlab.fmri.weight_maps import target_share, threshold_level, threshold_weights
 
 
 def test_the_level_counts_voxels_without_weight():
     weights = np.array([3.0, -3.0, 0.0, 0.0])
-    assert level_of(weights, 2.0) == pytest.approx(2 * np.sqrt(18 / 4))
+    assert threshold_level(weights, 2.0) == pytest.approx(2 * np.sqrt(18 / 4))
 
 
 def test_what_is_left_is_larger_than_the_level():
     weights = np.random.default_rng(0).standard_normal(1000)
-    kept = thresholded(weights, 2.0)
+    kept = threshold_weights(weights, 2.0)
     large = np.abs(weights) > 2 * weights.std()
     assert 20 < large.sum() < 80
     assert (kept[large] == weights[large]).all()
@@ -55,7 +55,7 @@ def test_broken_input_is_refused(weights, target, message):
 
 def test_a_negative_level_is_refused():
     with pytest.raises(ValueError, match="sd is -1"):
-        level_of([1.0], -1)
+        threshold_level([1.0], -1)
 
 
 @pytest.mark.filterwarnings("error")
@@ -63,8 +63,10 @@ def test_a_negative_level_is_refused():
 def test_maps_in_other_units(power):
     weights, unit = np.array([9.0, 1.0, 0.0, -1.0, 0.0, 8.0, 0.5, 0.0]), 2.0**power
     target = np.arange(8) < 3
-    assert level_of(weights * unit) == level_of(weights) * unit
-    np.testing.assert_array_equal(thresholded(weights * unit, 1.0), thresholded(weights, 1.0) * unit)
+    assert threshold_level(weights * unit) == threshold_level(weights) * unit
+    np.testing.assert_array_equal(
+        threshold_weights(weights * unit, 1.0), threshold_weights(weights, 1.0) * unit
+    )
     assert target_share(weights * unit, target, 1.0) == target_share(weights, target, 1.0)
 
 
@@ -72,4 +74,4 @@ def test_maps_in_other_units(power):
 @pytest.mark.parametrize(("weights", "sd"), [([1.7e308, -1.7e308], 2.0), ([1.0, 2.0], np.inf), ([1j], 2.0)])
 def test_levels_that_are_infinite_are_refused(weights, sd):
     with pytest.raises(ValueError, match=r"expected|scale them down"):
-        level_of(np.array(weights), sd)
+        threshold_level(np.array(weights), sd)

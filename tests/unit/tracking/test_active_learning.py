@@ -114,7 +114,7 @@ def test_algorithm_is_that_of_the_chapter(all_assignments, measure):
         number = learner.query()
         learner.annotate(number, pool[number].annotation.events)
         stops.append(learner.stopped)
-    assert learner.labelled == labelled
+    assert learner.labeled == labelled
     np.testing.assert_allclose(learner.w, w, atol=1e-9)
     np.testing.assert_allclose(np.exp(learner.history.log_average), averages, rtol=1e-9)
     etas = [slow_eta(averages[t - window : t + 1]) for t in range(window, 18)]
@@ -169,13 +169,13 @@ def test_runs_repeat_and_do_not_depend_on_threads(all_assignments, measure):
     pool = random_pool(2, 70, all_assignments)
     runs = []
     for n_threads in (1, 2, 1):
-        learner = ActiveLearner(pool, measure, rng=np.random.default_rng(3), n_threads=n_threads)
+        learner = ActiveLearner(pool, measure, random_state=np.random.default_rng(3), n_threads=n_threads)
         for _ in range(12):
             number = learner.query()
             learner.annotate(number, pool[number].annotation.events)
         runs.append(learner)
     for other in runs[1:]:
-        assert other.labelled == runs[0].labelled
+        assert other.labeled == runs[0].labeled
         assert other.history.log_average == runs[0].history.log_average
         np.testing.assert_array_equal(other.w, runs[0].w)
 
@@ -185,7 +185,7 @@ def test_random_asks_for_each_sample_once_and_stops_when_none_is_left():
     learner = ActiveLearner(pool, "random", window=1, threshold=10.0)
     while not learner.stopped:
         learner.annotate(learner.query(), [0])
-    assert sorted(learner.labelled) == list(range(6))
+    assert sorted(learner.labeled) == list(range(6))
     with pytest.raises(ValueError, match="all samples are annotated"):
         learner.query()
 
@@ -245,7 +245,7 @@ def test_clear_errors():
     with pytest.raises(NoAssignmentError, match="event 1 takes a cell that another event takes"):
         learner.annotate(0, [0, 1])
     # What was refused has left no trace.
-    assert learner.labelled == []
+    assert learner.labeled == []
     learner.annotate(0, [0])
     with pytest.raises(ValueError, match="sample 0: expected one of those that are not annotated"):
         learner.annotate(0, [0])

@@ -24,7 +24,7 @@ def hypotheses(n_sources, n_targets):
         Cells(rng.uniform(50, 60, (n, 2)), np.full(n, 400.0), np.ones(n), np.zeros(n), (100, 100))
         for n in (n_sources, n_targets)
     ]
-    return hypotheses_between(*frames, Gates(neighbours=9))
+    return hypotheses_between(*frames, Gates(n_neighbors=9))
 
 
 def events(sources, targets, problem=None):

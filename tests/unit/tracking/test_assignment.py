@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ermlab.tracking import _programme
+from ermlab.tracking import _set_program
 from ermlab.tracking.assignment import EVENTS, Assigner, Candidates, Hypotheses, NoAssignmentError
 from ermlab.tracking.events import Cells, Gates, hypotheses_between
 
@@ -111,7 +111,7 @@ def test_every_kind_of_event_is_named(problem):
 
 def test_a_search_among_tied_triples_is_given_up_after_some_nodes(monkeypatch):
     # Cells on a grid, pairs worth nearly as much as triples for each cell: to prove the best takes for ever.
-    monkeypatch.setattr(_programme, "_MOST_NODES", 1)
+    monkeypatch.setattr(_set_program, "_MOST_NODES", 1)
     place = 6.0 * np.indices((8, 8)).reshape(2, -1).T
     cells = Cells(place, np.full(64, 30.0), np.ones(64), np.zeros(64), (50, 50))
     hypotheses = hypotheses_between(cells, cells, Gates())

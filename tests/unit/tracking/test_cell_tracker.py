@@ -111,12 +111,12 @@ def test_settings_are_obeyed(film, tracker):
 
 
 def test_l1_leaves_features_out(film, tracker):
-    sparse = CellTracker(norm="l1", lam=1e-2, n_threads=1).fit(film)
+    sparse = CellTracker(norm="l1", alpha=1e-2, n_threads=1).fit(film)
     assert np.sum(sparse.coef_ == 0) > np.sum(tracker.coef_ == 0)
 
 
 def test_conventions_of_scikit_learn(film, tmp_path):
-    tracker = CellTracker(lam=0.5, gates=Gates(neighbours=3))
+    tracker = CellTracker(alpha=0.5, gates=Gates(n_neighbors=3))
     assert clone(tracker).get_params() == tracker.get_params()
     for use in (
         tracker.predict,
@@ -134,7 +134,7 @@ def test_conventions_of_scikit_learn(film, tmp_path):
 
 
 def test_a_tracker_comes_back_as_it_was_saved(film, tmp_path):
-    settings = {"gates": Gates(neighbours=4), "detection": DetectionSettings(diameter=17), "lam": 0.01}
+    settings = {"gates": Gates(n_neighbors=4), "detection": DetectionSettings(diameter=17), "alpha": 0.01}
     tracker = CellTracker(n_threads=1, **settings).fit(film)
     tracker.save(tmp_path / "tracker.json", notes="mine")
     again = CellTracker.load(tmp_path / "tracker.json")
@@ -149,9 +149,9 @@ def test_a_tracker_comes_back_as_it_was_saved(film, tmp_path):
     ("damage", "message"),
     [
         (lambda d: d.pop("format"), "another format"),
-        (lambda d: d["parameters"].pop("lam"), "parameters .*'lam'"),
+        (lambda d: d["parameters"].pop("alpha"), "parameters .*'alpha'"),
         (lambda d: d["parameters"].update(gates={"reach": 3}), "parameters .*reach"),
-        (lambda d: d["parameters"].update(gates={"neighbours": 0}), "parameters .*neighbours is 0"),
+        (lambda d: d["parameters"].update(gates={"n_neighbors": 0}), "parameters .*n_neighbors is 0"),
         (lambda d: d.update(parameters=None), "parameters None"),
         (lambda d: d["weights"].pop("move"), "weights: events or features are others"),
         (lambda d: d["weights"]["move"].pop("one"), "weights: events or features are others"),
@@ -184,6 +184,6 @@ def test_missing_and_cut_files_are_refused(tracker, tmp_path):
 
 
 def test_the_shipped_tracker_knows_simulated_and_drawn_cells(film):
-    shipped = CellTracker.shipped()
+    shipped = CellTracker.pretrained()
     assert shipped.score(film) > 0.9
     assert len(shipped.track_images(moving_discs()[2:])[1]) == 3

@@ -49,15 +49,15 @@ def test_every_feature_has_its_name():
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(0, 6), st.integers(0, 6), st.integers(1, 4))
-def test_candidates_are_those_within_the_gates(seed, m, n, neighbours):
+def test_candidates_are_those_within_the_gates(seed, m, n, n_neighbors):
     rng = np.random.default_rng(seed)
     before, after = cells(rng.uniform(0, 50, (m, 2))), cells(rng.uniform(0, 50, (n, 2)))
-    gates = Gates(neighbours, move=1.5, division=2.0, pieces=1.2)
+    gates = Gates(n_neighbors, move=1.5, division=2.0, pieces=1.2)
     problem = hypotheses_between(before, after, gates)
 
     def near(centre, around, reach):
         distances = np.linalg.norm(around.position - centre, axis=1)
-        nearest = np.argsort(distances)[:neighbours]
+        nearest = np.argsort(distances)[:n_neighbors]
         return sorted(nearest[distances[nearest] <= reach * 10].tolist())
 
     def apart(some, a, b):
@@ -163,8 +163,8 @@ def test_wrong_cells_are_told(change, message):
 
 
 def test_wrong_gates_are_told():
-    with pytest.raises(ValueError, match="neighbours is 0"):
-        Gates(neighbours=0)
+    with pytest.raises(ValueError, match="n_neighbors is 0"):
+        Gates(n_neighbors=0)
     with pytest.raises(ValueError, match="expected positive distances"):
         Gates(move=-1.0)
 

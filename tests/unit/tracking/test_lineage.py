@@ -33,7 +33,7 @@ def draw(*frames):
 
 def track(film, *events):
     """Track a film by events (kind, columns before, columns after), given for each pair of frames."""
-    pairs = frame_pairs(film, Gates(neighbours=9, move=9, division=9, pieces=9))
+    pairs = frame_pairs(film, Gates(n_neighbors=9, move=9, division=9, pieces=9))
     names = list(EVENTS)
     chosen = []
     for pair, wanted in zip(pairs, events, strict=True):

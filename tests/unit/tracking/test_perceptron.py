@@ -67,7 +67,7 @@ def test_what_agrees_changes_nothing(samples, separable, w):
 
 @pytest.mark.parametrize("averaged", [False, True])
 def test_a_separable_problem_is_learned(samples, separable, averaged):
-    found = train_perceptron(samples, separable, averaged=averaged, patience=1000, max_passes=1000)
+    found = train_perceptron(samples, separable, averaged=averaged, patience=1000, max_iter=1000)
     assert found.converged
     assert found.loss == 0 == annotated_loss(found.w, samples, separable)
     assert found.history.loss[0] > 0
@@ -86,7 +86,7 @@ def test_the_number_of_updates_obeys_the_theorem(samples, outputs, separable, w)
         margins.append(np.min(steps @ w) / np.linalg.norm(w))
         lengths.append(np.max(np.linalg.norm(steps, axis=1)))
     assert min(margins) > 0
-    found = train_perceptron(samples, separable, patience=10_000, max_passes=10_000)
+    found = train_perceptron(samples, separable, patience=10_000, max_iter=10_000)
     assert 0 < sum(found.history.updates) <= (max(lengths) / min(margins)) ** 2
 
 
@@ -98,7 +98,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(samples, outputs):
     losses = found.history.loss
     assert found.loss == min(losses) == annotated_loss(found.w, samples, annotations) > 0
     assert not found.converged
-    assert found.passes == len(found.history.updates) == len(losses) - 1 == np.argmin(losses) + 3
+    assert found.n_iter == len(found.history.updates) == len(losses) - 1 == np.argmin(losses) + 3
 
 
 def test_threads_do_not_matter(few_cells, separable):
@@ -110,14 +110,14 @@ def test_threads_do_not_matter(few_cells, separable):
 
 def test_it_starts_where_it_is_told(samples, separable, w):
     found = train_perceptron(samples, separable, w0=w)
-    assert found.passes == 0
+    assert found.n_iter == 0
     np.testing.assert_array_equal(found.w, w)
 
 
 def test_the_average_is_over_all_samples_of_all_passes(samples, outputs):
     rng = np.random.default_rng(3)
     annotations = [np.flatnonzero(rng.choice(every)) for every in outputs]
-    found = train_perceptron(samples, annotations, averaged=True, max_passes=2)
+    found = train_perceptron(samples, annotations, averaged=True, max_iter=2)
     w, weights = np.zeros(len(found.w)), []
     for _ in range(2):
         for sample, events in zip(samples, annotations, strict=True):

@@ -7,7 +7,7 @@ from ermlab.optimize import L2
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import frame_pairs
 from ermlab.tracking.patches import film_patches
-from ermlab.tracking.selection import choose_strength
+from ermlab.tracking.selection import choose_alpha
 from ermlab.tracking.training import average_loss, train_tracker
 
 
@@ -16,7 +16,7 @@ def test_losses_are_those_of_leaving_out_stretches_of_time(moving_cells):
     early, late = ([patch for patch in patches if patch.frame == frame] for frame in (0, 1))
     n = min(len(early), len(late))
     early, late = early[:n], late[:n]
-    choice = choose_strength(late + early, [1e-3, 1e-1, 10.0], folds=2, tol=1e-4)
+    choice = choose_alpha(late + early, [1e-3, 1e-1, 10.0], n_splits=2, tol=1e-4)
     for strength, loss in choice.losses.items():
         missed = events = 0.0
         for train, test in ((early, late), (late, early)):
@@ -25,15 +25,15 @@ def test_losses_are_those_of_leaving_out_stretches_of_time(moving_cells):
             events += n
         assert loss == pytest.approx(missed / events)
     assert len(set(choice.losses.values())) == 3
-    assert choice.strength == min(choice.losses, key=choice.losses.get)
+    assert choice.alpha == min(choice.losses, key=choice.losses.get)
     assert choice.inside
 
 
 def test_of_equally_good_strengths_the_strongest(moving_cells):
     pairs = frame_pairs(moving_cells(0, n=5, n_frames=4, step=0.1), Gates())
-    choice = choose_strength(pairs, [1e-3, 1e-2, 1e-4], folds=3)
+    choice = choose_alpha(pairs, [1e-3, 1e-2, 1e-4], n_splits=3)
     assert set(choice.losses.values()) == {0.0}
-    assert choice.strength == 1e-2
+    assert choice.alpha == 1e-2
     assert not choice.inside
 
 
@@ -41,13 +41,13 @@ def test_threads_change_nothing_and_patches_without_a_known_event_are_left_out(m
     patches = film_patches(moving_cells(0, n=12, untracked=8), Gates(), 2)
     known = [patch for patch in patches if len(patch.annotation.events)]
     assert len(known) < len(patches)
-    one, two = (choose_strength(some, [1e-2, 1.0], n_threads=t) for some, t in ((patches, 1), (known, 2)))
+    one, two = (choose_alpha(some, [1e-2, 1.0], n_threads=t) for some, t in ((patches, 1), (known, 2)))
     assert one == two
 
 
 def test_clear_errors(moving_cells):
     pairs = frame_pairs(moving_cells(0, n=4, n_frames=3), Gates())
     with pytest.raises(ValueError, match="folds is 3: expected 2 to 2, the number of pairs"):
-        choose_strength(pairs, [1.0])
+        choose_alpha(pairs, [1.0])
     with pytest.raises(ValueError, match="no strengths"):
-        choose_strength(pairs, np.array([]), folds=2)
+        choose_alpha(pairs, np.array([]), n_splits=2)

@@ -19,7 +19,7 @@ from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.films import FramePair
 from ermlab.tracking.patches import Patch
 from ermlab.tracking.perceptron import train_perceptron
-from ermlab.tracking.selection import StrengthChoice, choose_strength
+from ermlab.tracking.selection import AlphaChoice, choose_alpha
 from ermlab.tracking.small_assignment import SmallProblems
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.experiments.tracking.enumeration import all_assignments
@@ -50,7 +50,7 @@ class ActiveSettings:
     every
         The weights after each so many queries are tested.
     strengths, folds, tol
-        For training with the margin: what to choose lambda from, and how; see `choose_strength`.
+        For training with the margin: what to choose lambda from, and how; see `choose_alpha`.
     """
 
     window: int
@@ -113,7 +113,7 @@ class ActiveExperiment:
             measure,
             window=self.settings.window,
             threshold=self.settings.threshold,
-            rng=rng,
+            random_state=rng,
             n_threads=1,
         )
         queries = self._queries(self.settings.limit)
@@ -121,7 +121,7 @@ class ActiveExperiment:
         self._learn(learner, pool, queries)
         seconds = (time.process_time() - begin) / queries
         while np.isnan(self._stop(learner.history.log_eta)) and measure != "random" and not learner.stopped:
-            self._learn(learner, pool, len(learner.labelled) + 1)
+            self._learn(learner, pool, len(learner.labeled) + 1)
         return ActiveRun(
             self._curve(learner.history, pool, queries),
             self._table(learner.history, pool),
@@ -130,10 +130,10 @@ class ActiveExperiment:
             seconds,
         )
 
-    def all_data(self) -> tuple[float, StrengthChoice]:
+    def all_data(self) -> tuple[float, AlphaChoice]:
         """Return the test loss of training on the whole pool, and how lambda was chosen."""
         choice = self._choice(self.pool)
-        return self._margin_error(self.pool, choice.strength), choice
+        return self._margin_error(self.pool, choice.alpha), choice
 
     def perceptron_on_all_data(self, averaged: bool) -> float:
         """Return the test loss of the perceptron trained on the whole pool."""
@@ -145,7 +145,7 @@ class ActiveExperiment:
         return max(round(share * len(self.pool)), 1)
 
     def _learn(self, learner: ActiveLearner, pool: Sequence[Patch], queries: int) -> None:
-        while len(learner.labelled) < queries:
+        while len(learner.labeled) < queries:
             number = learner.query()
             learner.annotate(number, pool[number].annotation.events)
 
@@ -178,7 +178,7 @@ class ActiveExperiment:
         known = np.cumsum([len(patch.annotation.events) > 0 for patch in asked])
         enough = int(np.searchsorted(known, self.settings.folds)) + 1
         first = max(self._queries(min(self.settings.shares)), enough)
-        strength = self._choice(asked[:first]).strength
+        strength = self._choice(asked[:first]).alpha
         rows = []
         for share in self.settings.shares:
             n = self._queries(share)
@@ -207,10 +207,10 @@ class ActiveExperiment:
             rows.append({"scale": scale, "stop": self._stop(etas)})
         return pd.DataFrame(rows)
 
-    def _choice(self, patches: Sequence[Patch]) -> StrengthChoice:
+    def _choice(self, patches: Sequence[Patch]) -> AlphaChoice:
         settings = self.settings
-        return choose_strength(
-            patches, settings.strengths, folds=settings.folds, tol=settings.tol, n_threads=1
+        return choose_alpha(
+            patches, settings.strengths, n_splits=settings.folds, tol=settings.tol, n_threads=1
         )
 
     def _margin_error(self, patches: Sequence[Patch], strength: float) -> float:

@@ -116,7 +116,7 @@ def _on_all_data(experiment: ActiveExperiment) -> dict[str, Any]:
     loss, choice = experiment.all_data()
     return {
         "all_data": loss,
-        "strength": choice.strength,
+        "strength": choice.alpha,
         "strength_losses": {str(strength): held_out for strength, held_out in choice.losses.items()},
         "perceptron": experiment.perceptron_on_all_data(averaged=False),
         "averaged_perceptron": experiment.perceptron_on_all_data(averaged=True),

@@ -29,7 +29,7 @@ def _left_out(films: Mapping[str, Sequence[CellFilm]], dataset: str) -> float:
 
 
 def _train(films: Sequence[CellFilm]) -> CellTracker:
-    return CellTracker(lam=ALPHA).fit(films)
+    return CellTracker(alpha=ALPHA).fit(films)
 
 
 if "snakemake" in globals():

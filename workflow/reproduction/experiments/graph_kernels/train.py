@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ermlab.fmri.voxel_graphs import voxel_places
+from ermlab.fmri.voxel_graphs import voxel_coordinates
 from reproduction.claims.results import write_json
 from reproduction.experiments.fmri_studies.study import Study
 from reproduction.experiments.graph_kernels.protocol import GraphGrids, Trial, score_split
@@ -25,7 +25,7 @@ def main(
 ) -> None:
     """Write a row for each split of ``numbers`` and each method."""
     study = Study.read(study_file)
-    places = voxel_places(study.mask, study.affine)
+    places = voxel_coordinates(study.mask, study.affine)
     splits = study.sampling(study.fair).splits(max(numbers) + 1, share, seed)
     begin = time.perf_counter()
     tables = [

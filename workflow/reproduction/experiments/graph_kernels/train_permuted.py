@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ermlab.fmri.voxel_graphs import voxel_places
+from ermlab.fmri.voxel_graphs import voxel_coordinates
 from reproduction.experiments.fmri_studies.study import Study
 from reproduction.experiments.graph_kernels.controls import score_permuted
 from reproduction.experiments.graph_kernels.protocol import GraphGrids
@@ -25,7 +25,7 @@ def main(
 ) -> None:
     """Write a row for each permutation of ``numbers``, split, way of selection and method."""
     study = Study.read(study_file)
-    places = voxel_places(study.mask, study.affine)
+    places = voxel_coordinates(study.mask, study.affine)
     parts = study.sampling(study.fair).splits(splits, share, seed)
     tables = [
         score_permuted(study.X, study.y, places, parts, GraphGrids.of(grids), folds, number, seed)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from ermlab._utils.array_files import ArrayFile
 from ermlab._utils.files import broken, reading, require_file
 from ermlab.exceptions import DataError
-from ermlab.fmri._images import as_series, check_repetition_time, check_same_grid, voxels
 from ermlab.fmri.glm import REQUIRED, checked_events
+from ermlab.fmri.images import as_series, check_repetition_time, check_same_grid, voxels
 from ermlab.fmri.masking import brain_mask
-from ermlab.fmri.normalisation import mean_brain, normalise, tissue_templates
+from ermlab.fmri.normalization import mean_brain, normalize, tissue_templates
 from ermlab.fmri.pipeline import Preprocessing, preprocess
 from ermlab.fmri.realignment import realign
 from ermlab.fmri.timing import correct_slice_timing, reference_time
@@ -229,4 +229,4 @@ def _mean_on_grid(img: SpatialImage, brain: SpatialImage, template: SpatialImage
     single = new_img_like(mean, voxels(mean)[..., None])
     if template is None:
         return single
-    return normalise(single, template, source=brain, components=tissue_templates())
+    return normalize(single, template, source=brain, components=tissue_templates())

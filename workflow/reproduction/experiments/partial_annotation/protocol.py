@@ -14,8 +14,8 @@ from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.events import guessed_weights
 from ermlab.tracking.films import FramePair
 from ermlab.tracking.perceptron import train_perceptron
-from ermlab.tracking.selection import choose_strength
-from ermlab.tracking.training import START, average_loss, partial_risk, train_tracker
+from ermlab.tracking.selection import choose_alpha
+from ermlab.tracking.training import average_loss, initial_weights, partial_risk, train_tracker
 from reproduction.experiments.tracking.protocol import Study
 
 Vector = NDArray[np.float64]
@@ -110,7 +110,7 @@ def train_by_perceptron(pairs: Sequence[FramePair], *, averaged: bool) -> Traine
     def train() -> tuple[Vector, int]:
         samples, annotations = [p.assigner for p in pairs], [p.annotation.events for p in pairs]
         result = train_perceptron(samples, annotations, averaged=averaged, n_threads=1)
-        return result.w, result.passes
+        return result.w, result.n_iter
 
     return _timed(train)
 
@@ -151,8 +151,8 @@ def learning_curve(
         rows.append({"method": method, "share": share, "draw": draw, **chosen, **measured})
 
     def choose(pairs: list[FramePair]) -> dict[str, float]:
-        choice = choose_strength(pairs, strengths, folds=folds, tol=tol, n_threads=1)
-        return {"strength": choice.strength, "inside": choice.inside}
+        choice = choose_alpha(pairs, strengths, n_splits=folds, tol=tol, n_threads=1)
+        return {"strength": choice.alpha, "inside": choice.inside}
 
     full = completed(study.training)
     chosen = choose(full)
@@ -186,7 +186,7 @@ def descents(
     Rows, one for the start of each descent and one for each outer iteration: ``solver``, ``start``,
     ``variant``, ``iteration``, ``objective``, ``bounds`` and ``seconds`` of the processor so far.
     """
-    start = START * guessed_weights()
+    start = initial_weights()
     origins = {"guess": start, "faint": _FAINT * start, "zero": np.zeros_like(start)}
     ways = []
     for solver in solvers:

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab.structured.transfer import TransferResult, transfer_cccp
-from ermlab.tracking.events import guessed_weights
 from ermlab.tracking.films import FramePair
 from ermlab.tracking.small_assignment import SmallProblems
 from ermlab.tracking.task import event_numbers
-from ermlab.tracking.training import START
+from ermlab.tracking.training import initial_weights
 from reproduction.experiments.transfer._patch_rows_numba import highest, sum_rows
 
 Vector = NDArray[np.float64]
@@ -261,7 +260,7 @@ def train_on_patches(
     w0
         Weights of each data set to start from, by default the plain guess of `train_tracker`.
     """
-    weights = np.tile(START * guessed_weights(), (len(risks), 1)) if w0 is None else np.asarray(w0)
+    weights = np.tile(initial_weights(), (len(risks), 1)) if w0 is None else np.asarray(w0)
     for risk, w in zip(risks, weights, strict=True):
         if not risk.pool.searched(risk.numbers):
             risk.search(w)

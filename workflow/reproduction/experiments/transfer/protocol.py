@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from ermlab._utils.parallel import map_in_threads
 from ermlab.optimize import L2, Risk, minimize
 from ermlab.structured.transfer import minimize_transfer
-from ermlab.tracking.events import guessed_weights
 from ermlab.tracking.films import FramePair
-from ermlab.tracking.training import START, average_loss
+from ermlab.tracking.training import average_loss, initial_weights
 from reproduction.experiments.transfer.patch_training import PatchPool, PatchRisk, train_on_patches
 
 Vector = NDArray[np.float64]
@@ -236,7 +235,7 @@ def union_limit_difference(
         weighted = zip(sizes, slopes, strict=True)
         return float(np.dot(sizes, values)), np.sum([n * slope for n, slope in weighted], axis=0)
 
-    start = START * guessed_weights()
+    start = initial_weights()
     together = minimize(union, L2(lam), w0=start, tol=tol).w
     apart = minimize_transfer(
         risks, alpha=lam, rho=rho, sizes=sizes, w0=np.tile(start, (2, 1)), tol=tol

@@ -21,7 +21,7 @@ class UnprovedError(ValueError):
     """The best choice was not proved within the nodes that a search may take."""
 
 
-class Programme:
+class SetProgram:
     """The best choice of columns that take each row once, or at most once.
 
     The relaxation is solved by the simplex method, from the last solution on. Where it is not integral,

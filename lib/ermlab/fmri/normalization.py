@@ -14,15 +14,6 @@ from nilearn.datasets import load_mni152_brain_mask, load_mni152_gm_template, lo
 from nilearn.image import mean_img, new_img_like
 from scipy import ndimage
 
-from ermlab.fmri._images import (
-    ImageLike,
-    as_image,
-    as_series,
-    check_same_grid,
-    sigmas,
-    volumes_first,
-    voxels,
-)
 from ermlab.fmri._registration import (
     AFFINE,
     SIMILARITY,
@@ -37,6 +28,15 @@ from ermlab.fmri._registration import (
     spline_coefficients,
 )
 from ermlab.fmri._splines_numba import reslice
+from ermlab.fmri.images import (
+    ImageLike,
+    as_image,
+    as_series,
+    check_same_grid,
+    sigmas,
+    volumes_first,
+    voxels,
+)
 from ermlab.fmri.masking import brain_mask
 
 #: Coarse to fine: family of motions, smoothing and distance of points in millimetres.
@@ -51,7 +51,7 @@ RIM = 0.05
 TOLERANCE = 0.02
 
 
-def normalise(
+def normalize(
     img: ImageLike,
     template: ImageLike,
     *,

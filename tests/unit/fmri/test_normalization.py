@@ -10,7 +10,7 @@ from ermlab.fmri import (
     affine_to_template,
     brain_mask,
     mean_brain,
-    normalise,
+    normalize,
     smooth,
     tissue_templates,
 )
@@ -81,7 +81,7 @@ def test_the_normalised_series_lies_on_the_template(template):
     rng = np.random.default_rng(0)
     data = 1000 * source.get_fdata()[..., None] * [1.0, 1.1] + rng.normal(size=(*source.shape, 2))
     series = nib.Nifti1Image(data.astype(np.float32), source.affine)
-    normal = normalise(series, template)
+    normal = normalize(series, template)
     assert normal.shape == (*template.shape, 2)
     np.testing.assert_array_equal(normal.affine, template.affine)
     brain = load_mni152_brain_mask(VOXEL).get_fdata() > 0
@@ -91,7 +91,7 @@ def test_the_normalised_series_lies_on_the_template(template):
     for volume, expected in zip(normal.get_fdata()[brain].T, truth.get_fdata()[brain].T, strict=True):
         assert np.corrcoef(volume, expected)[0, 1] > 0.995
         np.testing.assert_allclose(volume.mean(), expected.mean(), rtol=0.01)
-    by_source = normalise(series, template, source=source, components=[template])
+    by_source = normalize(series, template, source=source, components=[template])
     np.testing.assert_allclose(by_source.get_fdata(), normal.get_fdata(), atol=30)
 
 
@@ -118,7 +118,7 @@ def test_neither_a_scalp_nor_its_absence_changes_the_size_of_the_brain(brightnes
 def test_what_the_series_does_not_show_is_0(template):
     half = template.get_fdata(dtype=np.float32).copy()[:, :, : template.shape[2] * 3 // 4]
     series = nib.Nifti1Image(half[..., None], template.affine)
-    normal = normalise(series, template, source=template)
+    normal = normalize(series, template, source=template)
     assert not normal.get_fdata()[:, :, -8:].any()
     assert normal.get_fdata()[:, :, 5:20].any()
 
@@ -175,9 +175,9 @@ def test_bad_input_is_told(template):
     with pytest.raises(ValueError, match=r"fwhm is nan: expected millimetres of at least 0"):
         smooth(flat, np.nan)
     with pytest.raises(ValueError, match=r"template has shape .*: expected a NIfTI image of 3 dimensions"):
-        normalise(flat, flat)
+        normalize(flat, flat)
     with pytest.raises(ValueError, match=r"img has shape .*: expected a NIfTI image of 4 dimensions"):
-        normalise(template, template)
+        normalize(template, template)
     empty = nib.Nifti1Image(np.zeros(template.shape, dtype=np.float32), template.affine)
     with pytest.raises(ValueError, match="no voxel above 0: expected a brain to register"):
         affine_to_template(empty, template)
