@@ -22,8 +22,8 @@ from ermlab.kernels.weisfeiler_lehman import (
     WeisfeilerLehmanKernel,
     subtree_features,
 )
+from ermlab.taxonomy import Taxonomy, four_point_violation, tree_covariance, tree_metric, unit_trace
 from ermlab.taxonomy.learning import METHODS, hsic, hsic_cov, learn_edge_lengths, learn_taxonomy
-from ermlab.taxonomy.tree import Taxonomy, four_point_violation, tree_covariance, tree_metric, unit_trace
 from reproduction.experiments.graph_kernels.gaussian_ridge import gaussian_ridge_predictions
 
 
@@ -52,7 +52,7 @@ def histograms() -> Cases:
     for name, X in all_tables(n=12).items():
         X = np.abs(X)
         yield f"kernels of {name}", lambda X=X: compare_histograms(X)
-        yield f"sparse {name}", lambda X=X: histogram.sparse_chi2_kernel(csr_array(X), csr_array(X))
+        yield f"sparse {name}", lambda X=X: sparse_histogram.sparse_chi2_kernel(csr_array(X), csr_array(X))
         yield f"frame of {name}", lambda X=X: histogram.chi2_kernel(pd.DataFrame(X), X.tolist())
         yield f"scale of {name}", lambda X=X: histogram.median_gamma(X)
         yield f"exponential of {name}", lambda X=X: histogram.exponential_chi2_kernel(X, gamma=1e300)
@@ -63,11 +63,11 @@ def histograms() -> Cases:
         eye = csr_array(np.eye(3))
         yield (
             f"sparse, {name}",
-            lambda A=matrix, B=eye: refused(lambda: histogram.sparse_chi2_kernel(A, B)),
+            lambda A=matrix, B=eye: refused(lambda: sparse_histogram.sparse_chi2_kernel(A, B)),
         )
         yield (
             f"sparse Y, {name}",
-            lambda A=eye, B=matrix: refused(lambda: histogram.sparse_chi2_kernel(A, B)),
+            lambda A=eye, B=matrix: refused(lambda: sparse_histogram.sparse_chi2_kernel(A, B)),
         )
         yield (
             f"distances, {name}",

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ermlab.taxonomy.learning import hsic, hsic_cov, learn_edge_lengths, optimal_covariance
-from ermlab.taxonomy.tree import (
+from ermlab.taxonomy import (
     Taxonomy,
     centered,
     four_point_violation,
@@ -17,6 +16,7 @@ from ermlab.taxonomy.tree import (
     tree_covariance,
     tree_metric,
 )
+from ermlab.taxonomy.learning import hsic, hsic_cov, learn_edge_lengths, optimal_covariance
 from ermlab.taxonomy.tree_fitting import nearest_tree, neighbor_joining
 from reproduction.experiments.tree_covariance.evaluate import random_taxonomy
 

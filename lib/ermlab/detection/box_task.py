@@ -6,15 +6,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.detection import Quality, best_box, linear, loss_augmented, pyramid
 from ermlab.detection.boxes import overlap
 from ermlab.detection.qualities import (
+    Quality,
     check_box,
     check_grids,
     check_points,
     check_shape,
     check_words,
+    linear,
+    loss_augmented,
+    pyramid,
 )
+from ermlab.detection.subwindow import best_box
 
 Box = NDArray[np.int64]
 

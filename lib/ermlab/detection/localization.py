@@ -18,8 +18,9 @@ from ermlab.detection.boxes import as_boxes, best_overlap, suppress
 from ermlab.detection.chi2_windows import Chi2Expansion
 from ermlab.detection.windows import PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
-from ermlab.kernels.histogram import sparse_chi2_kernel
-from ermlab.optimize import L2, minimize_blocks
+from ermlab.kernels.sparse_histogram import sparse_chi2_kernel
+from ermlab.optimize.blocks import minimize_blocks
+from ermlab.optimize.regularizers import L2
 from ermlab.optimize.sparse_blocks import RIGHT, SparseBlocks, SparseRow
 
 Vector = NDArray[np.float64]

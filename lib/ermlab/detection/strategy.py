@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.detection import Detection, Detector, Quality, best_boxes
 from ermlab.detection._walk_numba import walk
 from ermlab.detection.boxes import as_boxes_inside
-from ermlab.detection.subwindow import check_penalty
+from ermlab.detection.qualities import Quality
+from ermlab.detection.subwindow import Detection, Detector, best_boxes, check_penalty
 
 UNITS = ("splits", "seconds")
 

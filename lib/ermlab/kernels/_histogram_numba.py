@@ -1,9 +1,8 @@
-"""Comparison of histograms that are mostly empty (kernels of `ermlab.kernels.histogram`).
+"""Compiled loops of `ermlab.kernels.histogram`.
 
-A matrix of histograms is given by its filled bins only: ``bins`` and ``values``, row after row, and where
-each row begins, ``starts``. A row of ``X`` is spread out so that bins of the other can be looked up in it: it
-stays in the cache while the rows of ``Y`` pass by. With ``symmetric``, ``Y`` is ``X`` and the lower triangle
-is left out.
+A matrix of histograms is given by its non-empty bins: ``(starts, bins, values)``, row after row. A row of
+``X`` is written out so that bins of ``Y`` can be looked up in it. With ``symmetric``, ``Y`` is ``X`` and the
+lower triangle is left out.
 """
 
 import numpy as np
@@ -25,19 +24,6 @@ def fill_chi2(X, Y, n_bins, symmetric, out, start, stop):
                 total += 2.0 * (x / (x + y)) * y
             out[i, j] = total
         _clear(X, i, row)
-
-
-@njit(cache=True, nogil=True)
-def add_chi2_by_bin(X, Y, out):
-    """Add ``sum 2 x y / (x + y)`` to ``out``; ``Y`` is sorted by bin: where each begins, rows, values."""
-    starts, bins, values = X
-    Y_starts, rows, Y_values = Y
-    for i in range(starts.size - 1):
-        for k in range(starts[i], starts[i + 1]):
-            x = values[k]
-            for at in range(Y_starts[bins[k]], Y_starts[bins[k] + 1]):
-                y = Y_values[at]
-                out[i, rows[at]] += 2.0 * (x / (x + y)) * y
 
 
 @njit(cache=True, nogil=True)
@@ -65,7 +51,7 @@ def fill_chi2_distances(X, Y, n_bins, symmetric, out, start, stop):
 
 @njit(cache=True, nogil=True)
 def _chi2_distance(X, i, Y, j):
-    """Walk through the filled bins of both in their common order: an empty bin makes the other a summand."""
+    """Merge the sorted bins of two rows; where one is empty, the term is the value of the other."""
     X_starts, X_bins, X_values = X
     Y_starts, Y_bins, Y_values = Y
     a, b = X_starts[i], Y_starts[j]

@@ -1,19 +1,12 @@
-"""The k-support norm (thesis, section 4.2): the norm itself, and linear models that it regularises."""
+"""Sparse linear models: the k-support norm (thesis, section 4.2) and the elastic net for few samples."""
 
-from ermlab.sparse.ksupport_estimators import (
-    KSupportClassifier,
-    KSupportPath,
-    KSupportRegressor,
-    ksupport_path,
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "elastic_net": ["DistinctColumns", "ElasticNetFits", "ElasticNetGrid", "fit_elastic_nets"],
+        "ksupport_estimators": ["KSupportClassifier", "KSupportPath", "KSupportRegressor", "ksupport_path"],
+        "ksupport_norm": ["dual_norm", "norm", "prox"],
+    },
 )
-from ermlab.sparse.ksupport_norm import dual_norm, norm, prox
-
-__all__ = [
-    "KSupportClassifier",
-    "KSupportPath",
-    "KSupportRegressor",
-    "dual_norm",
-    "ksupport_path",
-    "norm",
-    "prox",
-]

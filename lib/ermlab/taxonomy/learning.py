@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ermlab.taxonomy._tree_matrices import LARGEST, Matrix, checked_symmetric, tree_metric
 from ermlab.taxonomy.tree import Taxonomy
 from ermlab.taxonomy.tree_fitting import average_linkage, nearest_tree, neighbor_joining
+from ermlab.taxonomy.tree_matrices import LARGEST, Matrix, checked_symmetric, tree_metric
 
 METHODS = {
     "projection": nearest_tree,

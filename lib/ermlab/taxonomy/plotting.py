@@ -1,15 +1,21 @@
 """Drawn taxonomies: one tree, several side by side, a tree with its matrices (T-fig-5.5, 5.6, 5.8)."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ermlab._utils.optional import import_optional
 from ermlab._utils.palette import COLORS, GREY, ORANGE
-from ermlab.taxonomy.tree import Taxonomy, centered, tree_metric
+from ermlab.taxonomy.tree import Taxonomy
+from ermlab.taxonomy.tree_matrices import centered, tree_metric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+plt = import_optional("matplotlib.pyplot", "plot")
 
 #: Free space right of the longest leaf for the names, as a share of the tree's height, for each letter.
 _LETTER = 0.028
@@ -17,7 +23,7 @@ _INCHES_PER_LEAF = 0.21
 
 
 def draw_taxonomy(
-    ax: Axes,
+    ax: "Axes",
     tree: Taxonomy,
     *,
     order: Sequence[str] | None = None,
@@ -59,7 +65,7 @@ def draw_taxonomy(
     ax.spines["left"].set_visible(False)
 
 
-def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] | None = None) -> Figure:
+def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] | None = None) -> "Figure":
     """Draw trees of the same classes side by side, under their titles; all follow the order of the first."""
     first = next(iter(trees.values()))
     order = leaf_order(first)
@@ -70,7 +76,7 @@ def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] 
     return fig
 
 
-def plot_rerooting(trees: Mapping[str, Taxonomy]) -> Figure:
+def plot_rerooting(trees: Mapping[str, Taxonomy]) -> "Figure":
     """Draw each tree in a row with its covariance, its distances and its centred covariance."""
     fig, axes = plt.subplots(len(trees), 4, figsize=(9.5, 2.5 * len(trees)), width_ratios=(1.3, 1, 1, 1))
     matrices = {title: _matrices(tree) for title, tree in trees.items()}
@@ -118,7 +124,7 @@ def _matrices(tree: Taxonomy) -> dict[str, NDArray[np.float64]]:
 
 
 def _draw_matrix(
-    ax: Axes, matrix: NDArray[np.float64], names: Sequence[str], largest: float, title: str
+    ax: "Axes", matrix: NDArray[np.float64], names: Sequence[str], largest: float, title: str
 ) -> None:
     ax.imshow(matrix, cmap="PuOr_r", vmin=-largest, vmax=largest)
     for (i, j), value in np.ndenumerate(matrix):

@@ -16,26 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import real_array, whole_number
 from ermlab.taxonomy._newick import format_newick, parse_newick
-from ermlab.taxonomy._tree_matrices import (
-    LARGEST,
-    Matrix,
-    centered,
-    four_point_violation,
-    tree_covariance,
-    tree_metric,
-    unit_trace,
-)
-
-__all__ = [
-    "Taxonomy",
-    "centered",
-    "four_point_violation",
-    "robinson_foulds",
-    "shuffled",
-    "tree_covariance",
-    "tree_metric",
-    "unit_trace",
-]
+from ermlab.taxonomy.tree_matrices import LARGEST, Matrix
 
 
 @dataclass(frozen=True, eq=False)

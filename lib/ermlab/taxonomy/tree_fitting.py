@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
-from ermlab.taxonomy._tree_matrices import Matrix, checked_symmetric
 from ermlab.taxonomy.tree import Taxonomy
+from ermlab.taxonomy.tree_matrices import Matrix, checked_symmetric
 
 #: Inner edges shorter than this share of the largest distance are rounding.
 _ROUNDING = 1e-12

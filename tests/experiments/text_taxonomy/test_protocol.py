@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ermlab.taxonomy import Taxonomy, centered
 from ermlab.taxonomy.cutting_planes import Constraints, minimize_with_planes
 from ermlab.taxonomy.problem import Problem
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centered
 from reproduction.datasets.newsgroups20 import (
     GROUPS,
     Newsgroups20,

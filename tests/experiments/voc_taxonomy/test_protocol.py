@@ -5,12 +5,12 @@ import pytest
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from ermlab.taxonomy.tree import Taxonomy, centered
+from ermlab.taxonomy import Taxonomy, centered
+from reproduction.experiments.taxonomies import comparable
 from reproduction.experiments.voc_taxonomy.protocol import (
     BagsOfImages,
     areas_under_roc,
     class_scores,
-    comparable,
     held_out_areas,
     roles,
     score_kernels,
@@ -73,7 +73,7 @@ def test_kernel_of_scores_is_gaussian_with_the_median():
     np.testing.assert_allclose(K, rbf_kernel(scaled, gamma=gamma))
     np.testing.assert_allclose(K_new, rbf_kernel(new / old.std(axis=0), scaled, gamma=gamma))
     old[:, 1] = 5
-    with pytest.raises(ValueError, match="class 1 are all alike"):
+    with pytest.raises(ValueError, match="class 1 are all equal"):
         score_kernels(old, new)
 
 
@@ -115,6 +115,6 @@ def test_area_of_a_class_that_all_or_no_images_have():
     np.testing.assert_array_equal(areas_under_roc(Y, np.array([[2.0, 0, 0], [1, 0, 0]])), [1, np.nan, np.nan])
 
 
-def test_no_price_is_preferred_without_two_images_of_a_class(part):
+def test_no_C_is_preferred_without_two_images_of_a_class(part):
     few = type(part)(part.K[:4, :4], part.K_test[:, :4], np.eye(4, dtype=bool), part.Y_test)
     assert held_out_areas(few, np.eye(4), [1.0], 1e-3) == {}

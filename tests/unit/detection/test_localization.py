@@ -21,13 +21,14 @@ from ermlab.detection.word_grids import WordGrid
 from ermlab.kernels.histogram import chi2_kernel
 from ermlab.optimize import L2, minimize
 from ermlab.structured.jkse import JKSE
-from reproduction.experiments.joint_kernel_support.protocol import METHODS, Crops, Settings, Trainer
+from reproduction.experiments.joint_kernel_support.train import METHODS, Crops, Settings, Trainer
+from reproduction.experiments.joint_kernel_support.train_controls import cross_validate, detection_error
 
 N_WORDS = 6
 SETTINGS = Settings(
     n_words=N_WORDS,
     levels=(1, 2),
-    normalisation="unit",
+    normalization="unit",
     margin=0,
     max_boxes=2,
     max_overlap=0.2,
@@ -100,7 +101,7 @@ def test_no_exchange_within_one_image():
         swap_boxes(pairs, [(50, 50)], 0.5, np.random.default_rng(0))
 
 
-def test_a_wrong_share_is_told():
+def test_a_wrong_share_is_executed():
     with pytest.raises(ValueError, match=r"share is 1\.5"):
         swap_boxes(Pairs.of([[[0, 0, 1, 1]]]), [(5, 5)], 1.5, np.random.default_rng(0))
 
@@ -190,8 +191,10 @@ def test_every_method_finds_planted_objects(method):
     candidates = trainer.train(Pairs.of(boxes[:20])[np.arange(20)])
     assert candidates.areas[candidates.chosen] == max(candidates.areas) > 0.9
     windows = [trainer.windows(grid, [(3, 2)]) for grid in grids[20:]]
-    assert trainer.error(Scan.of(candidates.scorers, windows), boxes[20:], candidates.chosen) <= 0.4
-    errors = trainer.cross_validate(Pairs.of(boxes), 3)
+    assert (
+        detection_error(trainer, Scan.of(candidates.scorers, windows), boxes[20:], candidates.chosen) <= 0.4
+    )
+    errors = cross_validate(trainer, Pairs.of(boxes), 3)
     assert len(errors) == len(candidates.parameters)
     assert all(0 <= error <= 0.5 for error in errors)
 
@@ -237,7 +240,7 @@ def test_kernel_matrices_of_sparse_histograms():
         np.testing.assert_allclose(kernel_matrix(kernel, features, features), expected)
 
 
-def test_an_unknown_method_is_told():
+def test_an_unknown_method_is_executed():
     grids, _ = scenes(2)
     with pytest.raises(ValueError, match="method is 'svm': expected one of ssvm"):
         Trainer("svm", SETTINGS, grids, crops())

@@ -79,7 +79,7 @@ def test_windows_that_do_not_fit_are_told(size):
 
 
 @pytest.mark.parametrize("kernel", [PairKernel(5, (1,), "cubic"), PairKernel(5, (1,), "chi2", "length")])
-def test_an_unknown_kernel_is_told(kernel):
+def test_an_unknown_kernel_is_executed(kernel):
     with pytest.raises(ValueError, match="expected one of"):
         Windows(random_grid(np.random.default_rng(0), 6, 8), (2, 2), kernel)
 

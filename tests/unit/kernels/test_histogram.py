@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, dia_array
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.metrics.pairwise import chi2_kernel as sklearn_exponential_chi2_kernel
 
-from ermlab.kernels.histogram import (
+from ermlab.kernels import (
     chi2_distances,
     chi2_kernel,
     exponential_chi2_kernel,

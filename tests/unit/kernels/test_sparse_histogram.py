@@ -81,7 +81,7 @@ def test_what_is_no_histogram_is_named(X, message):
 
 
 def test_other_mistakes_are_named():
-    with pytest.raises(ValueError, match="X has 3 columns and Y 2"):
+    with pytest.raises(ValueError, match="X has 3 bins and Y 2"):
         sparse_chi2_distances(np.ones((2, 3)), np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
         median_distance(np.ones((2, 3)))

@@ -1,29 +1,9 @@
-"""Graph classification sets in the text format of the TU Dortmund collection."""
+"""The graph classification data sets of the TU Dortmund collection."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from scipy.sparse import csr_array
-
-from ermlab._utils.files import broken, read_table, require_folder
-
-
-@dataclass(frozen=True)
-class GraphSet:
-    """Labelled graphs; entry g of each tuple belongs to graph g."""
-
-    name: str
-    labels: np.ndarray  #: class of each graph
-    adjacency: tuple[csr_array, ...]  #: (nodes, nodes), 1 for an edge
-    node_labels: tuple[np.ndarray, ...]
-    node_attributes: tuple[np.ndarray, ...] | None  #: (nodes, attributes), None when the set has none
-    edge_labels: (
-        tuple[np.ndarray, ...] | None
-    )  #: in the order of ``adjacency[g].data``, None when there are none
-
-    def __len__(self) -> int:
-        return len(self.labels)
+from ermlab._utils.files import broken, require_folder
+from ermlab.kernels import GraphSet, read_tu
 
 
 def read_graphs_tu(folder: str | Path) -> dict[str, GraphSet]:
@@ -33,76 +13,3 @@ def read_graphs_tu(folder: str | Path) -> dict[str, GraphSet]:
     if not names:
         raise broken(folder, "no folder in it", "one for each set of graphs")
     return {name: read_tu(folder / name, name) for name in names}
-
-
-def read_tu(folder: str | Path, name: str) -> GraphSet:
-    """Read ``<name>_A.txt``, ``<name>_graph_indicator.txt`` and so on; the files count nodes from 1."""
-    folder = require_folder(folder)
-    graph_of = _column(folder / f"{name}_graph_indicator.txt") - 1
-    labels = _column(folder / f"{name}_graph_labels.txt")
-    if (np.diff(graph_of, prepend=0) < 0).any() or set(graph_of.tolist()) != set(range(len(labels))):
-        raise broken(
-            folder / f"{name}_graph_indicator.txt", "wrong graph numbers", f"1 to {len(labels)} in order"
-        )
-    ends = _read_edges(folder, name, graph_of)
-    edge_labels = _optional(folder, f"{name}_edge_labels.txt", rows=len(ends), dtype=int)
-    attributes = _optional(
-        folder, f"{name}_node_attributes.txt", f"{name}_attributes.txt", rows=len(graph_of), dtype=float
-    )
-    node_labels = _optional(folder, f"{name}_node_labels.txt", rows=len(graph_of), dtype=int)
-    if node_labels is None:
-        raise broken(folder / f"{name}_node_labels.txt", "no such file", "a label for each node")
-    first_node = np.searchsorted(graph_of, np.arange(len(labels)))
-    order = np.lexsort((ends[:, 1], ends[:, 0]))
-    ends = ends[order]
-    first_edge = np.searchsorted(ends[:, 0], first_node)
-    return GraphSet(
-        name,
-        labels,
-        adjacency=_adjacencies(ends, first_edge, first_node, n_nodes=len(graph_of)),
-        node_labels=tuple(np.split(node_labels[:, 0], first_node[1:])),
-        node_attributes=None if attributes is None else tuple(np.split(attributes, first_node[1:])),
-        edge_labels=None if edge_labels is None else tuple(np.split(edge_labels[order, 0], first_edge[1:])),
-    )
-
-
-def _column(path: Path) -> np.ndarray:
-    return read_table(path, columns=1, dtype=int)[:, 0]
-
-
-def _read_edges(folder: Path, name: str, graph_of: np.ndarray) -> np.ndarray:
-    """Return (edges, 2) node indices from 0; an older form of the format adds a column of ones."""
-    path, older = folder / f"{name}_A.txt", folder / f"{name}_A_sparse.txt"
-    if not path.exists() and older.exists():
-        path = older
-    ends = read_table(path, dtype=int)[:, :2] - 1
-    if ends.shape[1] != 2 or ends.min() < 0 or ends.max() >= len(graph_of):
-        raise broken(
-            path, "an edge to a node that is not there", f"two nodes a line, from 1 to {len(graph_of)}"
-        )
-    if (graph_of[ends[:, 0]] != graph_of[ends[:, 1]]).any():
-        raise broken(path, "an edge between two graphs", "edges within a graph")
-    if len(np.unique(ends, axis=0)) != len(ends):
-        raise broken(path, "an edge stands twice", "each once, in each direction")
-    return ends
-
-
-def _optional(folder: Path, *names: str, rows: int, dtype: type) -> np.ndarray | None:
-    """Read the first of these files that is there, which must have ``rows`` rows."""
-    for path in (folder / name for name in names):
-        if path.exists():
-            table = read_table(path, dtype=dtype)
-            if len(table) != rows:
-                raise broken(path, f"{len(table)} rows", str(rows))
-            return table
-    return None
-
-
-def _adjacencies(ends: np.ndarray, first_edge: np.ndarray, first_node: np.ndarray, n_nodes: int) -> tuple:
-    """Cut the sorted edges of all graphs into one matrix for each."""
-    sizes = np.diff(first_node, append=n_nodes)
-    edges = np.split(ends, first_edge[1:])
-    return tuple(
-        csr_array((np.ones(len(pairs)), (pairs - start).T), shape=(size, size))
-        for pairs, start, size in zip(edges, first_node, sizes, strict=True)
-    )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reproduction.datasets.graphs_tu import GraphSet, read_tu
+from ermlab.kernels import GraphSet, read_tu
 
 
 def read_mutag(folder: str | Path) -> GraphSet:

@@ -14,13 +14,14 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from ermlab._utils.palette import BLUE, COLORS, SKY, YELLOW
+from ermlab.kernels import GraphSet
 from reproduction.datasets import flowers17, voc2007_sample
 from reproduction.datasets.cell_migration import read_cell_migration
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
 from reproduction.datasets.ctc_sim_truth import read_ctc_sim_truth
 from reproduction.datasets.daimler_pedestrians import BLOCK, read_daimler_pedestrians
 from reproduction.datasets.flowers17 import read_flowers17
-from reproduction.datasets.graphs_tu import GraphSet, read_graphs_tu
+from reproduction.datasets.graphs_tu import read_graphs_tu
 from reproduction.datasets.haxby2001_slice import REST, read_haxby2001_slice
 from reproduction.datasets.kit_ais_cars import CAR, read_kit_ais_cars
 from reproduction.datasets.mslr_5k import HIGHEST_GRADE, read_mslr_5k

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
+from ermlab.taxonomy import Taxonomy, centered, unit_trace
 from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centered, unit_trace
 from reproduction.experiments.taxonomic_search import Trial
 
 #: Without a covariance of the classes.

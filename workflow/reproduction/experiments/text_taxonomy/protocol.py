@@ -14,9 +14,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from ermlab._utils.array_files import ArrayFile
 from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
+from ermlab.taxonomy import Taxonomy, centered, shuffled, unit_trace
 from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, centered, shuffled, unit_trace
 from reproduction.datasets.newsgroups20 import Newsgroups20
 from reproduction.experiments.taxonomic_search import Trial
 

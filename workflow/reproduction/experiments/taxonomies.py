@@ -1,0 +1,94 @@
+"""Trees, covariances and the search for C shared by the taxonomic experiments (thesis, section 5.2.6)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.multiclass import OneVsRestClassifier
+
+from ermlab.taxonomy import Taxonomy, centered, unit_trace
+from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
+from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A classifier trained with one value of C, and its score on the validation part."""
+
+    C: float
+    validation: float  #: accuracy, or the negative mean loss
+    gap: float  #: relative gap of the solver; 0 if it reports none
+    n_iter: int
+    classifier: OneVsRestClassifier | TaxonomicSVM
+
+
+def read_taxonomy(path: str | Path) -> Taxonomy:
+    """Read a tree in Newick format."""
+    return Taxonomy.from_newick(Path(path).read_text(encoding="utf-8"))
+
+
+def class_taxonomies(K: ArrayLike, y: ArrayLike, semantic: Taxonomy) -> dict[str, Taxonomy]:
+    """Return the trees of training samples: semantic, learned, and the learned topology.
+
+    The first and the last have the edge lengths of eq. 5.34. The learned tree has its own lengths: the
+    difference between it and the last is the effect of the lengths alone.
+    """
+    learned = learn_taxonomy(K, y, semantic.names)
+    return {
+        "semantic": learn_edge_lengths(K, y, semantic),
+        "learned": learned,
+        "learned_topology": learn_edge_lengths(K, y, learned),
+    }
+
+
+def comparable(B: ArrayLike) -> NDArray:
+    """Return a covariance of the classes, centered and scaled to a mean variance of 1.
+
+    A taxonomic SVM compares the classes of one sample, so a common shift of all its scores changes nothing.
+    The shift depends on the root of the tree. With a centered covariance the scores of a sample sum to 0, as
+    they do without a taxonomy, and the trace does not depend on the root (theorem 5.2.5).
+    """
+    return unit_trace(centered(B))
+
+
+def search_C(
+    train: Callable[[float], Trial], grid: Sequence[float], limits: Sequence[float]
+) -> tuple[Trial, list[Trial]]:
+    """Return the best trial and all trials in increasing order of C.
+
+    The grid grows until the best value is inside it. Among equally good values the smallest inside the grid
+    is chosen. New values continue the geometric progression at their end of the grid, within ``limits``.
+    """
+    if len(grid) < 2 or sorted(set(grid)) != list(grid) or grid[0] <= 0:
+        raise ValueError(f"grid of C is {list(grid)}: expected at least two values, positive and increasing")
+    trials = [train(C) for C in grid]
+    while True:
+        best = max(trial.validation for trial in trials)
+        inside = [trial for trial in trials[1:-1] if trial.validation == best]
+        low, high = (trials[0].C ** 2 / trials[1].C, trials[-1].C ** 2 / trials[-2].C)
+        if inside:
+            return inside[0], trials
+        if trials[0].validation == best and low >= limits[0]:
+            trials.insert(0, train(low))
+        elif trials[-1].validation == best and high <= limits[1]:
+            trials.append(train(high))
+        else:
+            return next(trial for trial in trials if trial.validation == best), trials
+
+
+def share_inside_grid(trials: pd.DataFrame, search: Sequence[str]) -> float:
+    """Return the share of searches whose chosen C lies strictly inside their grid.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        One row per trial, with the columns ``C`` and ``chosen``.
+    search : sequence of str
+        Columns that identify a search.
+    """
+    C = trials.set_index(list(search))["C"]
+    chosen = C[trials["chosen"].to_numpy()]
+    ends = C.groupby(level=list(search)).agg(["min", "max"]).loc[chosen.index]
+    return float(((ends["min"] < chosen) & (chosen < ends["max"])).mean())
