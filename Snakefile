@@ -1,7 +1,7 @@
 # ermlab: every figure and table of the three works, from the data to the book.
 #
 #   snakemake                   the whole report, reports/html/index.html
-#   snakemake T-fig-2.1         one exhibit (the ids stand in config/exhibits.yaml)
+#   snakemake T-fig-2.1         one exhibit (the ids are listed in config/exhibits.yaml)
 #   snakemake --config scale=smoke
 #
 # The stages of every experiment: acquire -> prepare -> train -> evaluate -> narrate -> check -> publish.

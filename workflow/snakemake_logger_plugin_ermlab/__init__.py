@@ -1,4 +1,4 @@
-"""Progress of a run, one line an event: how many jobs of how many, the time so far, the stage, what is done.
+"""Show the progress of a run with one line per event: finished jobs, elapsed time, stage, message.
 
     [ 3/24  0:41] acquire   Acquire the data set uiuc_cars
     [ 4/24  0:52] acquire   Acquire the data set uiuc_cars: done after 0:11
@@ -74,7 +74,7 @@ def log_lines(path: str, count: int | None) -> list[str]:
 
 @dataclass(frozen=True)
 class Job:
-    """What is told of a job."""
+    """What is shown of a job."""
 
     rule: str
     text: str
@@ -111,7 +111,7 @@ class LogHandler(LogHandlerBase):
         self._started: float | None = None
         self._now = 0.0
         self._tellers = {
-            LogEvent.RUN_INFO: self._tell_plan,
+            LogEvent.RUN_INFO: self._print_plan,
             LogEvent.JOB_INFO: self._tell_start,
             LogEvent.JOB_FINISHED: self._tell_end,
             LogEvent.JOB_ERROR: self._tell_error,
@@ -127,7 +127,7 @@ class LogHandler(LogHandlerBase):
     needs_rulegraph = False
 
     def emit(self, record: LogRecord) -> None:
-        """Tell one event."""
+        """Print one event."""
         try:
             self._now = record.created
             if self._started is None:
@@ -140,7 +140,7 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def close(self) -> None:
-        """Sum up a run that had something to do."""
+        """Print a summary, unless there was nothing to do."""
         if self._total and not self.common_settings.dryrun:
             complete = self._done >= self._total
             done = jobs(self._total) if complete else f"{self._done} of {jobs(self._total)}"
@@ -151,8 +151,8 @@ class LogHandler(LogHandlerBase):
             self._total = 0
         super().close()
 
-    def _tell_plan(self, record: LogRecord) -> None:
-        """Say what there is to do; a dry run says so twice, which once is enough."""
+    def _print_plan(self, record: LogRecord) -> None:
+        """Print the plan once; a dry run logs it twice."""
         if self._total:
             return
         rules = {rule: count for rule, count in record.stats.items() if rule != "total"}

@@ -129,7 +129,7 @@ def test_a_simulator_that_does_not_exist_is_reported(tmp_path, toy):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("toy: 1\nother: 2\ntoy: 3\n", "line 3: not valid YAML: toy stands twice"),
+        ("toy: 1\nother: 2\ntoy: 3\n", "line 3: not valid YAML: toy is given twice"),
         ("toy: 1" + 2000 * ":1", "line 1: not valid YAML: a number of 4001 characters"),
     ],
 )

@@ -134,10 +134,10 @@ def test_a_broken_row_is_named(tmp_path, place, change, message):
 def test_rows_out_of_reading_order_are_refused(tmp_path):
     document = small()
     document["exhibits"].reverse()
-    refused(tmp_path, document, "exhibit T-fig-1.1: stands after a later section")
+    refused(tmp_path, document, "exhibit T-fig-1.1: comes after a later section")
     document = small()
     document["sections"].reverse()
-    refused(tmp_path, document, "section first: stands after a later part")
+    refused(tmp_path, document, "section first: comes after a later part")
 
 
 def test_a_missing_list_is_refused(tmp_path):

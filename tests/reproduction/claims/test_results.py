@@ -117,7 +117,7 @@ def test_damaged_files_say_what_to_do(tmp_path, content):
 
 
 def test_missing_files_say_what_to_do(tmp_path):
-    with pytest.raises(DataError, match=r"values\.json is not there: run `make`"):
+    with pytest.raises(DataError, match=r"values\.json does not exist: run `make`"):
         read_results(tmp_path)
 
 

@@ -1,1 +1,1 @@
-"""Acquisition of data sets: verified, whole, from the first source that has them."""
+"""Acquire and verify data sets from the first source that provides them."""

@@ -1,4 +1,4 @@
-"""Unpacking archives that nobody vouches for: nothing leaves the target folder, all content is verified."""
+"""Unpack untrusted archives: no file leaves the target folder, and all content is verified."""
 
 import errno
 import os
@@ -105,7 +105,7 @@ def _safe_name(name: str, archive: Path) -> str:
 
 
 def _place(name: str, members: Mapping[str, str | None]) -> str | None:
-    """Return where a member goes inside the target folder, None if it is not wanted."""
+    """Return the path of a member inside the target folder, None if it is not used."""
     if name in members:
         return members[name]
     for source, place in members.items():
@@ -116,7 +116,7 @@ def _place(name: str, members: Mapping[str, str | None]) -> str | None:
 
 @contextmanager
 def _damage_reported(archive: Path) -> Iterator[None]:
-    """Report what the standard library raises for a damaged archive, which can be anything, as one error."""
+    """Turn any exception that a damaged archive raises into a `DataError`."""
     try:
         yield
     except DataError:

@@ -1,4 +1,4 @@
-"""Downloads that survive bad servers: resumed, bounded in time, moved into place when complete and right."""
+"""Download files: resumed, limited in time, and moved into place once complete and verified."""
 
 import hashlib
 import time
@@ -25,7 +25,7 @@ class _StreamClient(Protocol):
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to bear with a server."""
+    """Timeouts and numbers of retries."""
 
     #: Seconds without a single byte after which a server counts as stalled.
     timeout: float = 30.0
@@ -37,7 +37,7 @@ class Patience:
 
 @contextmanager
 def web_client(patience: Patience) -> Iterator[httpx.Client]:
-    """Open a client for the web that follows redirections."""
+    """Open an HTTP client that follows redirects."""
     with httpx.Client(timeout=patience.timeout, follow_redirects=True) as client:
         yield client
 
@@ -51,7 +51,7 @@ def download(
     sha256: str | None = None,
     patience: Patience | None = None,
 ) -> None:
-    """Download ``url`` to the file ``target``, going on from ``target.part`` if that is there.
+    """Download ``url`` to the file ``target``, resuming from ``target.part`` if it exists.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ def download(
 
 
 class _Interrupted(Exception):
-    """The download stopped, and going on is worth a try."""
+    """The download was interrupted, and resuming may succeed."""
 
 
 def _persist(attempt: Callable[[], None], url: str, part: Path, patience: Patience) -> None:
-    """Call ``attempt`` until it succeeds or has often enough brought nothing new."""
+    """Call ``attempt`` until it succeeds, or until repeated calls make no progress."""
     most, idle = _size(part), 0
     while True:
         try:
@@ -102,7 +102,7 @@ def _persist(attempt: Callable[[], None], url: str, part: Path, patience: Patien
 
 
 def _fetch_rest(url: str, part: Path, client: _StreamClient, errors: tuple[type[Exception], ...]) -> None:
-    """Ask for the bytes of ``url`` that ``part`` lacks, and append them."""
+    """Request the missing bytes of ``part`` from ``url`` and append them."""
     have = _size(part)
     # Compression on the way would make lengths and offsets those of another file.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -155,7 +155,7 @@ def _total_length(headers: Mapping[str, str], start: int) -> int | None:
 
 
 def _shown(url: str) -> str:
-    """Return an address fit for a message: a user name and password in it are left out."""
+    """Return an address for a message, without user name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 

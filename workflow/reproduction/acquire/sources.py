@@ -1,4 +1,4 @@
-"""The sources of a data set: each fills a new folder with the registered files or says why it cannot."""
+"""Sources of a data set: each fills a new folder with the registered files, or raises `Unavailable`."""
 
 import importlib
 import shutil
@@ -13,7 +13,7 @@ from reproduction.acquire.treehash import Tree
 
 
 class Unavailable(Exception):
-    """This source cannot give the data here and now, another one may. The message says why."""
+    """The source cannot provide the data; the message states the reason."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The folder of raw data: one process at a time, whole data sets only, and what users put there is safe."""
+"""Manage the folder of raw data: atomic, locked, and without overwriting files of users."""
 
 import fcntl
 import logging
@@ -39,7 +39,7 @@ class Found:
 
     @property
     def replaceable(self) -> bool:
-        """Whether this store made the folder, so that it may go when something better comes."""
+        """Whether this store made the folder, so that it may be replaced."""
         return self.origin is not None and self.origin.source != USER_SOURCE
 
 
@@ -48,7 +48,7 @@ class RawStore:
 
     ``raw/<name>`` is complete or absent: it is made as ``raw/.part-<name>`` and renamed. Beside it are
 
-    - ``.acquired/<name>.json``: what this store put there and its stamp, which spares a second look reading;
+    - ``.acquired/<name>.json``: what this store put there, and a stamp that saves reading it again;
     - ``.downloads/<name>/``: downloaded archives, complete or ``.part``;
     - ``.real-<name>``: real data set aside while simulated ones are in use.
     """
@@ -66,7 +66,7 @@ class RawStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes off this data set, and clear what an interrupted one left behind."""
+        """Lock this data set, and remove what an interrupted process left behind."""
         self._lock.parent.mkdir(parents=True, exist_ok=True)
         with self._lock.open("w") as handle:
             _wait_for(handle, self.folder.name)
@@ -146,7 +146,7 @@ class RawStore:
             return [(_found(entry), entry["stamp"]) for entry in read_json(self._record).values()]
 
     def _remember(self, folder: Path, found: Found) -> None:
-        """Note what ``folder`` holds; one real and one simulated data set are kept in mind."""
+        """Record what ``folder`` holds; the records of one real and one simulated data set are kept."""
         entries = read_json(self._record) if self._record.exists() else {}
         entry: dict[str, Any] = {
             "tree": vars(found.tree),
@@ -165,7 +165,7 @@ def _found(entry: dict[str, Any]) -> Found:
 
 
 def _wait_for(handle: IO, name: str) -> None:
-    """Take the kernel's lock on a file; it ends with the process that holds it, however that ends."""
+    """Lock a file; the kernel releases the lock when the process ends."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

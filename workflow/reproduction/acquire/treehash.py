@@ -1,4 +1,4 @@
-"""The hash of a folder's files: names and contents, whatever archive they came in.
+"""Hash the names and contents of the files in a folder.
 
 The hash is that of the text which, inside the folder, this command prints::
 
@@ -41,10 +41,10 @@ def tree_hash(folder: str | Path) -> Tree:
 
 
 def tree_stamp(folder: str | Path) -> str:
-    """Summarise names, sizes and times of the files below ``folder`` without reading them.
+    """Summarize names, sizes and times of the files below ``folder`` without reading them.
 
-    The kernel sets a file's change time at every write and lets nobody choose it, so an equal stamp means
-    that the files are as they were.
+    The kernel sets the change time of a file at every write, and nothing else can set it, so an equal stamp
+    means that the files are unchanged.
     """
     summary = hashlib.sha256()
     for name, entry in _regular_files(folder):

@@ -1,4 +1,4 @@
-"""The pages behind the book: Errata, Provenance, and the way to the workflow's own report."""
+"""Write the appendices: errata, provenance, and the link to Snakemake's report."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ REPORT_PLACEHOLDER = f"""<!doctype html>
 
 
 def errata_page(run: Run) -> str:
-    """Return the page of slips in the sources, each with the test that shows it."""
+    """Return the page of errors in the sources, each with the test that shows it."""
     lines = [
         "# Errata",
         "",
@@ -50,7 +50,7 @@ def errata_page(run: Run) -> str:
 
 
 def provenance_page(run: Run) -> str:
-    """Return the page that says what the run was made of."""
+    """Return the page on commit, versions, settings, machine and run times."""
     provenance = run.provenance
     lines = ["# Provenance", "", "What this book was made of: enough to make it again.", "", "## Code", ""]
     lines += [markup.facts(_code_facts(provenance)), "", "## Configuration", ""]
@@ -134,7 +134,7 @@ def _time_lines(provenance: Mapping[str, Any]) -> list[str]:
 
 
 def workflow_page() -> str:
-    """Return the page that leads to Snakemake's own report."""
+    """Return the page that links to Snakemake's report."""
     return "\n".join(
         [
             "# Workflow report",

@@ -1,4 +1,4 @@
-"""Assemble the book: the pages Sphinx reads, and the files that lie beside the built pages."""
+"""Assemble the pages that Sphinx reads, and the files that they link to."""
 
 import shutil
 from pathlib import Path
@@ -35,12 +35,12 @@ def write_sources(run: Run, folder: str | Path) -> None:
 
 
 def add_files(run: Run, html: str | Path) -> None:
-    """Put what the pages link to beside them: figures, tables, notebooks, room for the workflow's report."""
+    """Copy the files that the pages link to: figures, tables, notebooks and placeholders."""
     html = Path(html)
-    told = [run.notebook(section) for section in run.catalogue.sections if run.is_told(section)]
+    executed = [run.notebook(section) for section in run.catalogue.sections if run.is_executed(section)]
     built = [exhibit for exhibit in run.catalogue.exhibits if run.is_built(exhibit)]
     shown = [run.reports / file for exhibit in built for file in exhibit.outputs]
-    for path in told + shown:
+    for path in executed + shown:
         target = html / path.relative_to(run.reports)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)

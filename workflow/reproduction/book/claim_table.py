@@ -1,4 +1,4 @@
-"""The table of claims: what was published beside what this run gives."""
+"""Write the table of claims: published values next to those of this run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page of the data sets: what each is, and where this run had it from."""
+"""Write the page of the data sets: description, and source in this run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def data_page(run: Run) -> str:
         "",
         "Each data set is taken from the first place that has it: the project's own folder, a mirror, a "
         "published package, the official address, or the simulator. The hash, over names and contents of all "
-        "files, tells exactly which data this run used.",
+        "files, identifies the data that this run used.",
         "",
         *_pictures_lines(run),
         markup.table(["Data set", "This run", "Source", "Files", "Size"], rows, "data"),
@@ -47,8 +47,10 @@ def data_page(run: Run) -> str:
 
 
 def _pictures_lines(run: Run) -> list[str]:
-    told = [section for section in run.catalogue.sections if section.id == PICTURES and run.is_told(section)]
-    return [f'<p><a href="sections/{section.id}.html">See them in pictures</a></p>\n' for section in told]
+    executed = [
+        section for section in run.catalogue.sections if section.id == PICTURES and run.is_executed(section)
+    ]
+    return [f'<p><a href="sections/{section.id}.html">See them in pictures</a></p>\n' for section in executed]
 
 
 def _row(dataset: Dataset, receipt: Mapping[str, Any] | None) -> list[str]:
@@ -67,7 +69,7 @@ def _row(dataset: Dataset, receipt: Mapping[str, Any] | None) -> list[str]:
 
 
 def _run_facts(receipt: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return what is true of the data set in this run only."""
+    """Return the facts about the data set in this run."""
     if receipt is None:
         return [("This run", "not asked for at this scale")]
     if receipt["status"] != "available":
@@ -82,7 +84,7 @@ def _run_facts(receipt: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def _lasting_facts(run: Run, dataset: Dataset) -> list[tuple[str, str]]:
-    """Return what the registry says of the data set, whatever the run."""
+    """Return the facts about the data set in the registry."""
     tree = dataset.tree
     real = "no source registered; simulated"
     if tree is not None:

@@ -116,7 +116,7 @@ def _gallery(run: Run) -> list[str]:
     cards = [
         _card(run, section, exhibit)
         for section in run.catalogue.sections
-        if run.is_told(section)
+        if run.is_executed(section)
         for exhibit in run.exhibits_in(section)
         if run.is_built(exhibit)
     ]
@@ -192,7 +192,7 @@ def _contents(run: Run) -> list[str]:
 
 
 def _entry(run: Run, section: Section) -> str:
-    later = "" if run.is_told(section) else " (to come)"
+    later = "" if run.is_executed(section) else " (to come)"
     return f"{section.title}{later} <{page_name(section)}>"
 
 

@@ -1,4 +1,4 @@
-"""Small pieces of MyST and HTML: safe text, tables, badges, numbers and durations."""
+"""Format pieces of MyST and HTML: escaped text, tables, badges, numbers and durations."""
 
 import html
 import re
@@ -14,9 +14,9 @@ from reproduction.claims.ledger import (
     SIMULATED_DATA,
 )
 
-#: The sign that tells a claim's status without colour.
+#: Sign of a claim's status, for readers who do not see its color.
 STATUS_SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", NOT_TESTED: "○"}
-#: The sign that tells a data badge without colour.
+#: Sign of a data badge, for readers who do not see its color.
 DATA_SIGNS = {REAL_DATA: "●", SIMULATED_DATA: "◐", NO_DATA: "–"}
 
 _KEPT = re.compile(r"(?<![\\$])(\$[^$]+\$|`[^`]+`)(?!\$)")
@@ -104,7 +104,7 @@ def note(plain: object) -> str:
 
 
 def number(value: object) -> str:
-    """Return a value as a reader wants it: four significant digits, truth values as yes and no."""
+    """Format a value for reading: four significant digits, truth values as yes and no."""
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What a run was made of: commit, versions, configuration, machine, and the time each rule took."""
+"""Collect the commit, versions, configuration, machine and run times of a run."""
 
 import csv
 import os
@@ -140,7 +140,7 @@ def collect_provenance(
 ) -> dict[str, Any]:
     """Return everything the Provenance page shows.
 
-    What the clock and the machine decide is under ``run`` and ``machine``; the rest is the same
+    Entries that depend on the time and the machine are in ``run`` and ``machine``; the others are the same
     whenever the same commit runs with the same environment and configuration.
     """
     return {

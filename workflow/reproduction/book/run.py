@@ -1,4 +1,4 @@
-"""Everything the book tells of one run, read from the files the workflow left."""
+"""Read everything that the book shows about one run."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from reproduction.claims.results import read_json
 
 @dataclass(frozen=True)
 class Run:
-    """One run: what was to be shown, what came out, on which data, made of what."""
+    """One run: exhibits, claims, data and provenance."""
 
     catalogue: Catalogue
     claims: Sequence[Mapping[str, Any]]
@@ -39,12 +39,12 @@ class Run:
         counted = Counter(claim["status"] for claim in (self.claims if claims is None else claims))
         return {status: counted[status] for status in STATUS_SIGNS}
 
-    def is_told(self, section: Section) -> bool:
-        """Say whether ``section`` has a notebook that this run executed."""
+    def is_executed(self, section: Section) -> bool:
+        """Return whether ``section`` has a notebook that this run executed."""
         return bool(section.notebook) and self.notebook(section).is_file()
 
     def is_built(self, exhibit: Exhibit) -> bool:
-        """Say whether this run made ``exhibit``: every file of it is there."""
+        """Return whether this run made all files of ``exhibit``."""
         return all((self.reports / file).is_file() for file in exhibit.outputs)
 
     def badge(self, section: Section) -> str:
@@ -53,7 +53,7 @@ class Run:
         return badge({name: kind for name, kind in kinds.items() if kind})
 
     def notebook(self, section: Section) -> Path:
-        """Return where the executed notebook of ``section`` is."""
+        """Return the path of the executed notebook of ``section``."""
         return self.reports / "notebooks" / f"{section.notebook}.ipynb"
 
     def seconds(self) -> float:

@@ -1,4 +1,4 @@
-"""One page a section: its executed notebook, then the published values beside ours."""
+"""Write one page per section: the executed notebook, then published values next to ours."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ def write_section(run: Run, section: Section, folder: Path) -> Path:
     """Write the page of ``section`` into ``folder``, as a notebook if the run has one, and return it."""
     page = folder / page_name(section)
     page.parent.mkdir(parents=True, exist_ok=True)
-    if not run.is_told(section):
+    if not run.is_executed(section):
         page = page.with_suffix(".md")
         page.write_text(_page_to_come(run, section), encoding="utf-8")
         return page
@@ -65,7 +65,7 @@ def _put_title_first(notebook: NotebookNode, section: Section) -> None:
 
 
 def _put_place_and_badges_below_title(notebook: NotebookNode, run: Run, section: Section) -> None:
-    """Say at once which section this is, how its claims fared, and on which data."""
+    """Insert the section, the verdicts on its claims and the kind of data below the title."""
     tally = run.tally(run.claims_of(*run.exhibits_in(section)))
     badges = [markup.status_badge(status, count) for status, count in tally.items() if count]
     badges.append(markup.data_badge(run.badge(section)))
@@ -82,7 +82,7 @@ def _put_place_and_badges_below_title(notebook: NotebookNode, run: Run, section:
 
 
 def _join_silent_code(notebook: NotebookNode) -> None:
-    """Put code that shows nothing into the code cell after it: a reader needs one fold, not three."""
+    """Merge code cells without output into the next one, so that there are fewer folded cells."""
     joined: list[NotebookNode] = []
     for cell in notebook.cells:
         before = joined[-1] if joined else None
@@ -94,7 +94,7 @@ def _join_silent_code(notebook: NotebookNode) -> None:
 
 
 def _dress_cells(notebook: NotebookNode, exhibits: Sequence[Exhibit]) -> set[str]:
-    """Fold the code, describe the pictures, and put an anchor before the cell that first shows an exhibit.
+    """Fold the code, describe the pictures, and insert an anchor before the cell that first shows an exhibit.
 
     Return the ids of the exhibits that now have an anchor.
     """
@@ -116,7 +116,7 @@ def _dress_cells(notebook: NotebookNode, exhibits: Sequence[Exhibit]) -> set[str
 
 
 def _dress_code(cell: NotebookNode, made: Sequence[Exhibit]) -> None:
-    """Fold the code of a cell away; its picture is described by the titles of the exhibits it makes."""
+    """Fold the code of a cell; its picture is described by the titles of the exhibits it makes."""
     cell.metadata.setdefault("tags", []).append("hide-input" if cell.outputs else "hide-cell")
     if made and _shows_picture(cell):
         titles = "; ".join(exhibit.title for exhibit in made)

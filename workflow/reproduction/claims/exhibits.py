@@ -1,7 +1,7 @@
-"""The published figures, tables, algorithms and theorems, and the slips found in their sources.
+"""The published figures, tables, algorithms and theorems, and the errors found in their sources.
 
 `config/exhibits.yaml` lists the exhibits by part and section in reading order, `config/errata.yaml` the
-slips. A section that names its notebook is built; one that does not is still to come.
+errors. A section that names its notebook is built; one that does not is still to come.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """A page of the report: a section of a source, with the notebook that tells it once it is built."""
+    """A page of the report: a section of a source, with its notebook once it is built."""
 
     id: str
     part: str
@@ -98,7 +98,7 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A slip in a source: where it stands, what is printed, what is right, and what shows it."""
+    """An error in a source: its place, the printed text, the correction, and the evidence."""
 
     id: str
     where: str
@@ -151,5 +151,5 @@ def _check_order(path: str | Path, what: str, parent: str, rows: Iterable, paren
         if name not in positions:
             raise DataError(f"{path}: {what} {row.id}: its {parent} {name!r} is not in the list of {parent}s")
         if positions[name] < last:
-            raise DataError(f"{path}: {what} {row.id}: stands after a later {parent}; keep the reading order")
+            raise DataError(f"{path}: {what} {row.id}: comes after a later {parent}; keep the reading order")
         last = positions[name]

@@ -1,6 +1,6 @@
 """A small language for claims: arithmetic and comparisons on an experiment's results, and nothing else.
 
-Names stand for results, `a.b` and `a["b"]` look into mappings, `a[0]` and `a[0:3]` into lists. Lists take
+Names refer to results, `a.b` and `a["b"]` look into mappings, `a[0]` and `a[0:3]` into lists. Lists take
 part element by element; `all` and `any` turn them into one truth value. No other object is ever reached:
 a dotted name is a look-up in a mapping, never an attribute.
 """
@@ -115,7 +115,7 @@ _PLAIN_NODES = (
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str):
-            raise ValueError(f"{node.value!r} is text: text can only stand in brackets, as a name")
+            raise ValueError(f"{node.value!r} is text: text is only allowed in brackets, as a name")
         return float(node.value)
     if isinstance(node, ast.Name):
         return _look_up(values, node.id, "the results")
@@ -166,7 +166,7 @@ def _subscript(node: ast.Subscript, value: Any, values: Mapping[str, Any]) -> An
 
 
 def _whole(node: ast.expr | None, values: Mapping[str, Any]) -> int | None:
-    """Return the whole number that a position stands for."""
+    """Return a position as an integer."""
     if node is None:
         return None
     number = _evaluate(node, values)

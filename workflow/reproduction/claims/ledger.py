@@ -1,4 +1,4 @@
-"""Published claims and values, held against the results of a run.
+"""Compare published claims and values with the results of a run.
 
 `config/claims.yaml` states each claim with the criterion that decides it, fixed before the result is seen:
 an inequality (``check``), or a value with a tolerance around the published one. A claim that does not hold
@@ -67,7 +67,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What became of a claim in a run: one row of ``reports/claims.json``.
+    """The outcome of a claim in a run: one row of ``reports/claims.json``.
 
     ``ours`` maps the shown expressions to values (means over seeds where there are several), ``spread`` to
     ``{"sd", "n"}`` of the same shape; ``badge`` is None when the experiment has no results.

@@ -1,6 +1,6 @@
-"""The numbers of an experiment: one `values.json`, and one `timings.json` for what a clock measured.
+"""Read and write the results of an experiment: `values.json`, and `timings.json` for measured times.
 
-Seconds change from run to run and everything else must not, so they live in a file of their own:
+Times change from run to run and nothing else may, so they are kept in a separate file:
 two runs with one seed give the same ``values.json``, byte for byte.
 """
 
@@ -64,12 +64,12 @@ def read_results(folder: str | Path) -> dict[str, Any]:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file, with an error that says what to do when it is not there or damaged."""
+    """Read a JSON file, with an error that says what to do if it is missing or damaged."""
     path = Path(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(f"{path} is not there: run `make` or `snakemake {path}` first") from None
+        raise DataError(f"{path} does not exist: run `make` or `snakemake {path}` first") from None
     except (OSError, ValueError, RecursionError) as error:  # also of numbers with thousands of digits
         raise DataError(f"{path} is damaged ({error}): delete it and run `make` again") from error
 

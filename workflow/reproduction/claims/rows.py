@@ -1,4 +1,4 @@
-"""What the lists of `config/` have in common."""
+"""Checks shared by the lists in `config/`."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from ermlab.exceptions import DataError
 
 
 def unique_ids(path: str | Path, rows: list[dict[str, Any]], what: str) -> None:
-    """Refuse two rows with one id."""
+    """Raise an error if two rows have the same id."""
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:

@@ -1,1 +1,1 @@
-"""What the Snakemake workflow needs: configuration, digests, notebooks, logs."""
+"""Tools of the Snakemake workflow: configuration, digests, notebooks, logs."""

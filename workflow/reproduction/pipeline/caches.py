@@ -1,4 +1,4 @@
-"""Caches of other programs, for users whose home folder cannot be written."""
+"""Redirect caches of other programs if the home folder is not writable."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""The configuration of a run: file, command line, scale and defaults in one."""
+"""Merge configuration file, command line, scale and defaults."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +11,8 @@ from reproduction.pipeline.documents import read_yaml, validate
 def load_config(config: Mapping[str, Any], root: str | Path = ".") -> dict[str, Any]:
     """Complete ``config`` with its scale's sizes and the schema's defaults, and validate it.
 
-    What stands in ``config`` (``config/config.yaml`` and the command line) wins over
-    ``config/scale/<scale>.yaml``, which wins over the defaults of the schema.
+    Values in ``config`` (``config/config.yaml`` and the command line) take precedence over
+    ``config/scale/<scale>.yaml``, which takes precedence over the defaults of the schema.
     """
     root = Path(root)
     schema = read_yaml(root / "workflow/schemas/config.schema.yaml")
@@ -38,7 +38,7 @@ def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merge(base: Any, over: Any) -> Any:
-    """Lay ``over`` on ``base``, mapping by mapping; anything else is replaced whole."""
+    """Merge ``over`` into ``base`` recursively; values other than mappings are replaced."""
     if not (isinstance(base, Mapping) and isinstance(over, Mapping)):
         return over
     return {**base, **{key: _merge(base.get(key), value) for key, value in over.items()}}

@@ -58,7 +58,7 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def _load(text: str) -> Any:
-    """Return plain values; refuse aliases by which a few lines stand for terabytes, or for themselves."""
+    """Return plain values; refuse aliases that expand to very many values, or to themselves."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -89,19 +89,19 @@ def _count_values(node: yaml.Node, counts: dict[yaml.Node, float]) -> float:
         pairs = node.value if isinstance(node, yaml.MappingNode) else [(child,) for child in node.value]
         counts[node] = 1 + sum(_count_values(child, counts) for pair in pairs for child in pair)
     if counts[node] > _MAX_VALUES:
-        problem = f"aliases that stand for more than {_MAX_VALUES:,} values"
+        problem = f"aliases that expand to more than {_MAX_VALUES:,} values"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
     return counts[node]
 
 
 def _check_keys(node: yaml.MappingNode) -> None:
-    """Refuse a key that stands twice: the first of its values would be lost without a word."""
+    """Refuse a repeated key: its first value would be lost silently."""
     seen: set[tuple[str, str]] = set()
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             continue
         if (key.tag, key.value) in seen and key.tag != "tag:yaml.org,2002:merge":
-            raise yaml.MarkedYAMLError(problem=f"{key.value} stands twice", problem_mark=key.start_mark)
+            raise yaml.MarkedYAMLError(problem=f"{key.value} is given twice", problem_mark=key.start_mark)
         seen.add((key.tag, key.value))
 
 
@@ -116,7 +116,7 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
 
 
 def _place(document: Any, steps: list[str | int]) -> str:
-    """Name the steps to a value, a row by its id where it has one: positions in a long list help nobody."""
+    """Name the steps to a value, a row by its id where it has one."""
     names = []
     for step in steps:
         document = document[step]

@@ -1,4 +1,4 @@
-"""Jobs that end with their run, however the run ends.
+"""End the jobs of a run together with the run.
 
 When Snakemake is killed, its jobs would go on: shells, scripts in them, kernels of notebooks in sessions of
 their own, and whatever those have started. A signal at the death of the parent (``PR_SET_PDEATHSIG``) is no

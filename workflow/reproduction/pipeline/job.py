@@ -1,4 +1,4 @@
-"""How the scripts of the rules are called."""
+"""Run the scripts of the rules."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

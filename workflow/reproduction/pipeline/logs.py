@@ -1,4 +1,4 @@
-"""Where the output of a rule's script goes."""
+"""Redirect the output of a script to a log file."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 def output_to(log: str | Path) -> Iterator[None]:
     """Send all output of this process and its children to ``log``, a traceback included.
 
-    The file descriptors themselves are moved, so compiled libraries and subprocesses are heard too.
+    The file descriptors are redirected, so the output of compiled libraries and subprocesses is included.
     """
     path = Path(log)
     path.parent.mkdir(parents=True, exist_ok=True)

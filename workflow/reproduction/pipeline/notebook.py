@@ -1,4 +1,4 @@
-"""Parameterised notebooks, run so that a mistake cannot pass unseen."""
+"""Run parameterized notebooks."""
 
 import os
 import shutil

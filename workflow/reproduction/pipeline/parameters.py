@@ -1,4 +1,4 @@
-"""The parameters that a notebook declares, and whether it is given just those."""
+"""Read and check the parameters that a notebook declares."""
 
 import ast
 import json
@@ -10,7 +10,7 @@ from ermlab.exceptions import DataError
 
 
 def declared_parameters(notebook: str | Path) -> list[str]:
-    """Name the parameters that a notebook declares in its one cell tagged ``parameters``."""
+    """Return the names of the parameters that a notebook declares in its one cell tagged ``parameters``."""
     path = Path(notebook)
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -33,7 +33,7 @@ def declared_parameters(notebook: str | Path) -> list[str]:
 
 
 def check_parameters(notebook: str | Path, parameters: Mapping[str, Any]) -> None:
-    """Raise unless ``parameters`` are just those that the notebook declares."""
+    """Raise an error unless ``parameters`` are exactly those that the notebook declares."""
     declared = set(declared_parameters(notebook))
     if unknown := sorted(set(parameters) - declared):
         raise DataError(f"{notebook} does not declare the parameter {', '.join(unknown)}")

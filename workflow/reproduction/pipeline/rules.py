@@ -1,4 +1,4 @@
-"""What a rule need not say, because its script does: log, benchmark, memory, time, settings and digest.
+"""Derive log, benchmark, resources, settings and digest of a rule from its script.
 
 A rule names its script once. `complete_rules` derives the rest, after all rules are read:
 
@@ -26,7 +26,7 @@ DEFAULT_RESOURCES = {"mem_mb": 2000, "runtime": 30}
 
 
 def complete_rules(workflow: Any, config: Mapping[str, Any], library: Library) -> None:
-    """Give all rules with a script what the script says, and raise ValueError for what nothing says."""
+    """Complete all rules that have a script; raise ValueError if a setting is missing."""
     for rule in workflow.rules:
         if rule.script is None:
             continue
@@ -85,7 +85,7 @@ def _dataclass_fields(
 ) -> dict[str, bool] | None:
     """Return the fields of the class that an annotation names, and whether each has a default.
 
-    None if the annotation is no plain name, or the name of something else than a dataclass of ours.
+    None if the annotation is not the name of a dataclass of the project.
     """
     if not isinstance(annotation, ast.Name):
         return None

@@ -1,4 +1,4 @@
-"""The project folder: where relative paths start."""
+"""Find and enter the project folder."""
 
 import os
 from pathlib import Path
