@@ -8,19 +8,14 @@ from matplotlib.colors import to_hex
 
 from reproduction.claims.results import over_seeds
 from reproduction.experiments.aerial_cars.figures import (
-    CONTROL_TITLES,
-    RIGHT,
-    TITLES,
-    WRONG,
-    curve_table,
-    gain_table,
-    mean_over_scenes,
+    CORRECT,
+    FALSE,
     plot_aerial_cars,
     plot_methods,
     plot_scenes,
-    scene_table,
     show_detections,
 )
+from reproduction.experiments.aerial_cars.protocol import TITLES
 
 SCENES = ["a", "b"]
 
@@ -60,25 +55,15 @@ def rates():
 
 @pytest.fixture
 def values():
-    def measured(start):
-        methods = TITLES | CONTROL_TITLES
-        return {method: over_seeds([start + 10 * i, start + 10 * i + 2]) for i, method in enumerate(methods)}
-
+    precisions = {method: over_seeds([20 + 10 * i, 22 + 10 * i]) for i, method in enumerate(TITLES)}
     gains = {method: over_seeds([10.0 * i]) for i, method in enumerate(TITLES) if i}
-    return {
-        "scenes": SCENES,
-        "ap": measured(20),
-        "ap_pascal": measured(10),
-        "ap_gain": gains,
-        "ap_pascal_gain": gains,
-        "ap_by_scene": {"a": measured(30), "b": measured(5)},
-    }
+    return {"scenes": SCENES, "ap": precisions, "ap_gain": gains}
 
 
-def test_right_and_wrong_detections_and_missed_cars(examples):
+def test_correct_and_false_detections_and_missed_cars(examples):
     _, ax = plt.subplots()
     show_detections(ax, examples, 0, "slot")
-    assert [to_hex(patch.get_edgecolor()).lower() for patch in ax.patches] == [RIGHT.lower(), WRONG.lower()]
+    assert [to_hex(patch.get_edgecolor()).lower() for patch in ax.patches] == [CORRECT.lower(), FALSE.lower()]
     assert [patch.get_xy() for patch in ax.patches] == [(4.5, 1.5), (27.5, 27.5)]
     (missed,) = ax.lines
     assert missed.get_xydata().tolist() == [[70, 40]]
@@ -105,25 +90,3 @@ def test_scenes_and_methods_side_by_side(examples, precision):
     fig = plot_scenes(precision, SCENES)
     assert [ax.lines[0].get_ydata().tolist() for ax in fig.axes] == [[1, 0.5], [1, 0]]
     assert len(plot_methods(examples, SCENES).axes) == 4
-
-
-def test_mean_and_table_of_the_curves(precision, rates):
-    mean = mean_over_scenes(precision, "recall", "precision")
-    assert mean.loc[mean["method"] == "slot", "precision"].tolist() == [1, 0.25]
-    table = curve_table(precision, rates)
-    assert len(table) == len(precision) + len(rates)
-    assert not table.isna().any(axis=None)
-
-
-def test_tables_tell_mean_and_spread(values):
-    table = scene_table(values)
-    assert table.loc["slot"].tolist() == ["51 ± 1", "26 ± 1", "41 ± 1", "31 ± 1"]
-    assert list(table.index) == [*TITLES.values(), *CONTROL_TITLES.values()]
-    gains = gain_table(values, {"slot": 20})
-    assert gains.loc["slot"].to_dict() == {
-        "published": "+20",
-        "ours": "20",
-        "PASCAL": "20",
-        "a": "+20",
-        "b": "+20",
-    }

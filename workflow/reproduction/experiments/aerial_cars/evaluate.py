@@ -1,8 +1,7 @@
-"""Precision, recall and false positives of the cars found in aerial frames (rule evaluate_aerial_cars)."""
+"""Evaluate the detections of cars in aerial frames (rule evaluate_aerial_cars)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,150 +15,143 @@ from ermlab.metrics.detection import (
     recall_at_false_positives,
 )
 from reproduction.claims.results import over_seeds, read_json, write_results
-from reproduction.experiments.aerial_cars.measures import car_curve, criteria, squares
 from reproduction.experiments.aerial_cars.protocol import (
+    CONTROL_TITLES,
     CONTROLS,
     METHODS,
+    TITLES,
     Frames,
     Settings,
-    chosen_price,
-    read_frames,
+    car_curve,
+    criteria,
+    squares,
 )
-from reproduction.pipeline.job import job
+from reproduction.experiments.aerial_cars.select import best_C
+from reproduction.pipeline.job import Paths, run_stage
 
 RECALLS = np.linspace(0, 1, 101)
 RATES = np.geomspace(0.1, 100, 61)
-#: False positives a frame at which recall is told.
-TOLD_RATES = (1.0, 5.0, 10.0)
+#: False positives per frame at which recall is reported.
+REPORTED_RATES = (1.0, 5.0, 10.0)
 #: Height and width of the part of a frame that the page shows.
 SHOWN = (370, 460)
+#: Curve of each seed by criterion, scene and method.
 Curves = dict[tuple[str, str, str], list[DetectionCurve]]
+#: Average precision of each seed by scene and method.
+ByScene = dict[str, dict[str, list[float]]]
 
 
-def main(
-    receipt: str,
-    folder: Path,
-    *,
-    frames: int,
-    settings: Mapping[str, Any],
-    prices: str,
-    detections: Sequence[str],
-    training: Sequence[str],
-    timings: Sequence[str],
-    seeds: int,
-) -> None:
-    """Evaluate what was found; the files of the training rule come seed by seed, fold by fold."""
-    source, settings = read_json(receipt), Settings.of(settings)
-    data = read_frames(source["folder"], frames)
-    found = [pd.concat(map(pd.read_csv, part)) for part in np.array_split(list(detections), seeds)]
-    trained = pd.concat(map(pd.read_csv, training))
-    curves = _curves(data, found, settings)
-    by_scene = {kind: _by_scene(curves, data.scene_names, kind) for kind in ("centre", "pascal")}
-    mean = {kind: _mean_over_scenes(some) for kind, some in by_scene.items()}
+def main(inputs: Paths, outputs: Paths, *, seeds: int, settings: Settings) -> None:
+    """Evaluate the detections; the files of the training rule are ordered by seed, then by fold."""
+    frames = Frames.load(inputs["frames"])
+    found = [pd.concat(map(pd.read_csv, paths)) for paths in np.array_split(inputs["detections"], seeds)]
+    training = pd.concat(map(pd.read_csv, inputs["training"]))
+    seconds = pd.DataFrame(map(read_json, inputs["timings"]))
+    validated = pd.read_csv(inputs["validated"])
+    curves = detection_curves(frames, found, settings)
+    by_scene = {kind: precision_by_scene(curves, frames.scene_names, kind) for kind in ("center", "pascal")}
+    mean = {kind: _mean_over_scenes(precisions) for kind, precisions in by_scene.items()}
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
-            "scenes": data.scene_names,
-            "ap": {name: over_seeds(some) for name, some in mean["centre"].items()},
-            "ap_gain": _gains(mean["centre"]),
-            "ap_pascal": {name: over_seeds(some) for name, some in mean["pascal"].items()},
+            "scenes": frames.scene_names,
+            "ap": {name: over_seeds(values) for name, values in mean["center"].items()},
+            "ap_gain": _gains(mean["center"]),
+            "ap_pascal": {name: over_seeds(values) for name, values in mean["pascal"].items()},
             "ap_pascal_gain": _gains(mean["pascal"]),
-            "ap_by_scene": _marked(by_scene["centre"]),
-            "ap_pascal_by_scene": _marked(by_scene["pascal"]),
-            "told_rates": TOLD_RATES,
-            "recall_at_rates": _recalls(curves, data.scene_names),
-            "price": _prices(pd.read_csv(prices), data.scene_names),
-            "samples": {method: int(rows["samples"].max()) for method, rows in trained.groupby("method")},
-            "virtual_share": {
-                method: float((rows["virtual_samples"] / rows["samples"]).mean())
-                for method, rows in trained.groupby("method")
-            },
-            "largest_gap": float(trained["gap"].max()),
+            "ap_by_scene": _mark_seeds(by_scene["center"]),
+            "ap_pascal_by_scene": _mark_seeds(by_scene["pascal"]),
+            "told_rates": REPORTED_RATES,
+            "recall_at_rates": _mean_recalls(curves, frames.scene_names),
+            "price": selected_C(validated, frames.scene_names),
+            **summarize_training(training),
             "seeds": seeds,
-            "frames": {scene: len(data.of_scene(scene)) for scene in data.scene_names},
+            "frames": {scene: len(frames.of_scene(scene)) for scene in frames.scene_names},
             "cars": {
-                scene: int(sum((~data.others[i]).sum() for i in data.of_scene(scene)))
-                for scene in data.scene_names
+                scene: int(sum((~frames.others[i]).sum() for i in frames.of_scene(scene)))
+                for scene in frames.scene_names
             },
         },
-        datasets={"kit_ais_cars": source["kind"]},
-        timings={
-            f"{method}_training_seconds": float(np.mean([read_json(path)[method] for path in timings]))
-            for method in METHODS
-        },
+        datasets={"kit_ais_cars": read_json(inputs["receipt"])["kind"]},
+        timings={f"{method}_training_seconds": float(seconds[method].mean()) for method in METHODS},
     )
-    _precision_table(curves, data.scene_names).to_csv(
-        folder / "precision.csv", index=False, lineterminator="\n"
-    )
-    _rate_table(curves, data.scene_names).to_csv(folder / "rates.csv", index=False, lineterminator="\n")
-    pd.read_csv(prices).to_csv(folder / "prices.csv", index=False, lineterminator="\n")
-    with (folder / "examples.npz").open("wb") as file:
-        np.savez_compressed(file, **_examples(data, found[0], settings))
+    for name, table in (
+        ("precision", precision_table(curves, frames.scene_names)),
+        ("rates", rate_table(curves, frames.scene_names)),
+        ("prices", validated),
+    ):
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
+    np.savez_compressed(outputs["examples"], **example_arrays(frames, found[0], settings))
 
 
-def _curves(data: Frames, found: list[pd.DataFrame], settings: Settings) -> Curves:
+def detection_curves(frames: Frames, found: Sequence[pd.DataFrame], settings: Settings) -> Curves:
     """Return the curve of each seed for each criterion, scene and method."""
     curves: Curves = {}
     for kind, measure in criteria(settings.tolerance).items():
-        for scene in data.scene_names:
-            numbers = data.of_scene(scene)
+        for scene in frames.scene_names:
+            numbers = frames.of_scene(scene)
             for method in (*METHODS, *CONTROLS):
                 curves[kind, scene, method] = [
-                    _curve(data, numbers, table[table["method"] == method], settings.side, measure)
+                    car_curve(
+                        frames,
+                        numbers,
+                        [_detections(table, method, frame) for frame in numbers],
+                        settings.side,
+                        measure,
+                    )
                     for table in found
                 ]
     return curves
 
 
-def _curve(data: Frames, numbers: list[int], table: pd.DataFrame, side: int, measure: Any) -> DetectionCurve:
-    rows = [table[table["frame"] == i] for i in numbers]
-    return car_curve(
-        [some[["x", "y"]].to_numpy() for some in rows],
-        [some["score"].to_numpy() for some in rows],
-        [data.centres[i] for i in numbers],
-        [data.others[i] for i in numbers],
-        side,
-        measure,
-    )
+def _detections(table: pd.DataFrame, method: str, frame: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centers and scores of the detections of a method in a frame."""
+    rows = table[(table["method"] == method) & (table["frame"] == frame)]
+    return rows[["x", "y"]].to_numpy(), rows["score"].to_numpy()
 
 
-def _by_scene(curves: Curves, scenes: list[str], kind: str) -> dict[str, dict[str, list[float]]]:
+def precision_by_scene(curves: Curves, scenes: Sequence[str], kind: str) -> ByScene:
     """Return average precision in percent for each scene, method and seed."""
     return {
         scene: {
-            method: [100 * average_precision(c.precision, c.recall) for c in curves[kind, scene, method]]
+            method: [
+                100 * average_precision(curve.precision, curve.recall)
+                for curve in curves[kind, scene, method]
+            ]
             for method in (*METHODS, *CONTROLS)
         }
         for scene in scenes
     }
 
 
-def _mean_over_scenes(by_scene: dict[str, dict[str, list[float]]]) -> dict[str, np.ndarray]:
-    """Return the mean for each method and seed."""
-    methods = (*METHODS, *CONTROLS)
-    return {method: np.mean([some[method] for some in by_scene.values()], axis=0) for method in methods}
-
-
-def _gains(mean: dict[str, np.ndarray]) -> dict[str, dict]:
-    """Return by how many points each method is better than the linear one, seed by seed."""
-    return {method: over_seeds(mean[method] - mean["linear"]) for method in METHODS if method != "linear"}
-
-
-def _marked(by_scene: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, dict]]:
+def _mean_over_scenes(by_scene: ByScene) -> dict[str, np.ndarray]:
+    """Return the mean over scenes for each method and seed."""
     return {
-        scene: {method: over_seeds(values) for method, values in some.items()}
-        for scene, some in by_scene.items()
+        method: np.mean([precisions[method] for precisions in by_scene.values()], axis=0)
+        for method in (*METHODS, *CONTROLS)
     }
 
 
-def _recalls(curves: Curves, scenes: list[str]) -> dict[str, list[float]]:
-    """Return recall at some rates of false positives, the mean over scenes and seeds."""
+def _gains(mean: Mapping[str, np.ndarray]) -> dict[str, dict]:
+    """Return the difference of each method to the linear one in points, paired by seed."""
+    return {method: over_seeds(mean[method] - mean["linear"]) for method in METHODS if method != "linear"}
+
+
+def _mark_seeds(by_scene: ByScene) -> dict[str, dict[str, dict]]:
+    return {
+        scene: {method: over_seeds(values) for method, values in precisions.items()}
+        for scene, precisions in by_scene.items()
+    }
+
+
+def _mean_recalls(curves: Curves, scenes: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return recall at `REPORTED_RATES`, the mean over scenes and seeds."""
     return {
         method: np.mean(
             [
-                recall_at_false_positives(curve, TOLD_RATES)
+                recall_at_false_positives(curve, REPORTED_RATES)
                 for scene in scenes
-                for curve in curves["centre", scene, method]
+                for curve in curves["center", scene, method]
             ],
             axis=0,
         )
@@ -167,79 +159,97 @@ def _recalls(curves: Curves, scenes: list[str]) -> dict[str, list[float]]:
     }
 
 
-def _prices(table: pd.DataFrame, scenes: list[str]) -> dict[str, dict[str, float]]:
-    """Return the price that was chosen for each method and test scene."""
+def selected_C(validated: pd.DataFrame, scenes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return C for each method and test scene, selected on the other scenes."""
     return {
         method: {
-            test: chosen_price(table, method, [scene for scene in scenes if scene != test]) for test in scenes
+            test: best_C(validated, method, [scene for scene in scenes if scene != test]) for test in scenes
         }
         for method in METHODS
     }
 
 
-def _precision_table(curves: Curves, scenes: list[str]) -> pd.DataFrame:
-    """Return precision over recall, the mean over seeds, 0 where a recall is not reached."""
-    rows = []
-    for scene in scenes:
-        for method in METHODS:
-            precision = np.mean(
-                [
-                    np.interp(
-                        RECALLS, np.append(0, c.recall), np.append(c.precision[0], c.precision), right=0
-                    )
-                    for c in curves["centre", scene, method]
-                ],
-                axis=0,
-            )
-            rows.append(
-                pd.DataFrame({"scene": scene, "method": method, "recall": RECALLS, "precision": precision})
-            )
-    return pd.concat(rows)
+def summarize_training(training: pd.DataFrame) -> dict:
+    """Return the numbers of samples, the mean shares of virtual samples, and the largest gap."""
+    methods = training.groupby("method")
+    return {
+        "samples": {method: int(rows["samples"].max()) for method, rows in methods},
+        "virtual_share": {
+            method: float((rows["virtual_samples"] / rows["samples"]).mean()) for method, rows in methods
+        },
+        "largest_gap": float(training["gap"].max()),
+    }
 
 
-def _rate_table(curves: Curves, scenes: list[str]) -> pd.DataFrame:
-    """Return recall over false positives a frame, the mean over seeds."""
-    rows = []
-    for scene in scenes:
-        for method in METHODS:
-            recalls = [recall_at_false_positives(c, RATES) for c in curves["centre", scene, method]]
-            values = {"scene": scene, "method": method, "rate": RATES, "recall": np.mean(recalls, axis=0)}
-            rows.append(pd.DataFrame(values))
-    return pd.concat(rows)
+def precision_table(curves: Curves, scenes: Sequence[str]) -> pd.DataFrame:
+    """Return precision over recall, the mean over seeds; 0 where a recall is not reached."""
+
+    def precision(curve: DetectionCurve) -> np.ndarray:
+        recalls, precisions = np.append(0, curve.recall), np.append(curve.precision[0], curve.precision)
+        return np.interp(RECALLS, recalls, precisions, right=0)
+
+    return _mean_curves(curves, scenes, precision, {"recall": RECALLS}, "precision")
 
 
-def _examples(data: Frames, found: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:
-    """Return for each scene the part of its first frame with most cars, and what each method finds there.
+def rate_table(curves: Curves, scenes: Sequence[str]) -> pd.DataFrame:
+    """Return recall over false positives per frame, the mean over seeds."""
+    return _mean_curves(
+        curves, scenes, lambda curve: recall_at_false_positives(curve, RATES), {"rate": RATES}, "recall"
+    )
 
-    Arrays are named ``<number of the scene>_<what>``; detections are as many as the frame has cars, the best
-    ones, with columns x, y and whether they are right (1), ignored (0) or wrong (-1).
+
+def _mean_curves(
+    curves: Curves,
+    scenes: Sequence[str],
+    values: Callable[[DetectionCurve], np.ndarray],
+    axis: Mapping[str, np.ndarray],
+    name: str,
+) -> pd.DataFrame:
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "scene": scene,
+                "method": method,
+                **axis,
+                name: np.mean([values(curve) for curve in curves["center", scene, method]], axis=0),
+            }
+        )
+        for scene in scenes
+        for method in METHODS
+    )
+
+
+def example_arrays(frames: Frames, found: pd.DataFrame, settings: Settings) -> dict[str, np.ndarray]:
+    """Return for each scene the part of its first frame with most cars, and the detections of each method.
+
+    Arrays are named ``<index of the scene>_<content>``. Of the detections the best ones are kept, as many as
+    the frame has cars, with columns x, y and whether they are correct.
     """
     arrays = {}
-    measure = criteria(settings.tolerance)["centre"]
-    for number, scene in enumerate(data.scene_names):
-        frame = data.of_scene(scene)[0]
-        cars = data.centres[frame][~data.others[frame]]
-        top, left = _fullest_part(data.images[frame].shape, cars)
-        part = (slice(top, top + SHOWN[0]), slice(left, left + SHOWN[1]))
-        arrays[f"{number}_image"] = data.images[frame][part]
+    measure = criteria(settings.tolerance)["center"]
+    for number, scene in enumerate(frames.scene_names):
+        frame = frames.of_scene(scene)[0]
+        cars = frames.centers[frame][~frames.others[frame]]
+        top, left = _fullest_part(frames.images[frame].shape, cars)
+        arrays[f"{number}_image"] = frames.images[frame][top : top + SHOWN[0], left : left + SHOWN[1]]
         arrays[f"{number}_cars"] = cars - (left, top)
         for method in METHODS:
-            rows = found[(found["frame"] == frame) & (found["method"] == method)]
+            centers, scores = _detections(found, method, frame)
             verdicts = match_detections(
-                squares(rows[["x", "y"]], settings.side),
-                rows["score"],
-                squares(data.centres[frame], settings.side),
-                data.others[frame],
+                squares(centers, settings.side),
+                scores,
+                squares(frames.centers[frame], settings.side),
+                frames.others[frame],
                 measure=measure,
             )
             best = np.flatnonzero(verdicts != IGNORED)[: len(cars)]
-            places = rows[["x", "y"]].to_numpy()[best] - (left, top)
-            arrays[f"{number}_{method}"] = np.column_stack([places, verdicts[best] == CORRECT])
+            correct = verdicts[best] == CORRECT
+            arrays[f"{number}_{method}"] = np.column_stack([centers[best] - (left, top), correct])
     return arrays
 
 
 def _fullest_part(shape: tuple[int, ...], cars: np.ndarray) -> tuple[int, int]:
-    """Return the corner (top, left) of the part of a frame that holds most cars, the first of several."""
+    """Return the corner (top, left) of the part of a frame with most cars, the first of several."""
 
     def count(corner: tuple[int, int]) -> int:
         places = cars - corner[::-1]
@@ -250,7 +260,51 @@ def _fullest_part(shape: tuple[int, ...], cars: np.ndarray) -> tuple[int, int]:
     return max(((top, left) for top in tops for left in lefts), key=count)
 
 
+def mean_over_scenes(curves: pd.DataFrame, at: str, value: str) -> pd.DataFrame:
+    """Return the mean over scenes of the column ``value`` for each method and each value of ``at``."""
+    return curves.groupby(["method", at], sort=False, as_index=False)[value].mean()
+
+
+def curve_table(precision: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
+    """Return both kinds of curves as one table with the columns scene, method, curve, x and y."""
+    first = precision.rename(columns={"recall": "x", "precision": "y"}).assign(curve="precision over recall")
+    second = rates.rename(columns={"rate": "x", "recall": "y"}).assign(curve="recall over false positives")
+    return pd.concat([first, second])[["scene", "method", "curve", "x", "y"]]
+
+
+def scene_table(values: Mapping) -> pd.DataFrame:
+    """Return average precision in percent, one row per method or control and one column per scene."""
+    rows = {}
+    for method, title in (TITLES | CONTROL_TITLES).items():
+        by_scene = {scene: _mean_sd(values["ap_by_scene"][scene][method]) for scene in values["scenes"]}
+        mean = {"mean": _mean_sd(values["ap"][method]), "mean, PASCAL": _mean_sd(values["ap_pascal"][method])}
+        rows[title] = by_scene | mean
+    return pd.DataFrame(rows).T
+
+
+def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
+    """Return points of average precision over the linear detector: published, ours, and ours by scene."""
+    rows = {}
+    for method, points in published.items():
+        row = {
+            "published": f"+{points:g}",
+            "ours": _mean_sd(values["ap_gain"][method]),
+            "PASCAL": _mean_sd(values["ap_pascal_gain"][method]),
+        }
+        for scene in values["scenes"]:
+            precisions = values["ap_by_scene"][scene]
+            gains = np.subtract(precisions[method]["per_seed"], precisions["linear"]["per_seed"])
+            row[scene] = f"{gains.mean():+.0f}"
+        rows[TITLES[method]] = row
+    return pd.DataFrame(rows).T
+
+
+def _mean_sd(measured: Mapping[str, Sequence[float]]) -> str:
+    """Return mean and standard deviation over seeds; the mean alone of a single seed."""
+    repeats = measured["per_seed"]
+    mean = f"{np.mean(repeats):.0f}"
+    return mean if len(repeats) < 2 else f"{mean} ± {np.std(repeats, ddof=1):.0f}"
+
+
 if "snakemake" in globals():
-    with job(snakemake):
-        inputs = dict(snakemake.input.items())
-        main(inputs.pop("receipt"), Path(snakemake.output.values).parent, **snakemake.params.sizes, **inputs)
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""Figures of cars seen from above: detections, precision and recall, false positives."""
+"""Figures of the aerial cars (E-fig-2): detections, precision and recall, false positives."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,22 +9,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
+from reproduction.experiments.aerial_cars.evaluate import mean_over_scenes
+from reproduction.experiments.aerial_cars.protocol import TITLES
 from reproduction.plotting.pictures import outline_boxes, show_image
 
-TITLES = {
-    "linear": "linear",
-    "linear_equivariant": "linear, equivariant",
-    "slot": "slot",
-    "slot_equivariant": "slot, equivariant",
-}
-CONTROL_TITLES = {"linear_more": "linear, more regions", "slot_more": "slot, more regions"}
 METHOD_STYLES = {
     "linear": {"color": GREY, "linestyle": "--"},
     "linear_equivariant": {"color": BLUE, "linestyle": "-"},
     "slot": {"color": PINK, "linestyle": "--"},
     "slot_equivariant": {"color": GREEN, "linestyle": "-"},
 }
-RIGHT, WRONG = SKY, ORANGE
+CORRECT, FALSE = SKY, ORANGE
 _MISSED = {"linestyle": "", "marker": "o", "markersize": 3.5, "color": YELLOW, "markeredgecolor": "black"}
 #: Half the side of a window in pixels.
 _HALF = 17
@@ -37,9 +32,10 @@ def plot_aerial_cars(
     values: Mapping,
     published: Mapping[str, float],
 ) -> Figure:
-    """Draw the exhibit: detections of the slot detector with equivariance, and two kinds of curves.
+    """Draw the exhibit: detections of the equivariant slot detector, and two kinds of curves.
 
-    The legend tells average precisions, and the gains over the linear detector beside the ``published`` ones.
+    The legend has the average precisions, and the gains over the linear detector beside the
+    ``published`` ones.
     """
     scenes = values["scenes"]
     fig = plt.figure(figsize=(10, 7.3))
@@ -75,7 +71,7 @@ def _with_precision(method: str, values: Mapping, published: Mapping[str, float]
 
 
 def plot_scenes(precision: pd.DataFrame, scenes: Sequence[str]) -> Figure:
-    """Plot precision against recall, a panel a scene."""
+    """Plot precision against recall, one panel per scene."""
     fig, axes = plt.subplots(1, len(scenes), figsize=(10, 3.3), sharey=True, squeeze=False)
     for ax, scene in zip(axes[0], scenes, strict=True):
         plot_precision(ax, precision[precision["scene"] == scene])
@@ -87,7 +83,7 @@ def plot_scenes(precision: pd.DataFrame, scenes: Sequence[str]) -> Figure:
 
 
 def plot_methods(examples: Mapping[str, np.ndarray], scenes: Sequence[str]) -> Figure:
-    """Show what the linear detector and the slot detector with equivariance find, a row a scene."""
+    """Show the detections of the linear and of the equivariant slot detector, one row per scene."""
     methods = ("linear", "slot_equivariant")
     fig, axes = plt.subplots(len(scenes), 2, figsize=(9, 3.7 * len(scenes)), squeeze=False)
     for number, (row, scene) in enumerate(zip(axes, scenes, strict=True)):
@@ -95,8 +91,8 @@ def plot_methods(examples: Mapping[str, np.ndarray], scenes: Sequence[str]) -> F
             show_detections(ax, examples, number, method)
             ax.set_title(f"{scene}: {TITLES[method]}", fontsize=9)
     handles = [
-        plt.Line2D([], [], color=RIGHT, label="right"),
-        plt.Line2D([], [], color=WRONG, linestyle="--", label="wrong"),
+        plt.Line2D([], [], color=CORRECT, label="correct"),
+        plt.Line2D([], [], color=FALSE, linestyle="--", label="false"),
         plt.Line2D([], [], label="missed car", **_MISSED),
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
@@ -104,23 +100,23 @@ def plot_methods(examples: Mapping[str, np.ndarray], scenes: Sequence[str]) -> F
 
 
 def show_detections(ax: Axes, examples: Mapping[str, np.ndarray], number: int, method: str) -> None:
-    """Show a part of a frame with right and wrong detections as squares, and a dot on each missed car."""
+    """Show a part of a frame with correct and false detections as squares, and a dot on each missed car."""
     image, cars = examples[f"{number}_image"], examples[f"{number}_cars"]
     found = examples[f"{number}_{method}"]
     show_image(ax, image)
-    places, right = found[:, :2], found[:, 2] > 0
-    boxes = np.hstack([places - _HALF, places + _HALF])
-    colors = np.where(right, RIGHT, WRONG)
-    styles = np.where(right, "-", "--")
+    centers, correct = found[:, :2], found[:, 2] > 0
+    boxes = np.hstack([centers - _HALF, centers + _HALF])
+    colors = np.where(correct, CORRECT, FALSE)
+    styles = np.where(correct, "-", "--")
     outline_boxes(ax, boxes, styles=styles, colors=colors, linewidth=1.3)
-    near = np.linalg.norm(cars[:, None] - places[None, right], axis=-1).min(axis=1, initial=np.inf)
+    near = np.linalg.norm(cars[:, None] - centers[None, correct], axis=-1).min(axis=1, initial=np.inf)
     missed = cars[near > _HALF]
     ax.plot(*missed.T, **_MISSED)
     ax.set(xlim=(-0.5, image.shape[1] - 0.5), ylim=(image.shape[0] - 0.5, -0.5))
 
 
 def plot_precision(ax: Axes, curves: pd.DataFrame) -> None:
-    """Plot precision against recall, a line a method."""
+    """Plot precision against recall, one line per method."""
     for method, style in METHOD_STYLES.items():
         curve = curves[curves["method"] == method]
         ax.plot(curve["recall"], curve["precision"], label=TITLES[method], **style)
@@ -128,52 +124,8 @@ def plot_precision(ax: Axes, curves: pd.DataFrame) -> None:
 
 
 def plot_rates(ax: Axes, curves: pd.DataFrame) -> None:
-    """Plot recall against false positives a frame, a line a method."""
+    """Plot recall against false positives per frame, one line per method."""
     for method, style in METHOD_STYLES.items():
         curve = curves[curves["method"] == method]
         ax.plot(curve["rate"], curve["recall"], label=TITLES[method], **style)
     ax.set(xscale="log", xlabel="false positives per image", ylabel="recall", ylim=(0, 1.02))
-
-
-def mean_over_scenes(curves: pd.DataFrame, at: str, value: str) -> pd.DataFrame:
-    """Return the mean over scenes of ``value`` for each method, at each ``at``."""
-    return curves.groupby(["method", at], sort=False, as_index=False)[value].mean()
-
-
-def curve_table(precision: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
-    """Return both kinds of curves as one table with the columns scene, method, curve, x and y."""
-    first = precision.rename(columns={"recall": "x", "precision": "y"}).assign(curve="precision over recall")
-    second = rates.rename(columns={"rate": "x", "recall": "y"}).assign(curve="recall over false positives")
-    return pd.concat([first, second])[["scene", "method", "curve", "x", "y"]]
-
-
-def scene_table(values: Mapping) -> pd.DataFrame:
-    """Return average precision in percent: a row a method or control, a column a scene; mean and spread."""
-    rows = {}
-    for method, title in (TITLES | CONTROL_TITLES).items():
-        by_scene = {scene: _told(values["ap_by_scene"][scene][method]) for scene in values["scenes"]}
-        mean = {"mean": _told(values["ap"][method]), "mean, PASCAL": _told(values["ap_pascal"][method])}
-        rows[title] = by_scene | mean
-    return pd.DataFrame(rows).T
-
-
-def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
-    """Return points of average precision over the linear detector: published, ours, ours on each scene."""
-    rows = {}
-    for method, points in published.items():
-        scenes = {}
-        for scene in values["scenes"]:
-            ap = values["ap_by_scene"][scene]
-            scenes[scene] = np.subtract(ap[method]["per_seed"], ap["linear"]["per_seed"]).mean()
-        ours = {"ours": _told(values["ap_gain"][method]), "PASCAL": _told(values["ap_pascal_gain"][method])}
-        rows[TITLES[method]] = (
-            {"published": f"+{points:g}"} | ours | {k: f"{v:+.0f}" for k, v in scenes.items()}
-        )
-    return pd.DataFrame(rows).T
-
-
-def _told(measured: Mapping[str, Sequence[float]]) -> str:
-    """Return mean and standard deviation over seeds; the mean alone of a single one."""
-    repeats = measured["per_seed"]
-    mean = f"{np.mean(repeats):.0f}"
-    return mean if len(repeats) < 2 else f"{mean} ± {np.std(repeats, ddof=1):.0f}"

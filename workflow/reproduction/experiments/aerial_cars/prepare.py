@@ -1,24 +1,47 @@
-"""The HOG cells of every frame (rule prepare_aerial_grids)."""
+"""Read the frames of the aerial images and compute their HOG cells (rule prepare_aerial_frames)."""
 
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ermlab._utils.parallel import map_in_threads
+from ermlab.features.hog_cells import hog
 from reproduction.claims.results import read_json
-from reproduction.experiments.aerial_cars.protocol import frame_grid, read_frames
-from reproduction.pipeline.job import job
+from reproduction.datasets.kit_ais_cars import CAR, read_kit_ais_cars
+from reproduction.experiments.aerial_cars.protocol import PAD, Frames
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(receipt: str, grids: str, *, frames: int, cell: int) -> None:
-    """Compute the cells of at most ``frames`` frames a scene, and write them in the order of the frames."""
-    images = read_frames(read_json(receipt)["folder"], frames).images
-    cells = map_in_threads(lambda image: frame_grid(image, cell), images)
-    Path(grids).parent.mkdir(parents=True, exist_ok=True)
-    with Path(grids).open("wb") as file:
-        np.savez(file, **{f"frame_{i:03d}": grid for i, grid in enumerate(cells)})
+def main(inputs: Paths, outputs: Paths, *, frames: int, cell: int) -> None:
+    """Write at most ``frames`` frames per scene, and their cells in the same order."""
+    chosen = read_frames(read_json(inputs["receipt"])["folder"], frames)
+    grids = map_in_threads(lambda image: frame_grid(image, cell), chosen.images)
+    Path(outputs["frames"]).parent.mkdir(parents=True, exist_ok=True)
+    chosen.save(outputs["frames"])
+    np.savez(outputs["grids"], **{f"frame_{i:03d}": grid for i, grid in enumerate(grids)})
+
+
+def read_frames(folder: str | Path, frames: int) -> Frames:
+    """Read at most ``frames`` evenly spaced frames of each scene."""
+    data = read_kit_ais_cars(folder)
+    chosen = []
+    for scene in dict.fromkeys(data.scenes.tolist()):
+        numbers = np.flatnonzero(data.scenes == scene)
+        steps = np.linspace(0, len(numbers) - 1, min(frames, len(numbers)))
+        chosen += numbers[steps.round().astype(int)].tolist()
+    return Frames(
+        tuple(data.images[i] for i in chosen),
+        tuple((data.boxes[i][:, :2] + data.boxes[i][:, 2:]) / 2 for i in chosen),
+        tuple(data.labels[i] != CAR for i in chosen),
+        data.scenes[chosen],
+    )
+
+
+def frame_grid(image: NDArray, cell: int) -> NDArray[np.float32]:
+    """Return the HOG cells of a frame and of `PAD` cells on each side."""
+    return hog(image, cell, pad=PAD)
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(snakemake.input.receipt, snakemake.output.grids, **snakemake.params.size)
+    run_stage(main, snakemake)

@@ -1,71 +1,55 @@
-"""The four detectors, learned on two scenes and run on the third (rule train_aerial_detectors)."""
+"""Train the detectors on two scenes and run them on the third (rule train_aerial_detectors)."""
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import pandas as pd
 
-from reproduction.claims.results import read_json, write_json
+from reproduction.claims.results import write_json
+from reproduction.experiments.aerial_cars.detectors import Trainer
 from reproduction.experiments.aerial_cars.protocol import (
     CONTROLS,
     METHODS,
+    Frames,
     Settings,
-    Trainer,
-    chosen_price,
     detect,
-    read_frames,
-    read_grids,
+    load_grids,
 )
-from reproduction.pipeline.job import job
+from reproduction.experiments.aerial_cars.select import best_C
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    receipt: str,
-    grids: str,
-    prices: str,
-    outputs: Mapping[str, str],
-    *,
-    fold: int,
-    frames: int,
-    seed: int,
-    settings: Mapping[str, Any],
-    control: Mapping[str, int],
+    inputs: Paths, outputs: Paths, *, seed: int, fold: int, settings: Settings, control: Mapping[str, int]
 ) -> None:
-    """Leave the scene with number ``fold`` out of training, and write what is found in its frames.
+    """Hold out the scene with index ``fold``, and write the detections in its frames.
 
-    ``control`` are the larger numbers of regions for the methods of `CONTROLS`.
+    ``control`` has the larger numbers of regions of the methods in `CONTROLS`.
     """
-    data = read_frames(read_json(receipt)["folder"], frames)
-    test = data.scene_names[fold]
-    others = [scene for scene in data.scene_names if scene != test]
-    table, cells = pd.read_csv(prices), read_grids(grids)
-    usual = Trainer(data, Settings.of(settings), seed)
-    larger = Trainer(data, Settings.of({**settings, **control}), seed)
+    frames, grids = Frames.load(inputs["frames"]), load_grids(inputs["grids"])
+    validated = pd.read_csv(inputs["validated"])
+    test = frames.scene_names[fold]
+    train = [scene for scene in frames.scene_names if scene != test]
+    usual, larger = (Trainer(frames, chosen, seed) for chosen in (settings, replace(settings, **control)))
     found, training, seconds = [], [], {}
     for name in (*METHODS, *CONTROLS):
         method, trainer = (CONTROLS[name], larger) if name in CONTROLS else (name, usual)
-        price = chosen_price(table, method, others)
-        begin = time.perf_counter()
-        (detector,) = trainer.train(method, others, [price])
-        seconds[name] = time.perf_counter() - begin
+        start = time.perf_counter()
+        (detector,) = trainer.train(method, train, [best_C(validated, method, train)])
+        seconds[name] = time.perf_counter() - start
         training.append(
             {
                 "method": name,
-                "test": test,
-                "price": price,
-                "calls": detector.calls,
                 "gap": detector.gap,
-                "samples": detector.samples,
-                "virtual_samples": detector.virtual_samples,
+                "samples": detector.n_samples,
+                "virtual_samples": detector.n_virtual,
             }
         )
-        for frame in data.of_scene(test):
-            grid = cells[frame]
-            centres, scores = detect(
-                detector.scores(grid, detector.slots.assign_windows(grid)), trainer.settings
-            )
-            rows = {"method": name, "frame": frame, "x": centres[:, 0], "y": centres[:, 1], "score": scores}
+        for frame in frames.of_scene(test):
+            assigned = detector.slots.assign_windows(grids[frame])
+            centers, scores = detect(detector.scores(grids[frame], assigned), settings)
+            rows = {"method": name, "frame": frame, "x": centers[:, 0], "y": centers[:, 1], "score": scores}
             found.append(pd.DataFrame(rows))
     pd.concat(found).to_csv(outputs["detections"], index=False, lineterminator="\n")
     pd.DataFrame(training).to_csv(outputs["training"], index=False, lineterminator="\n")
@@ -73,15 +57,4 @@ def main(
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.receipt,
-            snakemake.input.grids,
-            snakemake.input.prices,
-            dict(snakemake.output.items()),
-            fold=int(snakemake.wildcards.fold),
-            frames=snakemake.params.frames,
-            seed=snakemake.params.seed + int(snakemake.wildcards.seed),
-            settings=snakemake.params.settings,
-            control=snakemake.params.control,
-        )
+    run_stage(main, snakemake)

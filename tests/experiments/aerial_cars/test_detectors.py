@@ -1,0 +1,107 @@
+"""Regions, detectors and the selection of C on a few simulated frames."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction.datasets.kit_ais_cars import read_kit_ais_cars, simulate_kit_ais_cars
+from reproduction.experiments.aerial_cars.detectors import Trainer, choose_regions
+from reproduction.experiments.aerial_cars.prepare import frame_grid, read_frames
+from reproduction.experiments.aerial_cars.protocol import METHODS
+from reproduction.experiments.aerial_cars.select import best_C, validate_pairs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kit")
+    simulate_kit_ais_cars(folder, 2, "smoke")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frames(folder):
+    return read_frames(folder, 1)
+
+
+def test_frames_are_spread_evenly_and_know_which_vehicles_are_not_cars(folder, frames):
+    data = read_kit_ais_cars(folder)
+    assert len(frames.images) == 3
+    assert len(read_frames(folder, 5).images) == 6
+    assert frames.scene_names == sorted(set(data.scenes))
+    first = np.flatnonzero(data.scenes == frames.scenes[0])[0]
+    boxes = data.boxes[first]
+    np.testing.assert_allclose(frames.centers[0], boxes[:, :2] / 2 + boxes[:, 2:] / 2)
+    assert (~frames.others[0]).sum() == len(data.cars(first))
+
+
+def test_regions_show_their_car_in_the_middle_or_none_at_all(settings, frames):
+    scene = frames.scene_names[0]
+    regions, labels = choose_regions(frames, scene, settings, np.random.default_rng(0))
+    assert [len(y) > 0 for y in labels] == [True] * 5 + [False] * 6
+    for region, y in zip(regions, labels, strict=True):
+        assert region.image in frames.of_scene(scene)
+        near = frames.centers[region.image] - (region.x, region.y)
+        if len(y):
+            assert np.abs(y[0]).max() <= settings.cell / 2 + 0.5
+            # Every vehicle that could be mistaken for the car is in the label.
+            close = np.linalg.norm(near, axis=1) < 25
+            assert len(y) >= close.sum()
+        else:
+            assert np.linalg.norm(near, axis=1).min() > settings.tolerance
+    again, _ = choose_regions(frames, scene, settings, np.random.default_rng(0))
+    assert again == regions
+
+
+def test_no_room_for_background(settings, frames):
+    crowded = dataclasses.replace(settings, tolerance=1000.0)
+    with pytest.raises(ValueError, match="no room for 6 regions without a vehicle"):
+        choose_regions(frames, frames.scene_names[0], crowded, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_training_on_two_scenes_looks_at_no_other(settings, frames, method):
+    test, *others = frames.scene_names
+    trainer = Trainer(frames, settings, seed=0)
+    low, high = trainer.train(method, others, [0.3, 0.03])
+    assert {region.image for region in trainer.grids._grids} <= {
+        i for scene in others for i in frames.of_scene(scene)
+    }
+    assert frames.of_scene(test)
+    assert low.gap <= settings.tol
+    assert np.linalg.norm(low.w) < np.linalg.norm(high.w)
+    assert len(low.w) == (3 if METHODS[method][0] else 1) * 1520
+    samples = low.n_samples * (4 if METHODS[method][1] else 1)
+    assert 0 < high.n_virtual <= samples
+    assert trainer.grids.computed == samples
+    again = Trainer(frames, settings, seed=0).train(method, others, [0.03])[0]
+    np.testing.assert_array_equal(again.w, low.w)
+
+
+def test_methods_share_the_cells_of_turned_regions(settings, frames):
+    trainer = Trainer(frames, settings, seed=0)
+    scenes = frames.scene_names[:2]
+    for method in METHODS:
+        trainer.train(method, scenes, [0.1])
+    assert trainer.grids.computed == 2 * 11 * 4
+    trainer.train("slot_equivariant", frames.scene_names, [0.1])
+    assert trainer.grids.computed == 3 * 11 * 4
+
+
+def test_C_is_selected_among_the_training_scenes(settings, frames):
+    fewer = dataclasses.replace(settings, rotations=2)
+    grids = [frame_grid(image, 5) for image in frames.images]
+    rows = pd.DataFrame(validate_pairs(Trainer(frames, fewer, 0), grids, [0.1, 0.01]))
+    assert len(rows) == len(METHODS) * 6 * 2
+    assert rows["ap"].between(0, 1).all()
+    assert (rows["train"] != rows["test"]).all()
+    a, b, c = frames.scene_names
+    # Pairs with the test scene are ignored.
+    rows["ap"] = np.where(rows["price"] == 0.01, 0.9, 0.1)
+    inner = rows["train"].isin([a, b]) & rows["test"].isin([a, b])
+    rows.loc[inner, "ap"] = np.where(rows.loc[inner, "price"] == 0.01, 0.2, 0.3)
+    assert best_C(rows, "slot", [a, b]) == 0.1
+    assert best_C(rows, "slot", [a, c]) == 0.01
+    with pytest.raises(ValueError, match="no pair of"):
+        best_C(rows, "cubic", [a, b])
