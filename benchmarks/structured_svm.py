@@ -89,7 +89,7 @@ def simplex_qp_by_highs(G, b):
 
 
 def fit_plain_loop(X, y, n_classes, seconds):
-    """The one-slack cutting-plane method as it stands in textbooks, with HiGHS for the dual."""
+    """The one-slack cutting-plane method of textbooks, with HiGHS for the dual."""
     began = time.perf_counter()
     risk, lam = numpy_risk(X, y, n_classes), 1 / (C * len(X))
     w = np.zeros(n_classes * X.shape[1])

@@ -163,7 +163,7 @@ def test_the_front_page_keeps_the_score(book):
     text = page(book, "index.html")
     assert "2 <small>of 3 built</small>" in text
     assert "1 <small>of 3 reproduced</small>" in text
-    assert "1 <small>of 2 at hand</small>" in text
+    assert "1 <small>of 2 available</small>" in text
     assert "3 min 08 s" in text
     assert 'src="figures/T-fig-2.1.svg"' in text
 

@@ -6,7 +6,7 @@ from ermlab.exceptions import DataError
 from reproduction.pipeline.documents import read_document, read_yaml, validate
 
 
-def test_broken_yaml_is_told_with_its_line(tmp_path):
+def test_broken_yaml_is_executed_with_its_line(tmp_path):
     path = tmp_path / "broken.yaml"
     path.write_text("a: 1\nb: [1, 2\n")
     with pytest.raises(DataError, match=r"broken\.yaml, line 3: not valid YAML") as caught:
@@ -43,10 +43,10 @@ def _chain(first: str, pattern: str) -> str:
     [_chain("[x]", "[{}]"), _chain("{x: 1}", "{{<<: [{}]}}"), "a: &a [1, *a]"],
     ids=["sequences", "merged mappings", "a collection inside itself"],
 )
-def test_aliases_that_stand_for_too_much_are_refused(tmp_path, text):
+def test_aliases_that_expand_to_too_much_are_refused(tmp_path, text):
     path = tmp_path / "bomb.yaml"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"bomb\.yaml, line \d+: not valid YAML: aliases that stand for"):
+    with pytest.raises(DataError, match=r"bomb\.yaml, line \d+: not valid YAML: aliases that expand to"):
         read_yaml(path)
 
 

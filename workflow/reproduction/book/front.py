@@ -96,7 +96,7 @@ def _data_tile(run: Run) -> str:
         ("○", "not to be had", kinds[None]),
     ]
     note = '<p class="note"><a href="data.html">Sources, hashes and licences</a></p>'
-    figure = f"{len(run.receipts) - kinds[None]} <small>of {len(run.receipts)} at hand</small>"
+    figure = f"{len(run.receipts) - kinds[None]} <small>of {len(run.receipts)} available</small>"
     return _tile("Data sets", figure, _key(key) + note)
 
 
