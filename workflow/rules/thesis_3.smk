@@ -1,22 +1,6 @@
 # Section 3.1: joint kernel support estimation.
 
-localisation = config["joint_kernel_support"]
-localisation_seeds = range(localisation["seeds"])
-localisation_size = {name: localisation[name] for name in ("scenes", "crops")}
-localisation_settings = {
-    name: localisation[name]
-    for name in (
-        "n_words",
-        "levels",
-        "normalisation",
-        "margin",
-        "max_boxes",
-        "max_overlap",
-        "ssvm_tol",
-        "C",
-        "nu",
-    )
-}
+car_seeds = range(config["joint_kernel_support"]["seeds"])
 
 
 rule prepare_car_words:
@@ -24,6 +8,8 @@ rule prepare_car_words:
         receipt="data/receipts/uiuc_cars.json",
     output:
         words="data/processed/joint_kernel_support/words_{seed}.npz",
+        scenes="data/processed/joint_kernel_support/scenes_{seed}.json",
+        pictures="data/processed/joint_kernel_support/pictures_{seed}.npz",
     params:
         seed=seed_of,
     message:
@@ -32,29 +18,20 @@ rule prepare_car_words:
         "../reproduction/experiments/joint_kernel_support/prepare.py"
 
 
-rule train_car_localisers:
+rule train_car_localizers:
     input:
-        receipt="data/receipts/uiuc_cars.json",
         words="data/processed/joint_kernel_support/words_{seed}.npz",
+        scenes="data/processed/joint_kernel_support/scenes_{seed}.json",
     output:
         detections="data/processed/joint_kernel_support/detections_{seed}.csv",
         choices="data/processed/joint_kernel_support/choices_{seed}.csv",
         labels="data/processed/joint_kernel_support/labels_{seed}.csv",
         timings="data/processed/joint_kernel_support/timings_{seed}.json",
-    log:
-        "logs/train_car_localisers/{seed}.log",
-    benchmark:
-        "logs/benchmarks/train_car_localisers/{seed}.tsv"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime=60,
     params:
-        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/train.py"),
-        size=localisation_size,
-        seed=config["seed"],
-        noise=localisation["noise"],
-        settings=localisation_settings,
+        seed=seed_of,
     message:
         "structured SVM and joint kernel support estimation under label noise, seed {wildcards.seed}"
     script:
@@ -63,49 +40,30 @@ rule train_car_localisers:
 
 rule train_car_controls:
     input:
-        receipt="data/receipts/uiuc_cars.json",
         words="data/processed/joint_kernel_support/words_0.npz",
+        scenes="data/processed/joint_kernel_support/scenes_0.json",
     output:
         variants="data/processed/joint_kernel_support/variants.csv",
         validated="data/processed/joint_kernel_support/validated.csv",
-    log:
-        "logs/train_car_controls.log",
-    benchmark:
-        "logs/benchmarks/train_car_controls.tsv"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime=60,
-    params:
-        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/train_controls.py"),
-        size=localisation_size,
-        controls={
-            "seed": config["seed"],
-            "noise": localisation["noise"],
-            "cross_validated": localisation["cross_validated"],
-            "folds": localisation["folds"],
-        },
-        settings=localisation_settings,
     message:
-        "the decisions behind the localisers, and cross-validation"
+        "alternatives to the settings of the car localizers, and cross-validation"
     script:
         "../reproduction/experiments/joint_kernel_support/train_controls.py"
 
 
 rule evaluate_joint_kernel_support:
     input:
-        **{
-            name: expand(
-                f"data/processed/joint_kernel_support/{name}_{{seed}}.{ending}", seed=localisation_seeds
-            )
-            for name, ending in (
-                ("detections", "csv"),
-                ("choices", "csv"),
-                ("labels", "csv"),
-                ("timings", "json"),
-            )
-        },
         receipt="data/receipts/uiuc_cars.json",
+        # The same for all seeds.
+        scenes="data/processed/joint_kernel_support/scenes_0.json",
+        pictures="data/processed/joint_kernel_support/pictures_0.npz",
+        detections=expand("data/processed/joint_kernel_support/detections_{seed}.csv", seed=car_seeds),
+        choices=expand("data/processed/joint_kernel_support/choices_{seed}.csv", seed=car_seeds),
+        labels=expand("data/processed/joint_kernel_support/labels_{seed}.csv", seed=car_seeds),
+        timings=expand("data/processed/joint_kernel_support/timings_{seed}.json", seed=car_seeds),
         variants="data/processed/joint_kernel_support/variants.csv",
         validated="data/processed/joint_kernel_support/validated.csv",
     output:
@@ -114,19 +72,8 @@ rule evaluate_joint_kernel_support:
         variants="data/results/joint_kernel_support/variants.csv",
         validated="data/results/joint_kernel_support/validated.csv",
         examples="data/results/joint_kernel_support/examples.npz",
-    log:
-        "logs/evaluate_joint_kernel_support.log",
-    benchmark:
-        "logs/benchmarks/evaluate_joint_kernel_support.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        library=library_digest("workflow/reproduction/experiments/joint_kernel_support/evaluate.py"),
-        size=localisation_size,
     message:
-        "equal error rates of the localised cars"
+        "equal error rates of the localized cars"
     script:
         "../reproduction/experiments/joint_kernel_support/evaluate.py"
 

@@ -101,7 +101,7 @@ def test_no_exchange_within_one_image():
         swap_boxes(pairs, [(50, 50)], 0.5, np.random.default_rng(0))
 
 
-def test_a_wrong_share_is_executed():
+def test_a_wrong_share_is_rejected():
     with pytest.raises(ValueError, match=r"share is 1\.5"):
         swap_boxes(Pairs.of([[[0, 0, 1, 1]]]), [(5, 5)], 1.5, np.random.default_rng(0))
 
@@ -240,7 +240,7 @@ def test_kernel_matrices_of_sparse_histograms():
         np.testing.assert_allclose(kernel_matrix(kernel, features, features), expected)
 
 
-def test_an_unknown_method_is_executed():
+def test_an_unknown_method_is_rejected():
     grids, _ = scenes(2)
     with pytest.raises(ValueError, match="method is 'svm': expected one of ssvm"):
         Trainer("svm", SETTINGS, grids, crops())

@@ -1,97 +1,79 @@
-"""Precision, recall and equal error rates of the detected cars (rule evaluate_joint_kernel_support)."""
+"""Compute precision, recall and equal error rates of detections (rule evaluate_joint_kernel_support)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ermlab.detection.boxes import overlap
-from ermlab.metrics.detection import (
-    DetectionCurve,
-    detection_curve,
-    ellipse_agreement,
-    equal_error_rate,
-)
+from ermlab.metrics.detection import DetectionCurve, detection_curve, ellipse_agreement, equal_error_rate
 from reproduction.claims.results import over_seeds, read_json, write_results
-from reproduction.datasets.uiuc_cars import UiucCars
-from reproduction.experiments.joint_kernel_support.protocol import METHODS, read_cars
-from reproduction.pipeline.job import job
+from reproduction.experiments.joint_kernel_support.train import METHODS, SIDES, box_arrays
+from reproduction.pipeline.job import Paths, run_stage
 
 RECALLS = np.linspace(0, 1, 101)
-SIDES = ["left", "top", "right", "bottom"]
-#: The images that the page shows: the first ones with several cars, and the first ones with one.
-SEVERAL, SINGLE = 2, 4
+#: Curves over seeds of each method and noise level.
+Curves = dict[tuple[str, float], list[DetectionCurve]]
 
 
-def main(
-    receipt: str,
-    folder: Path,
-    size: Mapping[str, int],
-    *,
-    detections: Sequence[str],
-    choices: Sequence[str],
-    labels: Sequence[str],
-    timings: Sequence[str],
-    variants: str,
-    validated: str,
-) -> None:
-    """Evaluate what was found with each seed; all but the first three are files of the training rules."""
-    source = read_json(receipt)
-    data = read_cars(source["folder"], **size)
-    found = [pd.read_csv(path) for path in detections]
-    chosen = [table[table["chosen"]] for table in map(pd.read_csv, choices)]
-    given = [pd.read_csv(path) for path in labels]
-    noise = sorted(found[0]["noise"].unique())
-    curves = _curves(found, noise, data, overlap)
-    ellipse = _curves(found, noise, data, ellipse_agreement)
+def main(inputs: Paths, outputs: Paths) -> None:
+    """Evaluate the detections of all seeds."""
+    scenes = read_json(inputs["scenes"])
+    train_boxes, test_boxes = (box_arrays(scenes[part]["boxes"]) for part in ("train", "test"))
+    detections, choices, labels = (
+        [pd.read_csv(path) for path in inputs[name]] for name in ("detections", "choices", "labels")
+    )
+    noise = sorted(detections[0]["noise"].unique())
+    curves = detection_curves(detections, noise, test_boxes)
+    ellipse_curves = detection_curves(detections, noise, test_boxes, measure=ellipse_agreement)
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "noise": noise,
             "eer": _over_noise(curves, noise, _error),
             "recall_reached": _over_noise(curves, noise, lambda curve: curve.recall[-1]),
-            "eer_ellipse": _over_noise(ellipse, noise, _error),
-            "parameter": _chosen(chosen, noise, "parameter"),
-            "area": _chosen(chosen, noise, "area"),
+            "eer_ellipse": _over_noise(ellipse_curves, noise, _error),
+            "parameter": _chosen(choices, noise, "parameter"),
+            "area": _chosen(choices, noise, "area"),
             "labels_on_a_car": [
-                over_seeds((table.loc[table["noise"] == r, "overlap"] >= 0.5).mean() for table in given)
+                over_seeds((table.loc[table["noise"] == r, "overlap"] >= 0.5).mean() for table in labels)
                 for r in noise
             ],
-            # All values of C together: the time that is set beside them is that of all, too.
-            "map_calls": _chosen(chosen, noise, "searches")["ssvm"],
-            "seeds": len(found),
-            "train_images": len(data.multi_scale.images),
-            "train_cars": sum(map(len, data.multi_scale.boxes)),
-            "test_images": len(data.single_scale.images),
-            "test_cars": sum(map(len, data.single_scale.boxes)),
-            "crops": len(data.cars) + len(data.others),
+            # For all values of C together, as are the training times.
+            "map_calls": _chosen(choices, noise, "searches")["ssvm"],
+            "seeds": len(detections),
+            "train_images": len(train_boxes),
+            "train_cars": sum(map(len, train_boxes)),
+            "test_images": len(test_boxes),
+            "test_cars": sum(map(len, test_boxes)),
+            "crops": scenes["crops"],
         },
-        datasets={"uiuc_cars": source["kind"]},
-        timings=_timings([pd.DataFrame(read_json(path)) for path in timings]),
+        datasets={"uiuc_cars": read_json(inputs["receipt"])["kind"]},
+        timings=_timings([pd.DataFrame(read_json(path)) for path in inputs["timings"]]),
     )
-    _mean_curves(curves, noise).to_csv(folder / "curves.csv", index=False, lineterminator="\n")
-    for name, path in (("variants", variants), ("validated", validated)):
-        pd.read_csv(path).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
-    with (folder / "examples.npz").open("wb") as file:
-        np.savez_compressed(file, **_examples(data, found[0], given[0]))
+    mean_curves(curves).to_csv(outputs["curves"], index=False, lineterminator="\n")
+    for name in ("variants", "validated"):
+        pd.read_csv(inputs[name]).to_csv(outputs[name], index=False, lineterminator="\n")
+    with np.load(inputs["pictures"]) as pictures:
+        examples = _examples(pictures, train_boxes, test_boxes, detections[0], labels[0])
+    np.savez_compressed(outputs["examples"], **examples)
 
 
-def _curves(
-    found: list[pd.DataFrame], noise: list[float], data: UiucCars, measure: Callable
-) -> dict[tuple[str, float], list[DetectionCurve]]:
-    """Return the curve of each seed for each method and level of noise."""
-    truth = data.single_scale.boxes
+def detection_curves(
+    detections: Sequence[pd.DataFrame], noise: Sequence[float], truth: Sequence[np.ndarray], **options: Any
+) -> Curves:
+    """Return the curve of each seed for each method and noise level; ``options`` are of `detection_curve`."""
     curves = {}
     for method in METHODS:
         for r in noise:
-            tables = [table[(table["method"] == method) & (table["noise"] == r)] for table in found]
+            tables = [table[(table["method"] == method) & (table["noise"] == r)] for table in detections]
             curves[method, r] = [
                 detection_curve(
                     _by_image(table, SIDES, len(truth)),
                     _by_image(table, "score", len(truth)),
                     truth,
-                    measure=measure,
+                    **options,
                 )
                 for table in tables
             ]
@@ -99,7 +81,7 @@ def _curves(
 
 
 def _by_image(table: pd.DataFrame, columns: str | list[str], n_images: int) -> list[np.ndarray]:
-    """Return what the rows of each image say; they stand in the order of the images."""
+    """Return the columns of each image; rows are in the order of the images."""
     return np.split(table[columns].to_numpy(), np.searchsorted(table["image"], np.arange(1, n_images)))
 
 
@@ -108,26 +90,20 @@ def _error(curve: DetectionCurve) -> float:
 
 
 def _over_noise(
-    curves: dict[tuple[str, float], list[DetectionCurve]], noise: list[float], quantity: Callable
+    curves: Curves, noise: Sequence[float], quantity: Callable[[DetectionCurve], float]
 ) -> dict[str, list]:
     return {method: [over_seeds(map(quantity, curves[method, r])) for r in noise] for method in METHODS}
 
 
-def _chosen(chosen: list[pd.DataFrame], noise: list[float], column: str) -> dict[str, list]:
+def _chosen(choices: Sequence[pd.DataFrame], noise: Sequence[float], column: str) -> dict[str, list]:
     """Return a column of the chosen parameters for each method, over noise and seeds."""
+    chosen = [table[table["chosen"]].set_index(["method", "noise"])[column] for table in choices]
     return {
-        method: [
-            over_seeds(
-                table.loc[(table["method"] == method) & (table["noise"] == r), column].item()
-                for table in chosen
-            )
-            for r in noise
-        ]
-        for method in METHODS
+        method: [over_seeds(values.loc[method, r] for values in chosen) for r in noise] for method in METHODS
     }
 
 
-def _timings(tables: list[pd.DataFrame]) -> dict[str, float]:
+def _timings(tables: Sequence[pd.DataFrame]) -> dict[str, float]:
     table = pd.concat(tables)
     ssvm = table[table["method"] == "ssvm"]
     return {
@@ -137,43 +113,87 @@ def _timings(tables: list[pd.DataFrame]) -> dict[str, float]:
     }
 
 
-def _mean_curves(curves: dict[tuple[str, float], list[DetectionCurve]], noise: list[float]) -> pd.DataFrame:
-    """Return the mean over seeds of the precision at each recall that all of them reach."""
+def mean_curves(curves: Curves) -> pd.DataFrame:
+    """Return the mean precision over seeds at each recall that all seeds reach."""
     rows = []
-    for (method, r), seeds in curves.items():
-        last = min(curve.recall[-1] for curve in seeds)
-        reached = RECALLS[last >= RECALLS]
+    for (method, r), of_seeds in curves.items():
+        reached = RECALLS[min(curve.recall[-1] for curve in of_seeds) >= RECALLS]
         precision = [
-            np.interp(reached, np.append(0, c.recall), np.append(c.precision[0], c.precision)) for c in seeds
+            np.interp(reached, np.append(0, curve.recall), np.append(curve.precision[0], curve.precision))
+            for curve in of_seeds
         ]
         table = {"method": method, "noise": r, "recall": reached, "precision": np.mean(precision, axis=0)}
         rows.append(pd.DataFrame(table))
     return pd.concat(rows)
 
 
-def _examples(data: UiucCars, found: pd.DataFrame, given: pd.DataFrame) -> dict[str, np.ndarray]:
+def _examples(
+    pictures: Mapping[str, np.ndarray],
+    train_boxes: Sequence[np.ndarray],
+    test_boxes: Sequence[np.ndarray],
+    detections: pd.DataFrame,
+    labels: pd.DataFrame,
+) -> dict[str, np.ndarray]:
     """Return training images with cars and swapped labels, and test images with cars and detections.
 
-    Arrays are named ``<train or test>_<number>_<what>``; the detections are the best, one a car.
+    Arrays are named ``<part>_<number>_<content>``. There are as many detections, the best ones, as cars.
     """
     arrays = {}
-    for part, scenes in (("train", data.multi_scale), ("test", data.single_scale)):
-        counts = np.array([len(boxes) for boxes in scenes.boxes])
-        shown = [*np.flatnonzero(counts > 1)[:SEVERAL], *np.flatnonzero(counts == 1)[:SINGLE]]
+    for part, boxes in (("train", train_boxes), ("test", test_boxes)):
+        shown = [int(key.removeprefix(f"{part}_")) for key in pictures if key.startswith(part)]
         for number, image in enumerate(shown):
             name = f"{part}_{number}"
-            arrays[f"{name}_image"], arrays[f"{name}_cars"] = scenes.images[image], scenes.boxes[image]
+            arrays[f"{name}_image"], arrays[f"{name}_cars"] = pictures[f"{part}_{image}"], boxes[image]
             if part == "train":
-                swapped = given[(given["noise"] == 1) & (given["image"] == image)]
+                swapped = labels[(labels["noise"] == 1) & (labels["image"] == image)]
                 arrays[f"{name}_swapped"] = swapped[SIDES].to_numpy()
                 continue
-            for (method, r), table in found[found["image"] == image].groupby(["method", "noise"]):
-                best = table.sort_values("score", ascending=False, kind="stable")[: counts[image]]
+            for (method, r), table in detections[detections["image"] == image].groupby(["method", "noise"]):
+                best = table.sort_values("score", ascending=False, kind="stable")[: len(boxes[image])]
                 arrays[f"{name}_{method}_{r}"] = best[SIDES].to_numpy()
     return arrays
 
 
+def example_names(examples: Mapping[str, np.ndarray], part: str) -> list[str]:
+    """Return the names of the example images of a part, ``"train"`` or ``"test"``, in order."""
+    names = {key.removesuffix("_image") for key in examples if key.endswith("_image")}
+    return sorted(name for name in names if name.startswith(f"{part}_"))
+
+
+def example_boxes(examples: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Return the cars and the swapped labels of the training examples, one row per box."""
+    tables = [
+        pd.DataFrame(examples[f"{name}_{kind}"], columns=SIDES).assign(image=name, kind=kind)
+        for name in example_names(examples, "train")
+        for kind in ("cars", "swapped")
+    ]
+    return pd.concat(tables, ignore_index=True)[["image", "kind", *SIDES]]
+
+
+def error_table(values: Mapping[str, Any], published: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """Return table 3.1: published and own error rates, one row per method and noise level."""
+    rows = []
+    for method in METHODS:
+        for i, r in enumerate(values["noise"]):
+            per_seed = {
+                name: values[name][method][i]["per_seed"]
+                for name in ("eer", "eer_ellipse", "recall_reached", "parameter", "area")
+            }
+            rows.append(
+                {
+                    "method": method,
+                    "noise": r,
+                    "published": published[method][i],
+                    "here": np.mean(per_seed["eer"]),
+                    "sd": np.std(per_seed["eer"], ddof=1) if len(per_seed["eer"]) > 1 else np.nan,
+                    "ellipse": np.mean(per_seed["eer_ellipse"]),
+                    "recall_reached": np.mean(per_seed["recall_reached"]),
+                    "parameter": np.median(per_seed["parameter"]),
+                    "area_on_crops": np.mean(per_seed["area"]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
 if "snakemake" in globals():
-    with job(snakemake):
-        inputs = dict(snakemake.input.items())
-        main(inputs.pop("receipt"), Path(snakemake.output.values).parent, snakemake.params.size, **inputs)
+    run_stage(main, snakemake)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
+from reproduction.experiments.joint_kernel_support.evaluate import example_names
 from reproduction.plotting.pictures import outline_boxes, show_image
 
 TITLES = {"ssvm": "S-SVM (linear)", "jkse_linear": "JKSE (linear)", "jkse_chi2": "JKSE (χ²)"}
@@ -16,8 +17,8 @@ METHOD_COLORS = {"ssvm": BLUE, "jkse_linear": GREEN, "jkse_chi2": ORANGE}
 
 
 def plot_examples(examples: Mapping[str, np.ndarray]) -> Figure:
-    """Show training images with their cars and, dashed, the boxes that they have if all are exchanged."""
-    names = _shown(examples, "train")
+    """Show training images with their cars and, dashed, their labels if all boxes are exchanged."""
+    names = example_names(examples, "train")
     fig, axes = plt.subplots(2, -(-len(names) // 2), figsize=(9, 3.8), squeeze=False)
     for ax in axes.flat:
         ax.set_axis_off()
@@ -30,8 +31,8 @@ def plot_examples(examples: Mapping[str, np.ndarray]) -> Figure:
 
 
 def plot_detections(examples: Mapping[str, np.ndarray], noise: Sequence[float]) -> Figure:
-    """Show test images, a row a level of noise, with the cars and the best boxes of each method."""
-    names = _shown(examples, "test")
+    """Show test images with the cars and the best boxes of each method, one row per noise level."""
+    names = example_names(examples, "test")
     fig, axes = plt.subplots(len(noise), len(names), figsize=(10, 1.6 * len(noise)), squeeze=False)
     for r, row in zip(noise, axes, strict=True):
         for ax, name in zip(row, names, strict=True):
@@ -48,9 +49,9 @@ def plot_detections(examples: Mapping[str, np.ndarray], noise: Sequence[float]) 
 
 
 def plot_precision_recall(curves: pd.DataFrame, methods: Sequence[str]) -> Figure:
-    """Plot precision against recall, a panel a method and a line a level of noise.
+    """Plot precision against recall, one panel per method and one line per noise level.
 
-    ``curves`` has ``method``, ``noise``, ``recall`` and ``precision``.
+    ``curves`` has columns ``method``, ``noise``, ``recall`` and ``precision``.
     """
     width = 4.4 * len(methods) + 1
     fig, axes = plt.subplots(1, len(methods), figsize=(width, 3.8), sharey=True, squeeze=False)
@@ -69,9 +70,9 @@ def plot_precision_recall(curves: pd.DataFrame, methods: Sequence[str]) -> Figur
 
 
 def plot_errors(errors: pd.DataFrame) -> Figure:
-    """Plot equal error rates over the noise: ours with a standard deviation, the published ones dotted.
+    """Plot equal error rates against noise: ours with standard deviation, the published ones dotted.
 
-    ``errors`` is a table of `error_table`.
+    ``errors`` is a table as returned by ``evaluate.error_table``.
     """
     fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
     for ax, (method, color) in zip(axes, METHOD_COLORS.items(), strict=True):
@@ -97,43 +98,3 @@ def _plot_error(ax: Axes, rows: pd.DataFrame, color: str) -> None:
         capsize=2,
         label="here, overlap .5",
     )
-
-
-def error_table(values: Mapping, published: Mapping[str, Sequence[float]]) -> pd.DataFrame:
-    """Return a row for each method and level of noise: published and own rates, over seeds."""
-    rows = []
-    for method in TITLES:
-        for i, r in enumerate(values["noise"]):
-            rates = values["eer"][method][i]["per_seed"]
-            rows.append(
-                {
-                    "method": method,
-                    "noise": r,
-                    "published": published[method][i],
-                    "here": np.mean(rates),
-                    "sd": np.std(rates, ddof=1) if len(rates) > 1 else np.nan,
-                    "ellipse": np.mean(values["eer_ellipse"][method][i]["per_seed"]),
-                    "recall_reached": np.mean(values["recall_reached"][method][i]["per_seed"]),
-                    "parameter": np.median(values["parameter"][method][i]["per_seed"]),
-                    "area_on_crops": np.mean(values["area"][method][i]["per_seed"]),
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def example_boxes(examples: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return the boxes that `plot_examples` draws, a row each."""
-    rows = []
-    for name in _shown(examples, "train"):
-        for kind in ("cars", "swapped"):
-            table = pd.DataFrame(examples[f"{name}_{kind}"], columns=["left", "top", "right", "bottom"])
-            table.insert(0, "kind", kind)
-            table.insert(0, "image", name)
-            rows.append(table)
-    return pd.concat(rows, ignore_index=True)
-
-
-def _shown(examples: Mapping[str, np.ndarray], part: str) -> list[str]:
-    """Return the names of the example images of a part, in order."""
-    names = {key.removesuffix("_image") for key in examples if key.endswith("_image")}
-    return sorted(name for name in names if name.startswith(f"{part}_"))

@@ -47,7 +47,8 @@ def main(
         name: [word_grid(image, vocabulary, **dense) for image in subset] for name, subset in images.items()
     }
     save_word_grids(outputs["words"], grids)
-    write_json(outputs["scenes"], {name: _describe(part) for name, part in parts.items()})
+    described = {name: _describe(part) for name, part in parts.items()}
+    write_json(outputs["scenes"], {**described, "crops": len(images["cars"]) + len(images["others"])})
     pictures = {
         f"{name}_{number}": part.images[number] for name, part in parts.items() for number in _shown(part)
     }

@@ -1,139 +1,184 @@
-"""What else decides the error: representation, search, choice of parameters (rule train_car_controls)."""
+"""Compare representations, searches and choices of the parameter (rule train_car_controls)."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ermlab.detection.localization import Scan, swap_boxes
+from ermlab.detection.localization import Boxes, Pairs, Scan, swap_boxes
 from ermlab.detection.windows import Windows
-from reproduction.claims.results import read_json
-from reproduction.experiments.joint_kernel_support.protocol import (
-    METHODS,
-    CarBench,
-    Settings,
-    Trainer,
-    read_cars,
-)
-from reproduction.pipeline.job import job
+from ermlab.metrics.detection import detection_curve, equal_error_rate
+from reproduction.experiments.joint_kernel_support.train import METHODS, CarData, Settings, Trainer
+from reproduction.pipeline.job import Paths, run_stage
 
-#: Changes of what is trained, each with the ways to search that are tried.
 BOTH = ("known", "free")
+#: Changes of the settings, and how the images are searched with each: windows of known or of any size.
 VARIANTS = (
     ({}, BOTH),
-    ({"normalisation": "area"}, BOTH),
-    ({"normalisation": "counts"}, BOTH),
+    ({"normalization": "area"}, BOTH),
+    ({"normalization": "counts"}, BOTH),
     ({"levels": (1, 2, 4, 8)}, ("known",)),
 )
-#: Other overlaps of detections, tried with the settings as they are; the training is the same.
+#: Other maximum overlaps of detections, for the unchanged settings; training does not depend on them.
 OVERLAPS = (0.2, 0.5)
-#: One of so many training images is held out to compare the variants.
+#: One of this many training images is held out to compare the variants.
 HELD_OUT = 3
+#: Ratio of successive window sizes if the size is not known.
+SIZE_RATIO = 1.25
 
 
 def main(
-    receipt: str,
-    words: str,
-    outputs: Mapping[str, str],
-    size: Mapping[str, int],
+    inputs: Paths,
+    outputs: Paths,
     *,
     seed: int,
     noise: Sequence[float],
     cross_validated: Sequence[float],
     folds: int,
-    settings: Mapping[str, Any],
+    settings: Settings,
 ) -> None:
-    """Try the variants on clean training pairs, and cross-validation at some levels of noise."""
-    bench = CarBench.of(read_cars(read_json(receipt)["folder"], **size), words, Settings.of(settings))
+    """Compare the variants on clean training pairs, and cross-validate at some noise levels."""
+    cars = CarData.read(inputs["words"], inputs["scenes"], settings)
     variants = [
         row
         for changes, searches in VARIANTS
         for method in METHODS
-        for row in _errors(bench.varied(changes), method, searches, () if changes else OVERLAPS)
+        for row in _errors(
+            replace(cars, settings=replace(settings, **changes)),
+            method,
+            searches,
+            overlaps=() if changes else OVERLAPS,
+        )
     ]
     validated = [
         {
             "noise": r,
             "method": method,
-            **_cross_validated(bench, method, r, [seed, list(noise).index(r)], folds),
+            **_cross_validated(cars, method, r, [seed, list(noise).index(r)], folds),
         }
         for r in cross_validated
         for method in METHODS
     ]
-    Path(outputs["variants"]).parent.mkdir(parents=True, exist_ok=True)
     for name, rows in (("variants", variants), ("validated", validated)):
         pd.DataFrame(rows).to_csv(outputs[name], index=False, lineterminator="\n")
 
 
-def _errors(
-    bench: CarBench, method: str, searches: Sequence[str], overlaps: Sequence[float]
-) -> list[dict[str, Any]]:
-    """Return the error on held-out training images and on the test images, trained on the other images.
+def detection_error(
+    trainer: Trainer,
+    scan: Scan,
+    truth: Sequence[Boxes],
+    scorer: int = 0,
+    max_overlap: float | None = None,
+) -> float:
+    """Return the equal error rate of the detections; by default with the maximum overlap of the settings."""
+    overlap = trainer.settings.max_overlap if max_overlap is None else max_overlap
+    found = scan.detections(scorer, trainer.settings.max_boxes, overlap)
+    curve = detection_curve([boxes for boxes, _ in found], [scores for _, scores in found], truth)
+    return equal_error_rate(curve.precision, curve.recall)
 
-    Each way to search is tried with the overlap of the settings, the first one with other ``overlaps``, too.
+
+def cross_validate(trainer: Trainer, pairs: Pairs, n_folds: int) -> list[float]:
+    """Return the mean equal error rate on held-out training images for each value of the parameter.
+
+    Errors are measured against the given pairs, correct or not, with windows of the size of their boxes.
+    Image i belongs to fold ``i % n_folds``.
     """
-    trainer, pairs = bench.trainer(method), bench.pairs
-    held_out = np.arange(len(bench.train)) % HELD_OUT == 0
+    folds = np.arange(len(trainer.grids)) % n_folds
+    errors = [_held_out_errors(trainer, pairs, folds == fold) for fold in range(n_folds)]
+    return np.mean(errors, axis=0).tolist()
+
+
+def _held_out_errors(trainer: Trainer, pairs: Pairs, held_out: NDArray[np.bool_]) -> list[float]:
     candidates = trainer.train(pairs[~held_out[pairs.images]])
-    scorer = candidates.scorers[candidates.chosen]
     images = np.flatnonzero(held_out)
-    truth = [bench.train_boxes[image] for image in images]
+    truth = [pairs.of_image(image) for image in images]
+    scan = Scan.of(candidates.scorers, known_size_windows(trainer, images, truth))
+    return [detection_error(trainer, scan, truth, scorer) for scorer in range(len(candidates.scorers))]
+
+
+def known_size_windows(
+    trainer: Trainer, images: Sequence[int], boxes: Sequence[Boxes]
+) -> list[list[Windows]]:
+    """Return for training images the windows that have the size of one of the image's boxes."""
+    grids = [trainer.grids[image] for image in images]
+    return [
+        trainer.windows(grid, sorted({grid.size_of(box) for box in of_image}))
+        for grid, of_image in zip(grids, boxes, strict=True)
+    ]
+
+
+def free_sizes(cars: CarData) -> list[tuple[int, int]]:
+    """Return window sizes, in grid places, from the smallest to the largest training car."""
+    widths, heights = (cars.pairs.boxes[:, 2:] - cars.pairs.boxes[:, :2] + 1).T
+    n_steps = int(np.ceil(np.log(widths.max() / widths.min()) / np.log(SIZE_RATIO)))
+    ladder = np.geomspace(widths.min(), widths.max(), n_steps + 1) / cars.train[0].step
+    return [(round(width), round(np.median(heights / widths) * width)) for width in ladder]
+
+
+def _errors(
+    cars: CarData, method: str, searches: Sequence[str], overlaps: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Return the errors on held-out training images and on the test images, trained on the other images.
+
+    Each kind of search has the maximum overlap of the settings; the first also has each of ``overlaps``.
+    """
+    trainer, pairs = cars.trainer(method), cars.pairs
+    held_out = np.arange(len(cars.train)) % HELD_OUT == 0
+    scorer = trainer.train(pairs[~held_out[pairs.images]]).chosen_scorer
+    images = np.flatnonzero(held_out)
+    truth = [cars.train_boxes[image] for image in images]
     scans = {
-        search: [Scan.of([scorer], some) for some in _windows(bench, trainer, search, images, truth)]
+        search: [Scan.of([scorer], windows) for windows in _windows(cars, trainer, search, images, truth)]
         for search in searches
     }
-    tried = [(search, bench.settings.max_overlap) for search in searches]
+    cases = [(search, cars.settings.max_overlap) for search in searches]
+    cases += [(searches[0], overlap) for overlap in overlaps]
     return [
         {
-            "normalisation": bench.settings.normalisation,
-            "levels": " ".join(map(str, bench.settings.levels)),
+            "normalisation": cars.settings.normalization,
+            "levels": " ".join(map(str, cars.settings.levels)),
             "max_overlap": overlap,
             "method": method,
             "search": search,
-            "held_out_error": trainer.error(scans[search][0], truth, max_overlap=overlap),
-            "test_error": trainer.error(scans[search][1], bench.test_boxes, max_overlap=overlap),
+            "held_out_error": detection_error(trainer, scans[search][0], truth, max_overlap=overlap),
+            "test_error": detection_error(trainer, scans[search][1], cars.test_boxes, max_overlap=overlap),
         }
-        for search, overlap in [*tried, *((searches[0], overlap) for overlap in overlaps)]
+        for search, overlap in cases
     ]
 
 
 def _windows(
-    bench: CarBench, trainer: Trainer, search: str, images: Sequence[int], truth: Sequence[np.ndarray]
+    cars: CarData, trainer: Trainer, search: str, images: Sequence[int], truth: Sequence[Boxes]
 ) -> tuple[list[list[Windows]], list[list[Windows]]]:
-    """Return what is searched of some training images and of the test images."""
+    """Return the searched windows of the given training images and of the test images."""
     if search == "known":
-        return trainer.known_size_windows(images, truth), bench.test_windows(trainer)
-    sizes = bench.free_sizes
+        return known_size_windows(trainer, images, truth), cars.test_windows(trainer)
+    sizes = free_sizes(cars)
     return (
-        [trainer.windows(bench.train[image], sizes) for image in images],
-        [trainer.windows(grid, sizes) for grid in bench.test],
+        [trainer.windows(cars.train[image], sizes) for image in images],
+        [trainer.windows(grid, sizes) for grid in cars.test],
     )
 
 
-def _cross_validated(bench: CarBench, method: str, r: float, seed: list[int], folds: int) -> dict[str, Any]:
-    """Return the parameters that the crops and the folds choose, with their errors on the test images."""
-    trainer = bench.trainer(method)
-    pairs = swap_boxes(bench.pairs, bench.shapes, r, np.random.default_rng(seed))
-    candidates, windows = trainer.train(pairs), bench.test_windows(trainer)
-    chosen = {"crops": candidates.chosen, "folds": int(np.argmin(trainer.cross_validate(pairs, folds)))}
-    scan = Scan.of([candidates.scorers[index] for index in chosen.values()], windows)
-    errors = [trainer.error(scan, bench.test_boxes, scorer) for scorer in range(len(chosen))]
-    return {
-        f"{quantity}_{name}": value
-        for (name, index), error in zip(chosen.items(), errors, strict=True)
-        for quantity, value in (("parameter", candidates.parameters[index]), ("error", error))
+def _cross_validated(cars: CarData, method: str, r: float, seed: list[int], n_folds: int) -> dict[str, Any]:
+    """Return the parameters chosen by crops and by cross-validation, with their errors on the test images."""
+    trainer = cars.trainer(method)
+    pairs = swap_boxes(cars.pairs, cars.shapes, r, np.random.default_rng(seed))
+    candidates = trainer.train(pairs)
+    chosen = {
+        "crops": candidates.chosen,
+        "folds": int(np.argmin(cross_validate(trainer, pairs, n_folds))),
     }
+    scan = Scan.of([candidates.scorers[index] for index in chosen.values()], cars.test_windows(trainer))
+    row = {}
+    for scorer, (name, index) in enumerate(chosen.items()):
+        row[f"parameter_{name}"] = candidates.parameters[index]
+        row[f"error_{name}"] = detection_error(trainer, scan, cars.test_boxes, scorer)
+    return row
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.receipt,
-            snakemake.input.words,
-            dict(snakemake.output.items()),
-            snakemake.params.size,
-            **snakemake.params.controls,
-            settings=snakemake.params.settings,
-        )
+    run_stage(main, snakemake)

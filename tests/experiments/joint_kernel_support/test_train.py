@@ -1,0 +1,174 @@
+"""Stages before the evaluation of section 3.1: prepared files, windows that are searched, trained rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ermlab.detection.localization import Scan
+from ermlab.detection.word_grids import WordGrid, load_word_grids, save_word_grids
+from reproduction.datasets.uiuc_cars import read_uiuc_cars, simulate_uiuc_cars
+from reproduction.experiments.joint_kernel_support import prepare, train, train_controls
+from reproduction.experiments.joint_kernel_support.train import METHODS, CarData, Settings
+
+STEP, N_WORDS = 4, 5
+CROP = (10, 25)  # rows and columns of places of a crop of 40 x 100 pixels
+SETTINGS = Settings(
+    n_words=N_WORDS,
+    levels=(1,),
+    normalization="unit",
+    margin=2,
+    max_boxes=2,
+    max_overlap=0.2,
+    ssvm_tol=0.1,
+    C=(0.1, 1.0),
+    nu=(0.5, 1.0),
+)
+#: Height and width of the images, and their cars; the second test image has none.
+TRAIN = [((60, 140), [[4, 8, 103, 47]]), ((50, 130), [[0, 0, 99, 39]]), ((64, 260), [[8, 4, 119, 51]])]
+TEST = [((60, 120), [[10, 10, 109, 49]]), ((48, 112), [])]
+
+
+def described(scenes):
+    return {"shapes": [shape for shape, _ in scenes], "boxes": [boxes for _, boxes in scenes]}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Scenes with words that are drawn at random."""
+    folder, rng = tmp_path_factory.mktemp("cars"), np.random.default_rng(0)
+
+    def grid(height, width):
+        shape = (1, height // STEP, width // STEP)
+        return WordGrid(rng.integers(N_WORDS, size=shape).astype(np.int32), (0, 0), STEP)
+
+    grids = {name: [grid(*shape) for shape, _ in part] for name, part in (("train", TRAIN), ("test", TEST))}
+    save_word_grids(
+        folder / "words.npz", grids | {"cars": [grid(40, 100)] * 3, "others": [grid(40, 100)] * 2}
+    )
+    (folder / "scenes.json").write_text(json.dumps({"train": described(TRAIN), "test": described(TEST)}))
+    return {"words": str(folder / "words.npz"), "scenes": str(folder / "scenes.json")}
+
+
+@pytest.fixture
+def cars(files):
+    return CarData.read(**files, settings=SETTINGS)
+
+
+def test_prepare_takes_the_first_scenes_and_crops(tmp_path):
+    simulate_uiuc_cars(tmp_path / "uiuc", 0, "smoke")
+    (tmp_path / "receipt.json").write_text(json.dumps({"folder": str(tmp_path / "uiuc")}))
+    outputs = {name: str(tmp_path / name) for name in ("words.npz", "scenes.json", "pictures.npz")}
+    prepare.main(
+        {"receipt": str(tmp_path / "receipt.json")},
+        {name.split(".")[0]: path for name, path in outputs.items()},
+        seed=0,
+        scenes=5,
+        crops=3,
+        n_words=4,
+        max_samples=100,
+        step=16,
+        scales=[1.0],
+    )
+    data = read_uiuc_cars(tmp_path / "uiuc")
+    grids, scenes = load_word_grids(outputs["words.npz"]), json.loads((tmp_path / "scenes.json").read_text())
+    assert [len(grids[name]) for name in ("train", "test", "cars", "others")] == [5, 5, 3, 3]
+    assert scenes["crops"] == 6
+    pictures = np.load(outputs["pictures.npz"])
+    for name, part in (("train", data.multi_scale), ("test", data.single_scale)):
+        assert scenes[name]["shapes"] == [list(image.shape) for image in part.images[:5]]
+        assert scenes[name]["boxes"] == [boxes.tolist() for boxes in part.boxes[:5]]
+        counts = [len(boxes) for boxes in part.boxes[:5]]
+        shown = [i for i in range(5) if counts[i] > 1][:2] + [i for i in range(5) if counts[i] == 1][:4]
+        assert [key for key in pictures if key.startswith(name)] == [f"{name}_{i}" for i in shown]
+        np.testing.assert_array_equal(pictures[f"{name}_{shown[-1]}"], part.images[shown[-1]])
+
+
+def test_scenes_have_a_margin_and_crops_have_none(cars):
+    assert cars.train[0].words.shape == (1, 15 + 4, 35 + 4)
+    assert (cars.train[0].words[:, :2] == -1).all()
+    assert cars.train[0].corner == (-2 * STEP, -2 * STEP)
+    assert {grid.words.shape for grid in cars.crops.grids} == {(1, *CROP)}
+    assert cars.crops.labels.tolist() == [True] * 3 + [False] * 2
+    assert cars.shapes == [(60, 140), (50, 130), (64, 260)]
+    assert cars.pairs.boxes.tolist() == [[4, 8, 103, 47], [0, 0, 99, 39], [8, 4, 119, 51]]
+    assert [len(boxes) for boxes in cars.test_boxes] == [1, 0]
+    assert cars.test_boxes[1].shape == (0, 4)
+
+
+def test_the_test_images_are_searched_for_cars_of_the_size_of_the_crops(cars):
+    (windows,) = cars.test_windows(cars.trainer("jkse_linear"))[0]
+    rows, columns = cars.test[0].words.shape[1:]
+    places = windows.places()
+    assert len(places) == (rows - CROP[0] + 1) * (columns - CROP[1] + 1)
+    assert {tuple(size) for size in places[:, 2:] - places[:, :2] + 1} == {CROP[::-1]}
+
+
+def test_free_sizes_range_from_the_smallest_to_the_largest_car(cars):
+    # Widths of 100 and 112 pixels: one step of at most a quarter; heights are 0.4 of the widths.
+    assert train_controls.free_sizes(cars) == [(25, 10), (28, 11)]
+
+
+def test_known_sizes_are_those_of_the_boxes_in_the_image(cars):
+    boxes = [cars.train_boxes[image] for image in (0, 2)]
+    windows = train_controls.known_size_windows(cars.trainer("ssvm"), [0, 2], boxes)
+    first = [[of_size.places()[0].tolist() for of_size in of_image] for of_image in windows]
+    assert first == [[[0, 0, 24, 9]], [[0, 0, 27, 11]]]
+
+
+def test_training_writes_what_was_found_chosen_and_labelled(files, tmp_path):
+    outputs = {name: str(tmp_path / name) for name in ("detections", "choices", "labels", "timings")}
+    train.main(files, outputs, seed=3, noise=[0, 1], settings=SETTINGS)
+    detections, choices, labels = (pd.read_csv(outputs[name]) for name in ("detections", "choices", "labels"))
+    keys = [(method, r) for method in METHODS for r in (0, 1)]
+    assert list(detections.groupby(["method", "noise"], sort=False).groups) == keys
+    assert set(detections["image"]) == {0, 1}
+    assert (detections["right"] - detections["left"] == 99).all()
+    assert (detections["bottom"] - detections["top"] == 39).all()
+    assert list(choices.groupby(["method", "noise"], sort=False).groups) == keys
+    for (method, _), table in choices.groupby(["method", "noise"]):
+        assert table["parameter"].tolist() == list(SETTINGS.C if method == "ssvm" else SETTINGS.nu)
+        assert table["chosen"].tolist() == (np.arange(2) == table["area"].to_numpy().argmax()).tolist()
+        assert (table["searches"] > 0).all() == (method == "ssvm")
+    clean, noisy = labels[labels["noise"] == 0], labels[labels["noise"] == 1]
+    assert clean[train.SIDES].to_numpy().tolist() == [box for _, boxes in TRAIN for box in boxes]
+    assert clean["overlap"].tolist() == [1, 1, 1]
+    # All three boxes pass on; the images stay.
+    assert noisy["image"].tolist() == [0, 1, 2]
+    assert (noisy["overlap"] < 1).all()
+    timings = json.loads((tmp_path / "timings").read_text())
+    assert [(row["method"], row["noise"]) for row in timings] == keys
+    assert all(0 <= row["search_seconds"] <= row["seconds"] for row in timings)
+
+
+def test_the_error_depends_on_scorer_and_overlap(cars):
+    # A car, a box that overlaps it by a third, another car; at most two boxes are kept.
+    boxes = np.array([[0, 0, 9, 9], [5, 0, 14, 9], [40, 0, 49, 9]])
+    scan, truth = Scan([boxes], [np.array([[3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])]), [boxes[[0, 2]]]
+    trainer = cars.trainer("ssvm")
+    assert train_controls.detection_error(trainer, scan, truth) == 0
+    # A false box before the only car that is found: both rates are one half there.
+    assert train_controls.detection_error(trainer, scan, truth, scorer=1) == 0.5
+    # The overlapping box takes the place of the second car.
+    assert train_controls.detection_error(trainer, scan, truth, max_overlap=0.5) == 0.5
+
+
+def test_controls_hold_one_image_of_three_out(files, tmp_path):
+    outputs = {name: str(tmp_path / name) for name in ("variants", "validated")}
+    train_controls.main(files, outputs, seed=0, noise=[0, 1], cross_validated=[1], folds=2, settings=SETTINGS)
+    variants, validated = pd.read_csv(outputs["variants"]), pd.read_csv(outputs["validated"])
+    cases = variants.groupby(["normalisation", "levels", "search", "max_overlap"], sort=False)["method"]
+    assert list(cases.groups) == [
+        ("unit", "1", "known", 0.2),
+        ("unit", "1", "free", 0.2),
+        ("unit", "1", "known", 0.5),
+        ("area", "1", "known", 0.2),
+        ("area", "1", "free", 0.2),
+        ("counts", "1", "known", 0.2),
+        ("counts", "1", "free", 0.2),
+        ("unit", "1 2 4 8", "known", 0.2),
+    ]
+    assert validated["method"].tolist() == list(METHODS)
+    assert validated["noise"].tolist() == [1] * 3
+    assert set(validated["parameter_folds"]) <= {0.1, 1.0, 0.5}
