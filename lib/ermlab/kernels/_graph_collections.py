@@ -1,4 +1,4 @@
-"""Many small graphs in one set of flat arrays, as the compiled loops of the graph kernels want them."""
+"""Collections of graphs in flat arrays, the input of the compiled loops of the graph kernels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,18 +18,15 @@ _LARGEST = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class GraphCollection:
-    """Undirected graphs whose nodes are numbered through.
-
-    Those of graph g are ``starts[g]`` to ``starts[g + 1] - 1``.
-    """
+    """Undirected graphs with consecutive node numbers: graph g has ``starts[g]`` to ``starts[g + 1] - 1``."""
 
     starts: NDArray[np.int64]
-    indptr: NDArray[np.int64]  #: neighbours of node v are ``neighbours[indptr[v]:indptr[v + 1]]``, ascending
-    neighbours: NDArray[np.int32]
+    indptr: NDArray[np.int64]  #: neighbors of node v are ``neighbors[indptr[v]:indptr[v + 1]]``, ascending
+    neighbors: NDArray[np.int32]
 
     @classmethod
     def of(cls, graphs: Sequence[Any], sizes: Sequence[int]) -> Self:
-        """Lay out graphs (adjacency matrices or edge lists) of so many nodes each, or raise a ValueError."""
+        """Collect graphs (adjacency matrices or edge lists) with the given numbers of nodes."""
         given = [_given(graph, size, g) for g, (graph, size) in enumerate(zip(graphs, sizes, strict=True))]
         if not all_sound(given):
             given = [sound_csr(matrix, f"adjacency of graph {g}") for g, matrix in enumerate(given)]
@@ -39,14 +36,14 @@ class GraphCollection:
         if starts[-1] > _LARGEST:
             raise ValueError(f"{starts[-1]} nodes in all: expected at most {_LARGEST}")
         indptr = np.zeros(starts[-1] + 1, dtype=np.int64)
-        neighbours = np.empty(n_edges[-1], dtype=np.int32)
+        neighbors = np.empty(n_edges[-1], dtype=np.int32)
         for matrix, node, edge in zip(matrices, starts[:-1].tolist(), n_edges[:-1].tolist(), strict=True):
             indptr[node + 1 : node + len(matrix.indptr)] = matrix.indptr[1:]
             indptr[node + 1 : node + len(matrix.indptr)] += edge
-            neighbours[edge : edge + matrix.nnz] = matrix.indices
-            neighbours[edge : edge + matrix.nnz] += node
-        _require_symmetric(starts, indptr, neighbours)
-        return cls(starts, indptr, neighbours)
+            neighbors[edge : edge + matrix.nnz] = matrix.indices
+            neighbors[edge : edge + matrix.nnz] += node
+        _require_symmetric(starts, indptr, neighbors)
+        return cls(starts, indptr, neighbors)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -81,40 +78,39 @@ def split_samples(X: Sequence[Any], node_label: str = "label") -> tuple[list, li
 def label_sizes(graphs: Sequence[Any], labels: Sequence[ArrayLike]) -> list[int]:
     """Return the number of nodes of each graph, which is that of its labels."""
     if len(graphs) != len(labels):
-        raise ValueError(f"{len(graphs)} graphs and labels of {len(labels)}: expected as many")
+        raise ValueError(f"{len(graphs)} graphs and labels of {len(labels)}: expected the same number")
     sizes = []
     for g, values in enumerate(labels):
         try:
             sizes.append(len(values))
         except TypeError as error:
-            raise ValueError(f"node labels of graph {g} are {values!r}: expected one a node") from error
+            raise ValueError(f"node labels of graph {g} are {values!r}: expected one per node") from error
     return sizes
 
 
 def discrete_labels(labels: Sequence[ArrayLike]) -> NDArray[np.int64]:
-    """Return the labels of all nodes, graph after graph; anything but whole numbers is a ValueError."""
+    """Return the labels of all nodes, graph after graph, or raise a ValueError if they are not integers."""
     parts = [_whole_numbers(values, g) for g, values in enumerate(labels)]
     _require_one_range(labels, parts)
     return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
 
 def _require_one_range(labels: Sequence[ArrayLike], parts: Sequence[NDArray[np.int64]]) -> None:
-    """Raise a ValueError if labels of 64 bits without a sign meet labels below 0, which they would equal."""
+    """Raise a ValueError if unsigned labels above the signed range would coincide with negative ones."""
     unsigned = [getattr(values, "dtype", None) == np.uint64 for values in labels]
     far = [g for g, part in enumerate(parts) if unsigned[g] and part.size and part.min() < 0]
     below = [g for g, part in enumerate(parts) if far and not unsigned[g] and part.size and part.min() < 0]
     if below:
         raise ValueError(
             f"labels of graph {far[0]} go up to {np.max(labels[far[0]])}, those of graph {below[0]} down to "
-            f"{parts[below[0]].min()}: expected whole numbers that 64 bits hold together"
+            f"{parts[below[0]].min()}: expected integers that fit into 64 bits together"
         )
 
 
 def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) -> NDArray[np.float64]:
-    """Return the labels of all nodes as one matrix, (nodes, d); labels (n,) are taken as (n, 1).
+    """Return the labels of all nodes as one matrix, (n_nodes, n_features), or raise a ValueError.
 
-    A graph without nodes may have labels of any shape. NaN, infinity, text and vectors of different lengths
-    are ValueErrors; ``n_features`` is the length expected.
+    Labels of shape (n,) are taken as (n, 1). A graph without nodes may have labels of any shape.
     """
     parts = []
     for g, values in enumerate(labels):
@@ -123,7 +119,7 @@ def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) ->
         except ValueError as error:
             raise ValueError(f"node labels of graph {g}: {error}; expected numbers") from error
         if values.ndim == 0:
-            raise ValueError(f"node labels of graph {g} are the number {values}: expected one a node")
+            raise ValueError(f"node labels of graph {g} are the number {values}: expected one per node")
         if len(values) == 0:
             continue
         values = values[:, None] if values.ndim == 1 else values
@@ -142,7 +138,7 @@ def vector_labels(labels: Sequence[ArrayLike], n_features: int | None = None) ->
 
 def _whole_numbers(values: ArrayLike, g: int) -> NDArray[np.int64]:
     if np.ma.is_masked(values):
-        raise ValueError(f"node labels of graph {g} have masked entries: expected one a node")
+        raise ValueError(f"node labels of graph {g} have masked entries: expected one per node")
     values = np.asarray(values)
     if values.ndim != 1:
         raise ValueError(f"node labels of graph {g} have shape {values.shape}: expected (nodes,)")
@@ -150,7 +146,7 @@ def _whole_numbers(values: ArrayLike, g: int) -> NDArray[np.int64]:
         return values.astype(np.int64)
     if not np.issubdtype(values.dtype, np.floating):
         raise ValueError(f"node labels of graph {g} have type {values.dtype}: expected whole numbers")
-    if values.dtype == np.float16:  # which does not hold the limit below
+    if values.dtype == np.float16:  # which cannot represent the limit below
         values = values.astype(np.float64)
     bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
     if bad.any():
@@ -163,7 +159,7 @@ def _whole_numbers(values: ArrayLike, g: int) -> NDArray[np.int64]:
 
 
 def _given(graph: Any, size: int, g: int) -> csr_array:
-    """Return one graph in compressed rows; those of a matrix in this form have not been looked at yet."""
+    """Return one graph in compressed rows; a matrix given in this form is not checked yet."""
     if not issparse(graph):
         return _of_edges(graph, size, g)
     if graph.shape != (size, size):
@@ -179,7 +175,7 @@ def _given(graph: Any, size: int, g: int) -> csr_array:
 def _adjacency(matrix: csr_array, g: int) -> csr_array:
     """Return the adjacency matrix of one graph with sorted columns, each edge once."""
     weights = matrix.data
-    # Numbers above 0 alone, as most graphs have them, need no closer look.
+    # Most graphs have positive entries only, which need no further checks.
     ordinary = not weights.size or (weights.min() > 0 and weights.max() < np.inf)
     if not (ordinary or np.isfinite(weights).all()):
         raise ValueError(f"adjacency of graph {g} holds NaN or infinity: expected finite numbers")
@@ -214,8 +210,8 @@ def _of_edges(edges: ArrayLike, size: int, g: int) -> csr_array:
     return matrix
 
 
-def _require_symmetric(starts: NDArray, indptr: NDArray, neighbours: NDArray) -> None:
-    v, u = first_one_way_edge(indptr, neighbours)
+def _require_symmetric(starts: NDArray, indptr: NDArray, neighbors: NDArray) -> None:
+    v, u = first_one_way_edge(indptr, neighbors)
     if v >= 0:
         g = int(np.searchsorted(starts, v, side="right")) - 1
         v, u = v - starts[g], u - starts[g]
@@ -226,7 +222,7 @@ def _require_symmetric(starts: NDArray, indptr: NDArray, neighbours: NDArray) ->
 
 
 def _is_networkx(sample: Any) -> bool:
-    # By its methods: networkx need not be installed for graphs in other forms.
+    # Recognized by its methods, as networkx need not be installed.
     return hasattr(sample, "adjacency") and hasattr(sample, "nodes") and hasattr(sample, "is_multigraph")
 
 

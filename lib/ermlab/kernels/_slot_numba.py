@@ -1,4 +1,4 @@
-"""Loops of `ermlab.kernels.slot` over the windows of stacks of grids, (grids, rows, columns, channels)."""
+"""Compiled loops of `ermlab.kernels.slot` over the windows of grids, (grids, rows, columns, channels)."""
 
 import numpy as np
 from numba import njit
@@ -6,12 +6,12 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def nearest_windows(products, grid, centres, squares, unit, slots):
-    """Choose the nearest centre of each window, that of the smallest ``|c|^2 - 2 <window, c>``.
+    """Write the nearest center of each window, that of the smallest ``|c|^2 - 2 <window, c>``.
 
-    ``products`` are the scalar products of -2 times each row of a centre with the cells of each row, (rows of
-    cells, columns of windows, rows of a window, centres), ``squares`` the ``|c|^2``, ``unit`` the relative
-    error of a scalar product. Centres that rounding cannot tell from the nearest are measured again in
-    double precision; ``centres`` is (centres, height, width of the window in numbers).
+    ``products`` are the scalar products of -2 times each row of a center with the cells of each row, (rows of
+    cells, columns of windows, rows of a window, centers), ``squares`` the ``|c|^2``, ``unit`` the relative
+    error of a scalar product. Centers that rounding cannot distinguish from the nearest are compared in
+    double precision; ``centres`` is (centers, height, width of the window in numbers).
     """
     n_rows, n_columns = slots.shape
     n_centres, height, span = centres.shape
@@ -26,9 +26,9 @@ def nearest_windows(products, grid, centres, squares, unit, slots):
             scores[:] = squares
             norm = 0.0
             for d in range(height):
-                some = products[r + d, j, d]
+                row_products = products[r + d, j, d]
                 for k in range(n_centres):
-                    scores[k] += some[k]
+                    scores[k] += row_products[k]
                 for c in range(cells):
                     norm += energy[r + d, j + c]
             slot = 0
@@ -38,7 +38,7 @@ def nearest_windows(products, grid, centres, squares, unit, slots):
             limit = scores[slot] + 4.0 * unit * length * (np.sqrt(norm) + length)
             n_close = 0
             for k in range(n_centres):
-                n_close += not scores[k] > limit  # a score that overflowed to NaN tells nothing
+                n_close += not scores[k] > limit  # a score that overflowed to NaN excludes nothing
             if n_close > 1:
                 slot = _nearest_of_close(rows[r : r + height, j * n_channels :], centres, scores, limit)
             slots[r, j] = slot
@@ -57,7 +57,7 @@ def _energies(grid):
 
 @njit(cache=True, nogil=True)
 def _nearest_of_close(window, centres, scores, limit):
-    """Return the nearest, in double precision, of the centres whose score is at most ``limit``."""
+    """Return the nearest, in double precision, of the centers with a score of at most ``limit``."""
     nearest, smallest = 0, np.inf
     for k in range(centres.shape[0]):
         if scores[k] > limit:
@@ -74,7 +74,7 @@ def _nearest_of_close(window, centres, scores, limit):
 
 @njit(cache=True, nogil=True)
 def score_slots(stack, slots, weights, biases, first, last, scores):
-    """Score each window of grids ``first`` to ``last - 1`` by the weights of its slot: one product each."""
+    """Write the scalar product of each window of grids ``first`` to ``last - 1`` with its slot's weights."""
     n_channels = stack.shape[3]
     height, span = weights.shape[1], weights.shape[2]
     for g in range(first, last):
@@ -89,7 +89,7 @@ def score_slots(stack, slots, weights, biases, first, last, scores):
                 scores[g, r, j] = total
 
 
-# The terms may be added in any order, which is fixed when this is compiled: so they are added in vectors.
+# Terms may be added in any order, fixed at compile time, so that the loop is vectorized.
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _product(cells, weights):
     total = np.float32(0.0)
@@ -100,7 +100,7 @@ def _product(cells, weights):
 
 @njit(cache=True, nogil=True)
 def add_windows(stack, grids, rows, columns, slots, factors, height, width, out):
-    """Add ``factor * (window, 1)`` to the row of ``out`` (slots, dimension + 1) that its slot names."""
+    """Add ``factor * (window, 1)`` to the row of its slot in ``out``, (slots, dimension + 1)."""
     span = width * stack.shape[3]
     for i in range(grids.size):
         flat = stack[grids[i]].reshape(stack.shape[1], -1)

@@ -1,7 +1,7 @@
 """Ward's agglomerative clustering of weighted points.
 
 Merging clusters of weights a and b and means x and y adds ``a b / (a + b) |x - y|^2`` to the sum of squares
-within clusters; the pair for which this is least is merged, until one is left.
+within clusters; the pair with the smallest increase is merged until one cluster is left.
 """
 
 import numpy as np
@@ -10,16 +10,16 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def ward_line(values, weights):
-    """Merge points of a line, given in ascending order; returns (n - 1, 2) pairs of clusters, in order.
+    """Merge numbers given in ascending order; return the (n - 1, 2) pairs of clusters in order.
 
-    On a line the cheapest pair is always one of neighbours, so a heap of neighbours serves: O(n log n). (Of
-    x < z < y, if merging z with x and with y both cost at least s, then merging x with y costs more than s.)
-    Clusters are named by their first point.
+    The cheapest pair is always one of neighbors, so a heap of neighbors suffices: O(n log n). (For
+    ``x < z < y``, if merging z with x and with y both cost at least s, merging x with y costs more than s.)
+    Clusters are numbered by their first point.
     """
     n = len(values)
     means, sizes = values.copy(), weights.astype(np.float64)
     left, right = np.arange(-1, n - 1), np.arange(1, n + 1)
-    # Entries of the heap: a cost and the cluster at its left; it is stale if the cluster was merged since.
+    # Entries of the heap: a cost and the left cluster of the pair; outdated if that was merged since.
     costs, firsts, versions = np.empty(3 * n), np.empty(3 * n, np.int64), np.empty(3 * n, np.int64)
     version = np.zeros(n, dtype=np.int64)
     used = 0
@@ -96,18 +96,18 @@ def _pop(costs, firsts, versions, used):
 
 @njit(cache=True, nogil=True)
 def ward_chain(points, weights):
-    """Merge points (n, d); returns (n - 1, 2) pairs of clusters, in order, each named by one of its points.
+    """Merge points (n, d); return the (n - 1, 2) pairs of clusters in order, each numbered by a point of it.
 
-    Follows chains of nearest neighbours, which give the same merges as always taking the cheapest pair, if no
-    costs are equal; they are then sorted by their cost. O(n^2 d) time, O(n d) memory: no matrix of distances.
+    Chains of nearest neighbors give the same merges as taking the cheapest pair each time, unless costs are
+    equal; they are then sorted by cost. O(n^2 d) time and O(n d) memory, without a matrix of distances.
     """
     n = len(points)
     means, sizes = points.copy(), weights.astype(np.float64)
     alive = np.arange(n)
     n_alive = n
-    place = np.arange(n)  # where each cluster stands in ``alive``
+    place = np.arange(n)  # index of each cluster in ``alive``
     chain = np.empty(n, dtype=np.int64)
-    link = np.full(n, -1)  # where each cluster stands in ``chain``, -1 if it does not
+    link = np.full(n, -1)  # index of each cluster in ``chain``, or -1
     length = 0
     pairs, costs = np.empty((max(n - 1, 0), 2), dtype=np.int64), np.empty(max(n - 1, 0))
     for done in range(n - 1):
@@ -117,7 +117,7 @@ def ward_chain(points, weights):
             length = 1
         while True:
             i = chain[length - 1]
-            # The one before in the chain wins ties, so that the chain ends.
+            # The predecessor in the chain wins ties, so that the chain ends.
             j = chain[length - 2] if length > 1 else -1
             best = _cost(means, sizes, i, j, np.inf) if length > 1 else np.inf
             for a in range(n_alive):
@@ -129,8 +129,9 @@ def ward_chain(points, weights):
             if length > 1 and j == chain[length - 2]:
                 break
             if link[j] >= 0:
-                # Costs fall along the chain, so that none of it can be nearest again, but for rounding in the
-                # means of merged clusters. Go back to that one: the next pair is cheaper than the last was.
+                # Costs fall along the chain, so that only rounding in the means of merged clusters can make a
+                # member of the chain the nearest again. Go back to it: the next pair is cheaper than the
+                # last.
                 while length > link[j] + 1:
                     length -= 1
                     link[chain[length]] = -1
@@ -154,7 +155,7 @@ def ward_chain(points, weights):
 
 @njit(cache=True, nogil=True)
 def _cost(means, sizes, i, j, enough):
-    """Return the cost of merging clusters i and j, or a part of it that is more than ``enough``."""
+    """Return the cost of merging clusters i and j, or a part of it that exceeds ``enough``."""
     factor = sizes[i] * sizes[j] / (sizes[i] + sizes[j])
     total = 0.0
     for d in range(means.shape[1]):
@@ -166,7 +167,7 @@ def _cost(means, sizes, i, j, enough):
 
 @njit(cache=True, nogil=True)
 def cut(merges, n, n_clusters):
-    """Return the cluster of each of n points, numbered by first point, before the last merges."""
+    """Return the cluster of each of n points before the last merges, numbered by first point."""
     parent = np.arange(n)
     for step in range(n - n_clusters):
         a, b = _root(parent, merges[step, 0]), _root(parent, merges[step, 1])
@@ -193,7 +194,7 @@ def _root(parent, v):
 
 @njit(cache=True, nogil=True)
 def nearest_rows(centroids, values):
-    """Return the centroid nearest to each value, the first of several equally near."""
+    """Return the nearest centroid of each value, the first of several equally near."""
     nearest = np.zeros(len(values), dtype=np.int64)
     for i in range(len(values)):
         best = np.inf

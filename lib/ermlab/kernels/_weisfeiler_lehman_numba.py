@@ -1,10 +1,10 @@
-"""Loops of `ermlab.kernels.weisfeiler_lehman`.
+"""Compiled loops of `ermlab.kernels.weisfeiler_lehman`.
 
-The signature of a node is its own label followed by the sorted labels of its neighbours. The signatures of
-all nodes lie in one flat array: that of node v begins at ``indptr[v] + v``. Equal signatures are found by a
-table of hashes, in which equal hashes are never trusted: the signatures themselves are compared.
+The signature of a node is its own label followed by the sorted labels of its neighbors. The signatures of all
+nodes are stored in one flat array: that of node v begins at ``indptr[v] + v``. Equal signatures are found
+with a hash table; where hashes are equal, the signatures themselves are compared.
 
-The innermost loops count in unsigned numbers, which spares them the test for indices below 0.
+The innermost loops count in unsigned integers, which saves the test for negative indices.
 """
 
 import numpy as np
@@ -21,8 +21,7 @@ _SEED = np.uint64(0x9E3779B97F4A7C15)  # not 0, for which any number of labels 0
 def first_one_way_edge(indptr, neighbours):
     """Return an edge (v, u) of which (u, v) is missing, or (-1, -1).
 
-    Nodes are met in ascending order, so each finds itself as the next neighbour of its neighbours that has
-    not been met yet.
+    Nodes are visited in ascending order, so each is the next unvisited neighbor of its neighbors.
     """
     following = indptr[:-1].copy()
     for v in range(np.uint64(len(following))):
@@ -67,7 +66,7 @@ def sort_and_count(labels, starts, first, last, order, columns, counts, n_distin
 
 @njit(cache=True, nogil=True)
 def _sort_nodes(labels, begin, end, order, buffer, histogram):
-    """Put the nodes of one graph into ``order[begin:end]``, by ascending label: linear in their number."""
+    """Write the nodes of one graph to ``order[begin:end]`` by ascending label, in linear time."""
     for v in range(begin, end):
         order[v] = v
     if end - begin <= _SMALL:
@@ -102,10 +101,10 @@ def _sort_nodes(labels, begin, end, order, buffer, histogram):
 
 @njit(cache=True, nogil=True)
 def write_signatures(labels, starts, indptr, neighbours, order, first, last, ends, signatures, hashes):
-    """Write the signature of each node of these graphs, and its hash.
+    """Write the signature and its hash for each node of the graphs ``first`` to ``last - 1``.
 
-    Nodes, met by ascending label, append their label to the signatures of their neighbours: so these come out
-    sorted, in time linear in the edges. ``ends`` is room for a number a node.
+    Nodes, visited by ascending label, append their label to the signatures of their neighbors, which are
+    therefore sorted, in time linear in the edges. ``ends`` is a buffer of one number per node.
     """
     for g in range(first, last):
         begin, end = np.uint64(starts[g]), np.uint64(starts[g + 1])
@@ -136,14 +135,14 @@ def hash_each(values):
 
 @njit(cache=True, nogil=True)
 def _mix(state, label):
-    """Return the hash of a signature that goes on with a label."""
+    """Return the hash of a signature after a label is appended."""
     turned = (state << np.uint64(5)) | (state >> np.uint64(59))
     return (turned ^ np.uint64(label)) * np.uint64(0x517CC1B727220A95)
 
 
 @njit(cache=True, nogil=True)
 def _fold(hash_):
-    """Bring the highest bits, which are mixed best, down to the lowest, by which tables are addressed."""
+    """Combine the highest bits, which are mixed best, with the lowest, which address the table."""
     return hash_ ^ (hash_ >> np.uint64(32))
 
 
@@ -151,10 +150,10 @@ def _fold(hash_):
 def number_patterns(
     signatures, bounds, hashes, known_signatures, known_bounds, known_hashes, known_slots, labels
 ):
-    """Give equal signatures the same number, in ``labels``: that of the vocabulary, or the next one free.
+    """Write the same number for equal signatures to ``labels``: that of the vocabulary, or a new one.
 
-    Signature v is ``signatures[bounds[v]:bounds[v + 1]]``; ``known_*`` is the vocabulary, with the table of
-    its hashes as `slot_table` made it. Returns the first node of each new pattern.
+    Signature v is ``signatures[bounds[v]:bounds[v + 1]]``; ``known_*`` is the vocabulary with its
+    `slot_table`. Return the first node of each new pattern.
     """
     n_known = len(known_hashes)
     slots = np.full(_table_size(len(hashes)), -1, dtype=np.int32)
@@ -211,7 +210,7 @@ def _table_size(n):
 
 @njit(cache=True, nogil=True)
 def slot_table(hashes):
-    """Return a table of open addresses that leads from a hash to the numbers of the signatures with it."""
+    """Return a hash table with open addressing, from hashes to the numbers of signatures."""
     slots = np.full(_table_size(len(hashes)), -1, dtype=np.int32)
     mask = np.uint64(len(slots) - 1)
     for k in range(len(hashes)):
@@ -224,7 +223,7 @@ def slot_table(hashes):
 
 @njit(cache=True, nogil=True)
 def gather_signatures(signatures, bounds, chosen):
-    """Return the signatures of the chosen nodes, one after the other, and their bounds."""
+    """Return the concatenated signatures of the chosen nodes, and their bounds."""
     gathered_bounds = np.zeros(len(chosen) + 1, dtype=np.int64)
     for k in range(len(chosen)):
         gathered_bounds[k + 1] = gathered_bounds[k] + bounds[chosen[k] + 1] - bounds[chosen[k]]
@@ -249,19 +248,19 @@ def gather_counts(starts, columns, counts, n_distinct, n_known):
         for i in range(starts[g], starts[g] + n_distinct[g]):
             kept[g] += columns[i] < n_known
         total += kept[g]
-    some_columns, some_counts = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    kept_columns, kept_counts = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
     at = 0
     for g in range(len(n_distinct)):
         for i in range(starts[g], starts[g] + kept[g]):
-            some_columns[at] = columns[i]
-            some_counts[at] = counts[i]
+            kept_columns[at] = columns[i]
+            kept_counts[at] = counts[i]
             at += 1
-    return some_columns, some_counts, kept
+    return kept_columns, kept_counts, kept
 
 
 @njit(cache=True, nogil=True)
 def copy_block(indptr, columns, counts, before, ends, joined_columns, joined_counts):
-    """Write the rows of a matrix behind what each row of a wider one has, up to ``ends``, which moves on."""
+    """Append the rows of a matrix to those of a wider one, which end at ``ends``; ``ends`` is updated."""
     for row in range(len(indptr) - 1):
         at = ends[row]
         for i in range(indptr[row], indptr[row + 1]):

@@ -1,4 +1,4 @@
-"""The polynomial kernel ``(c + <x, z>)^p``, and features whose inner product it is."""
+"""The polynomial kernel ``(constant + <x, z>)^degree`` and its explicit feature map."""
 
 from functools import cache
 from itertools import chain, combinations_with_replacement
@@ -10,20 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import finite_matrix, real_array, require_room, whole_number
 
-#: Features of more monomials than this would fill the memory.
+#: Largest number of factors of all monomials.
 _MOST = 10_000_000
-#: With so many columns, and so high a degree, there are more.
+#: With this many columns, and this high a degree, there are more.
 _SURELY_MORE = 24
-#: Largest number whose factorial 64 bits hold.
+#: Largest number whose factorial fits into 64 bits.
 _LARGEST_FACTORIAL = 20
 
 
 def polynomial_kernel(X: ArrayLike, Z: ArrayLike, degree: int, constant: float = 1.0) -> NDArray[np.float64]:
-    """Return ``(constant + <x, z>)^degree`` for each row of ``X`` and of ``Z``."""
+    """Compute ``(constant + <x, z>)^degree`` for each row of ``X`` and of ``Z``."""
     _check(degree, constant)
     X, Z = finite_matrix(X, "X"), finite_matrix(Z, "Z")
     if X.shape[1] != Z.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns and Z {Z.shape[1]}: expected as many")
+        raise ValueError(f"X has {X.shape[1]} columns and Z {Z.shape[1]}: expected the same number")
     with np.errstate(over="ignore", invalid="ignore"):
         try:
             return _finite((constant + X @ Z.T) ** degree)
@@ -32,10 +32,23 @@ def polynomial_kernel(X: ArrayLike, Z: ArrayLike, degree: int, constant: float =
 
 
 def polynomial_features(X: ArrayLike, degree: int, constant: float = 1.0) -> NDArray[np.float64]:
-    """Return for points of shape (..., d) the features of the polynomial kernel, (..., `n_features`).
+    """Compute features whose inner products are the polynomial kernel.
 
-    They are the monomials ``x^a`` of degree ``|a| <= degree``, by the multinomial theorem each times
-    ``sqrt(degree! / (a_1! ... a_d! (degree - |a|)!) constant^(degree - |a|))``.
+    They are the monomials ``x^a`` of degree ``|a| <= degree``, each multiplied by
+    ``sqrt(degree! / (a_1! ... a_d! (degree - |a|)!) constant^(degree - |a|))`` (multinomial theorem).
+
+    Parameters
+    ----------
+    X : array-like of shape (..., d)
+        Points.
+    degree : int
+        Degree of the kernel.
+    constant : float, default=1.0
+        Constant of the kernel, at least 0.
+
+    Returns
+    -------
+    ndarray of shape (..., `n_features(d, degree, constant)`)
     """
     _check(degree, constant)
     X = real_array(X, "X")
@@ -45,7 +58,7 @@ def polynomial_features(X: ArrayLike, degree: int, constant: float = 1.0) -> NDA
         raise ValueError(f"points of shape {X.shape}: expected (..., d) with d at least 1")
     members, factors = _monomials(X.shape[-1], int(degree), float(constant))
     require_room((*X.shape[:-1], len(factors)), f"{len(factors)} monomials of points of shape {X.shape}")
-    # One column more for the constant factor 1 of monomials of lower degree.
+    # The additional column is the constant factor 1 of monomials of lower degree.
     columns = np.concatenate([X, np.ones((*X.shape[:-1], 1))], axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
         features = columns[..., members[:, 0]]
@@ -63,7 +76,7 @@ def n_features(dimension: int, degree: int, constant: float = 1.0) -> int:
 
 @cache
 def _monomials(dimension: int, degree: int, constant: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the factors of each monomial, as columns of ``(x, 1)``, and what it is multiplied with."""
+    """Return the factors of each monomial, as columns of ``(x, 1)``, and its coefficient."""
     count = _count(dimension, degree, constant)
     monomials = combinations_with_replacement(range(dimension + (constant > 0)), degree)
     members = np.fromiter(chain.from_iterable(monomials), dtype=np.int64, count=count * degree)
@@ -79,9 +92,9 @@ def _monomials(dimension: int, degree: int, constant: float) -> tuple[NDArray[np
 
 
 def _count(dimension: int, degree: int, constant: float) -> int:
-    """Return the number of monomials, or raise a ValueError if they are too many to list."""
+    """Return the number of monomials, or raise a ValueError if there are too many to list."""
     columns = dimension + (constant > 0)
-    # Without the first test the number itself may have millions of digits.
+    # Without this test the number itself may have millions of digits.
     if min(columns - 1, degree) < _SURELY_MORE:
         count = comb(columns + degree - 1, degree)
         if count * degree <= _MOST:
@@ -90,11 +103,11 @@ def _count(dimension: int, degree: int, constant: float) -> int:
 
 
 def _orders(members: NDArray[np.int64]) -> NDArray:
-    """Return in how many orders the factors of each monomial, which are sorted, can be written."""
+    """Return the number of different orders of the factors of each monomial, which are sorted."""
     degree = members.shape[1]
-    if len(members) == 1:  # all factors are the same, maybe very many
+    if len(members) == 1:  # all factors are equal, possibly very many
         return np.ones(1)
-    # The product of the places of all factors among those equal to them is that of the factorials.
+    # The product of the ranks of all factors among those equal to them is the product of factorials.
     places = np.ones_like(members)
     for j in range(1, degree):
         places[:, j] += np.where(members[:, j] == members[:, j - 1], places[:, j - 1], 0)

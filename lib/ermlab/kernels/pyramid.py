@@ -1,8 +1,8 @@
-"""Weisfeiler-Lehman features of graphs whose nodes carry numbers or vectors (thesis, section 4.3.2).
+"""Weisfeiler-Lehman features of graphs with numbers or vectors as node labels (thesis, section 4.3.2).
 
-The labels are replaced by the bins of quantisations that get finer from level to level, and the subtree
-patterns of all levels are counted (eq. 4.15). Level l has 2^l bins: all nodes alike at level 0, every value
-for itself at the last one.
+The labels are replaced by the bins of quantizations that become finer from level to level, and the subtree
+patterns of all levels are counted (eq. 4.15). Level l has 2^l bins, from one bin for all values at level 0 to
+one bin per value at the last level.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,35 +19,34 @@ from ermlab.kernels._graph_collections import GraphCollection, label_sizes, spli
 from ermlab.kernels._ward_numba import cut, nearest_rows, ward_chain, ward_line
 from ermlab.kernels.weisfeiler_lehman import SubtreeCounts, SubtreeVocabulary, check_height, join_blocks
 
-#: Distinct vectors that are clustered at a time when there are too many for all at once.
+#: Number of distinct vectors clustered at a time if there are too many to cluster at once.
 _BLOCK = 2048
 
 
 class PyramidQuantizer(TransformerMixin, BaseEstimator):
-    """Nested quantisations of numbers or vectors by Ward's clustering.
+    """Nested quantizations of numbers or vectors by Ward's clustering.
 
-    Level l of 0 to ``L = ceil(log2 D)`` has ``min(2^l, D)`` bins for D distinct training values, which count
-    as often as they occur. A training value keeps the bin that the clustering gave it; any other value goes
-    to the nearest centroid of each level.
+    Level l of 0 to ``L = ceil(log2 D)`` has ``min(2^l, D)`` bins for D distinct training values, weighted by
+    their frequency. A training value keeps the bin of the clustering; any other value goes to the nearest
+    centroid of each level.
 
     Parameters
     ----------
-    max_values
-        Numbers are clustered exactly in O(D log D), however many there are. Vectors take O(D^2): if more than
-        ``max_values`` are distinct, they are cut into blocks at medians of the coordinate that varies most,
-        and clustered block by block until ``max_values`` are left in all; these means, with their weights,
-        then take the place of the distinct values, and the last level has ``max_values`` bins.
-    standardize
+    max_values : int, default=4096
+        Numbers are always clustered exactly, in O(D log D). Vectors take O(D^2): more than ``max_values``
+        distinct ones are split at medians of the coordinate that varies most and clustered block by block
+        until ``max_values`` weighted means are left, which replace the distinct values.
+    standardize : bool, default=False
         Whether to divide each coordinate by its standard deviation in training first.
 
     Attributes
     ----------
-    values_
-        (D, d), the distinct training values, in lexicographic order.
-    bins_
-        (L + 1, D), the bin of each of them at each level.
-    centroids_
-        For each level the means of its bins, (bins, d), in the units of the values.
+    values_ : ndarray of shape (D, n_features)
+        Distinct training values in lexicographic order.
+    bins_ : ndarray of shape (L + 1, D)
+        Bin of each of them at each level.
+    centroids_ : list of ndarray of shape (n_bins, n_features)
+        Means of the bins of each level, in the units of the values.
     """
 
     def __init__(self, max_values: int = 4096, standardize: bool = False):
@@ -55,11 +54,11 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         self.standardize = standardize
 
     def fit(self, values: ArrayLike, y: Any = None) -> Self:
-        """Cluster the values, (n, d) or (n,)."""
+        """Cluster the values, (n_samples, n_features) or (n_samples,)."""
         max_values = whole_number("max_values", self.max_values, 1)
         values = vector_labels([values])
         if len(values) == 0:
-            raise ValueError("no value to learn from: expected at least one")
+            raise ValueError("no training value: expected at least one")
         self.values_, counts = _unique_rows(values)
         self.scale_ = _spread(values) if self.standardize else np.ones(values.shape[1])
         scaled = self.values_ / self.scale_
@@ -70,7 +69,7 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         self.bins_ = np.array(
             [cut(merges, len(points), min(2**level, len(points)))[members] for level in range(n_levels)]
         )
-        # A unit for each coordinate: in that of the largest, the values of a small one would vanish.
+        # A unit per coordinate: in that of the largest, the values of a small one would vanish.
         units = np.array([safe_unit(column) for column in self.values_.T])
         values = self.values_ / units
         self.centroids_ = [_means(values, bins, counts) * units for bins in self.bins_]
@@ -82,7 +81,7 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         return len(self.bins_)
 
     def transform(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Return the bin of each value at each level, (n, L + 1)."""
+        """Return the bin of each value at each level, (n_samples, L + 1)."""
         check_is_fitted(self)
         values = vector_labels([values], self.values_.shape[1])
         bins = np.empty((len(values), self.n_levels_), dtype=np.int64)
@@ -96,32 +95,35 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
 
 
 class PyramidWL(TransformerMixin, BaseEstimator):
-    """Counts of subtree patterns for all levels of a pyramid of quantisations, as features of graphs.
+    """Transformer of graphs to counts of subtree patterns at all levels of a pyramid of quantizations.
 
-    A sample is a pair (graph, node labels), with labels (nodes,) or (nodes, d), or a networkx graph.
+    A sample is a pair (graph, node labels), with labels of shape (n_nodes,) or (n_nodes, n_features), or a
+    networkx graph.
 
     Parameters
     ----------
-    h
+    h : int, default=3
         Largest height of the patterns.
-    normalize
+    normalize : bool, default=False
         Whether to scale each row to length 1; see `WeisfeilerLehman`.
-    max_values, standardize
+    max_values : int, default=4096
         See `PyramidQuantizer`.
-    node_label
-        Attribute of the nodes of networkx graphs that is their label: a number or a vector.
-    n_threads
-        By default as many as numba would use; the result does not depend on it.
+    standardize : bool, default=False
+        See `PyramidQuantizer`.
+    node_label : str, default="label"
+        Node attribute of networkx graphs that holds the label, a number or a vector.
+    n_threads : int, default=None
+        Number of threads, by default as many as numba uses; the result does not depend on it.
 
     Attributes
     ----------
-    quantizer_
-        The `PyramidQuantizer` of the labels of all training graphs.
-    vocabularies_
-        For each level the `SubtreeVocabulary` of the training graphs.
-    n_patterns_
-        (levels, h + 1), the number of patterns of each level and height; columns of the features go level by
-        level, and in a level height by height.
+    quantizer_ : PyramidQuantizer
+        Quantization of the labels of all training graphs.
+    vocabularies_ : tuple of SubtreeVocabulary
+        Patterns of the training graphs at each level.
+    n_patterns_ : ndarray of shape (n_levels, h + 1)
+        Number of patterns of each level and height; columns of the features are ordered by level, then by
+        height.
     """
 
     def __init__(
@@ -141,27 +143,27 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         self.n_threads = n_threads
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
-        """Learn the quantisations and the patterns of these graphs."""
+        """Learn the quantizations and the patterns of graphs."""
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> csr_array:
-        """Learn quantisations and patterns of these graphs and return the counts, (graphs, patterns)."""
+        """Learn quantizations and patterns of graphs and return the counts, (n_graphs, n_patterns)."""
         check_height(self.h)
         collection, values = self._lay_out(X, None)
         if len(values) == 0:
-            raise ValueError("no node in any graph to learn from: expected at least one")
+            raise ValueError("no node in any training graph: expected at least one")
         self.quantizer_ = PyramidQuantizer(self.max_values, self.standardize).fit(values)
-        learnt = [
+        learned = [
             SubtreeVocabulary.learn_from(collection, labels, self.h, self.n_threads)
             for labels in self._levels(values)
         ]
-        self.vocabularies_ = tuple(vocabulary for vocabulary, _ in learnt)
+        self.vocabularies_ = tuple(vocabulary for vocabulary, _ in learned)
         self.n_patterns_ = np.array([vocabulary.n_patterns for vocabulary in self.vocabularies_])
-        return self._features([counts for _, counts in learnt])
+        return self._features([counts for _, counts in learned])
 
     def transform(self, X: Sequence[Any]) -> csr_array:
-        """Count the patterns met in `fit`, (graphs, patterns)."""
+        """Count the patterns seen in `fit`, (n_graphs, n_patterns)."""
         check_is_fitted(self)
         collection, values = self._lay_out(X, self.quantizer_.values_.shape[1])
         counts = [
@@ -171,9 +173,9 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         return self._features(counts)
 
     def node_columns(self, X: Sequence[Any]) -> list[NDArray[np.int64]]:
-        """Return for each graph the columns of its nodes' patterns, (nodes, levels, h + 1); -1 if unknown.
+        """Return the columns of the nodes' patterns of each graph, (n_nodes, n_levels, h + 1); -1 if unknown.
 
-        They spread the weights of a linear model over the nodes that the patterns belong to.
+        With them the weights of a linear model can be mapped to nodes.
         """
         check_is_fitted(self)
         collection, values = self._lay_out(X, self.quantizer_.values_.shape[1])
@@ -196,15 +198,15 @@ class PyramidWL(TransformerMixin, BaseEstimator):
             join_blocks([level.matrix for level in counts]),
             np.sum([level.squares for level in counts], axis=0),
         )
-        return together.normalised() if self.normalize else together.matrix
+        return together.normalized() if self.normalize else together.matrix
 
 
 def _thin_out(
     points: NDArray[np.float64], weights: NDArray[np.int64], max_values: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return for each point the one it is replaced by, and these points and their weights.
+    """Return for each point the index of its representative, the representatives, and their weights.
 
-    Points of a line, and up to ``max_values`` vectors, stay as they are.
+    Numbers, and up to ``max_values`` vectors, represent themselves.
     """
     n = len(points)
     if points.shape[1] == 1 or n <= max_values:
@@ -214,7 +216,7 @@ def _thin_out(
     blocks = list(_blocks(points, np.arange(n)))
     ends = np.cumsum([len(block) for block in blocks])
     for block, end in zip(blocks, ends.tolist(), strict=True):
-        # Shares of max_values in proportion to the points, whose sum is max_values.
+        # Shares of max_values in proportion to the number of points; they sum to max_values.
         share = max(max_values * end // n - max_values * (end - len(block)) // n, 1)
         merges = ward_chain(points[block], weights[block])
         members[block] = found + cut(merges, len(block), share)
@@ -223,7 +225,7 @@ def _thin_out(
 
 
 def _blocks(points: NDArray[np.float64], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Cut the rows in two at the median of the coordinate that varies most, until they are few enough."""
+    """Split the rows at the median of the coordinate that varies most until blocks are small enough."""
     if len(rows) <= _BLOCK:
         yield rows
         return
@@ -234,7 +236,7 @@ def _blocks(points: NDArray[np.float64], rows: NDArray[np.int64]) -> Iterator[ND
 
 
 def _means(points: NDArray[np.float64], bins: NDArray[np.int64], weights: NDArray) -> NDArray[np.float64]:
-    """Return the weighted mean of the points of each bin, (bins, d); that of one point is the point."""
+    """Return the weighted mean of the points of each bin; for a single point exactly that point."""
     _, first = np.unique(bins, return_index=True)
     origins = points[first]
     moved = weights[:, None] * (points - origins[bins])
@@ -254,23 +256,23 @@ def _unique_rows(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     """Return the distinct rows in lexicographic order, and how often each occurs."""
     if values.shape[1] > 1:
         return np.unique(values, axis=0, return_counts=True)
-    # Numbers are sorted much faster than rows of one.
+    # Sorting numbers is much faster than sorting rows of one column.
     distinct, counts = np.unique(values[:, 0], return_counts=True)
     return distinct[:, None], counts
 
 
 def _find(distinct: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return which of the distinct rows, in lexicographic order, each row of values is, -1 if none."""
+    """Return the index of each row of ``values`` among the sorted distinct rows, -1 if it is not there."""
     if distinct.shape[1] == 1:
         places = np.minimum(np.searchsorted(distinct[:, 0], values[:, 0]), len(distinct) - 1)
         return np.where(distinct[places, 0] == values[:, 0], places, -1)
-    # Adding 0 makes -0 a 0, whose bytes are others.
+    # Adding 0 turns -0, which has other bytes, into 0.
     numbers = {row.tobytes(): i for i, row in enumerate(distinct + 0.0)}
     return np.array([numbers.get(row.tobytes(), -1) for row in values + 0.0], dtype=np.int64)
 
 
 def _nearest(centroids: NDArray, values: NDArray, scale: NDArray) -> NDArray[np.int64]:
-    """Return the centroid nearest to each value, the first of several; numbers half-way go to the lower."""
+    """Return the nearest centroid of each value, the first of several; ties of numbers go to the lower."""
     if centroids.shape[1] > 1:
         with np.errstate(over="ignore"):
             centroids, values = centroids / scale, values / scale

@@ -1,8 +1,9 @@
-"""Slot kernels: several linear models, one of them active at a time (equivariant SVM, section 3.1).
+"""Slot kernels: several linear models of which one is active for each input (equivariant SVM, section 3.1).
 
-A function q assigns one of Q slots to a descriptor phi: the nearest of Q centres, found by k-means. The
-feature map is ``e_q (x) phi``: phi in the block of its slot and 0 in all others, which are never stored. Here
-phi is a window of cells from a grid and a 1, which gives each slot a bias. One slot is the linear kernel.
+A function q assigns one of Q slots to a descriptor phi: the nearest of Q centers found by k-means. The
+feature map is ``e_q (x) phi``, with phi in the block of its slot and zeros, which are never stored,
+elsewhere. Here phi is a window of cells of a grid and a 1, which gives each slot a bias. One slot is the
+linear kernel.
 """
 
 from typing import Self
@@ -23,30 +24,30 @@ from ermlab.kernels._slot_numba import add_windows, nearest_windows, score_slots
 
 #: Cells of a window.
 WINDOW = (7, 7)
-#: Rows of windows whose products with the centres are held at a time.
+#: Rows of windows whose products with the centers are computed at a time.
 _BAND = 64
-#: Largest number of a descriptor that k-means, in single precision, can take the square of.
+#: Largest entry of a descriptor that k-means can square in single precision.
 _LARGEST = 1e15
 
 
 class SlotMap(BaseEstimator):
-    """The assignment q of descriptors to slots.
+    """Assignment q of descriptors to slots.
 
     Parameters
     ----------
-    n_slots
-        Q.
-    random_state
-        Seed of k-means; the centres depend on it and the descriptors alone, not on the number of threads.
-    window
+    n_slots : int, default=18
+        Number Q of slots.
+    random_state : int, default=None
+        Seed of k-means; the centers do not depend on the number of threads.
+    window : tuple of int, default=(7, 7)
         Rows and columns of cells that a descriptor covers.
 
     Attributes
     ----------
-    centers_
-        (n_slots, n_features), float32.
-    tree_
-        The KD-tree of the centres.
+    centers_ : ndarray of shape (n_slots, n_features), float32
+        Centers of the slots.
+    tree_ : scipy.spatial.cKDTree
+        KD-tree of the centers.
     """
 
     def __init__(self, n_slots: int = 18, random_state: int | None = None, window: tuple[int, int] = WINDOW):
@@ -55,7 +56,7 @@ class SlotMap(BaseEstimator):
         self.window = window
 
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
-        """Find the centres by k-means."""
+        """Find the centers by k-means."""
         descriptors = _finite_matrix(descriptors)
         height, width = checked_window(self.window)
         cells = height * width
@@ -65,36 +66,44 @@ class SlotMap(BaseEstimator):
                 "cells"
             )
         if not 1 <= whole_number("n_slots", self.n_slots, 0) <= len(descriptors):
-            raise ValueError(f"{self.n_slots} slots of {len(descriptors)} descriptors: expected 1 to as many")
+            raise ValueError(
+                f"{self.n_slots} slots: expected 1 to {len(descriptors)}, the number of descriptors"
+            )
         largest = largest_magnitude(descriptors)
         if largest > _LARGEST:
             raise ValueError(
                 f"descriptors up to {largest:.3g}: expected at most {_LARGEST:.3g}, scale them down"
             )
         model = KMeans(int(self.n_slots), random_state=self.random_state, n_init=1)
-        with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
+        with threadpool_limits(1):  # sums over threads differ in their last bits, which affects the stopping
             model.fit(descriptors)
         self.centers_ = model.cluster_centers_.astype(np.float32)
         self.tree_ = cKDTree(self.centers_)
         return self
 
     def assign(self, descriptors: ArrayLike) -> NDArray[np.int64]:
-        """Return the slot of each descriptor, by the KD-tree."""
+        """Return the slot of each descriptor, found with the KD-tree."""
         check_is_fitted(self)
         descriptors = _finite_matrix(descriptors, self.centers_.shape[1])
         return self.tree_.query(descriptors)[1].astype(np.int64)
 
     def assign_windows(self, grid: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
-        """Return the slot of every window of a grid, (..., rows, columns), as `assign` has it.
+        """Return the slot of every window of a grid, the same as `assign` returns.
 
-        The nearest centre is that of the smallest ``|c|^2 - 2 <phi, c>``, so that one correlation with all
-        centres serves all windows. It is done in single precision; where that leaves a doubt, the centres in
-        question are measured again in double precision.
+        The nearest center has the smallest ``|c|^2 - 2 <phi, c>``, so that one correlation with all centers
+        serves all windows. It is computed in single precision; where that is not sufficient, the centers in
+        question are compared in double precision.
 
         Parameters
         ----------
-        grid
-            Cells (rows, columns, channels), or a stack of such grids.
+        grid : array-like of shape (..., rows, columns, n_channels)
+            Cells of a grid, or a stack of such grids.
+        n_threads : int, default=None
+            Number of threads; the result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (..., window_rows, window_columns)
         """
         check_is_fitted(self)
         window = checked_window(self.window)
@@ -113,37 +122,37 @@ class SlotMap(BaseEstimator):
         height = window[0]
         rows, columns = slots.shape[1:]
         n_slots = len(self.centers_)
-        centres = self.centers_.reshape(n_slots, height, -1)
-        squares = np.einsum("kij,kij->k", centres, centres)
-        # Columns (row of the window, centre): the products with all rows of a window at once.
-        filters = np.ascontiguousarray(-2 * centres.transpose(2, 1, 0).reshape(centres.shape[2], -1))
-        # A sum of so many products for each row of a window, and then a sum over its rows.
-        unit = float(np.finfo(np.float32).eps) * (centres.shape[2] + height + 8)
+        centers = self.centers_.reshape(n_slots, height, -1)
+        squares = np.einsum("kij,kij->k", centers, centers)
+        # Columns are pairs (row of the window, center): products with all rows of a window at once.
+        filters = np.ascontiguousarray(-2 * centers.transpose(2, 1, 0).reshape(centers.shape[2], -1))
+        # Rounding of a sum of products for each row of a window, and of the sum over its rows.
+        unit = float(np.finfo(np.float32).eps) * (centers.shape[2] + height + 8)
         bands = [(g, r) for g in range(len(stack)) for r in range(0, rows, _BAND)]
 
         def work(first: int, last: int) -> None:
             for g, r in bands[first:last]:
-                some = min(_BAND, rows - r)
-                cells = stack[g, r : r + some + height - 1]
+                last_row = min(r + _BAND, rows)
+                cells = stack[g, r : last_row + height - 1]
                 spans = sliding_window_view(cells, window[1], axis=1).swapaxes(2, 3)
-                with np.errstate(over="ignore", invalid="ignore"):  # the loop then measures all centres
-                    products = np.reshape(spans, (-1, centres.shape[2])) @ filters
+                with np.errstate(over="ignore", invalid="ignore"):  # the loop then compares all centers
+                    products = np.reshape(spans, (-1, centers.shape[2])) @ filters
                 products = products.reshape(len(cells), columns, height, n_slots)
-                nearest_windows(products, cells, centres, squares, unit, slots[g, r : r + some])
+                nearest_windows(products, cells, centers, squares, unit, slots[g, r:last_row])
 
         with one_blas_thread():
             over_ranges(work, len(bands), n_threads)
 
 
 def windows_shape(cells: tuple[int, int], window: tuple[int, int] = WINDOW) -> tuple[int, int]:
-    """Return the numbers of rows and columns of windows in a grid of so many cells."""
+    """Return the numbers of rows and columns of windows in a grid with the given numbers of cells."""
     return cells[0] - window[0] + 1, cells[1] - window[1] + 1
 
 
 def window_descriptors(
     grid: ArrayLike, rows: ArrayLike, columns: ArrayLike, window: tuple[int, int] = WINDOW
 ) -> NDArray[np.float32]:
-    """Return the descriptors phi of the windows whose upper left cells are given, (n, n_features)."""
+    """Return the descriptors phi of the windows with the given upper left cells, (n, n_features)."""
     window = checked_window(window)
     grid = as_stack(grid, window)
     if grid.ndim != 3:
@@ -153,7 +162,7 @@ def window_descriptors(
     rows = _places("rows", rows, shape[0])
     columns = _places("columns", columns, shape[1])
     if rows.shape != columns.shape:
-        raise ValueError(f"{len(rows)} rows and {len(columns)} columns: expected as many")
+        raise ValueError(f"{len(rows)} rows and {len(columns)} columns: expected the same number")
     picked = sliding_window_view(grid, window, axis=(0, 1))[rows, columns]
     return np.moveaxis(picked, -3, -1).reshape(len(picked), -1)
 
@@ -165,14 +174,20 @@ def score_windows(
     window: tuple[int, int] = WINDOW,
     n_threads: int | None = None,
 ) -> NDArray[np.float32]:
-    """Return ``<w, e_q (x) (phi, 1)>`` for every window of a grid or a stack of grids.
+    """Compute ``<w, e_q (x) (phi, 1)>`` for every window of a grid or a stack of grids.
 
     Parameters
     ----------
-    weights
-        (n_slots, n_features + 1), the bias last; flat will do.
-    slots
-        The slot of each window, as `SlotMap.assign_windows` returns them; zeros for a linear model.
+    weights : array-like of shape (n_slots, n_features + 1), or flat
+        Weights of each slot, the bias last.
+    grid : array-like of shape (..., rows, columns, n_channels)
+        Cells.
+    slots : ndarray of shape (..., window_rows, window_columns)
+        Slot of each window, see `SlotMap.assign_windows`; zeros for a linear model.
+    window : tuple of int, default=(7, 7)
+        Rows and columns of cells in a window.
+    n_threads : int, default=None
+        Number of threads; the result does not depend on it.
     """
     window = checked_window(window)
     grid = as_stack(grid, window)
@@ -211,7 +226,7 @@ def sum_of_features(
     n_slots: int,
     window: tuple[int, int] = WINDOW,
 ) -> NDArray[np.float64]:
-    """Return ``sum_i factor_i e_q(i) (x) (phi_i, 1)``, a row a slot, without a feature being written out.
+    """Compute ``sum_i factor_i e_q(i) (x) (phi_i, 1)``, one row per slot, without forming the features.
 
     ``places`` are the number of the grid and the upper left cell (row, column) of each window.
     """
@@ -237,7 +252,7 @@ def sum_of_features(
 def as_stack(grid: ArrayLike, window: tuple[int, int], n_features: int | None = None) -> NDArray[np.float32]:
     """Return a grid, or a stack of grids, in contiguous single precision, or raise a ValueError."""
     window = checked_window(window)
-    # What is infinite in single precision is found by the caller.
+    # Values that are infinite in single precision are rejected by the caller.
     grid = np.ascontiguousarray(real_array(grid, "grid", np.float32))
     if grid.ndim < 3 or min(windows_shape(grid.shape[-3:-1], window)) < 1 or grid.shape[-1] == 0:
         raise ValueError(
@@ -256,9 +271,8 @@ def checked_window(window: tuple[int, int]) -> tuple[int, int]:
     """Return the rows and columns of a window, or raise a ValueError."""
     if np.shape(window) != (2,):
         raise ValueError(f"window is {window!r}: expected rows and columns of cells")
-    return whole_number("rows of the window", window[0], 1), whole_number(
-        "columns of the window", window[1], 1
-    )
+    rows, columns = window
+    return whole_number("rows of the window", rows, 1), whole_number("columns of the window", columns, 1)
 
 
 def _whole_numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
@@ -272,8 +286,8 @@ def _places(name: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
     """Return a vector of whole numbers from 0 to ``count - 1``, or raise a ValueError."""
     values = _whole_numbers(name, values)
     if values.ndim != 1:
-        raise ValueError(f"{name} have shape {values.shape}: expected one number a window")
-    # As unsigned numbers those below 0 are the largest: one pass finds both.
+        raise ValueError(f"{name} have shape {values.shape}: expected one number per window")
+    # As unsigned numbers negative ones are the largest, so that one comparison finds both.
     if values.size and values.view(np.uint64).max() >= count:
         raise ValueError(f"{name} from {values.min()} to {values.max()}: expected 0 to {count - 1}")
     return values

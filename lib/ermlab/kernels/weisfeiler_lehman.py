@@ -1,12 +1,12 @@
-"""Subtree patterns of graphs with discrete node labels, counted (thesis, section 4.3.1).
+"""Counts of subtree patterns in graphs with discrete node labels (thesis, section 4.3.1).
 
-The pattern of height 0 of a node is its label; that of height i is its pattern of height i - 1 together with
-those of its neighbours, as a multiset. Patterns are compared exactly, and counted in time linear in edges
-times height.
+The pattern of height 0 of a node is its label; its pattern of height i is its pattern of height i - 1
+together with the multiset of those of its neighbors. Patterns are compared exactly and counted in time linear
+in the number of edges times the height.
 
-Graphs are undirected. Each is a sparse adjacency matrix (what is not 0 is an edge; weights do not count) or a
-list of edges, (edges, 2), each in one direction or both. An edge from a node to itself makes it its own
-neighbour. A graph without nodes is legal and has no patterns.
+Graphs are undirected. Each is a sparse adjacency matrix (non-zero entries are edges, weights are ignored) or
+an array of edges, (n_edges, 2), each in one direction or both. An edge from a node to itself makes it its own
+neighbor. A graph without nodes is valid and has no patterns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from ermlab.kernels._weisfeiler_lehman_numba import (
     write_signatures,
 )
 
-#: Nodes worth a thread of their own.
+#: Number of nodes worth a thread.
 _GRAIN = 4096
 
 
@@ -44,17 +44,20 @@ def subtree_features(
 
     Parameters
     ----------
-    graphs
-        Adjacency matrices or lists of edges.
-    labels
-        For each graph the labels of its nodes, whole numbers.
+    graphs : sequence of sparse matrices or arrays of shape (n_edges, 2)
+        Adjacency matrices or edges.
+    labels : sequence of array-likes of shape (n_nodes,)
+        Integer labels of the nodes of each graph.
+    h : int
+        Largest height of the patterns.
+    n_threads : int, default=None
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
-    counts
-        (graphs, patterns): height by height, and within a height in the order in which the patterns first
-        occur. The counts are float64, as linear models want them. `SubtreeVocabulary.learn` also tells which
-        patterns the columns are, to count the same ones in other graphs.
+    csr_array of shape (n_graphs, n_patterns)
+        Columns are ordered by height, and within a height by the first occurrence of the pattern.
+        `SubtreeVocabulary.learn` also returns the patterns, which can then be counted in other graphs.
     """
     collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
     steps = _refine(
@@ -64,7 +67,7 @@ def subtree_features(
 
 
 def linear_kernel(A: csr_array, B: csr_array | None = None) -> NDArray[np.float64]:
-    """Return ``<a, b>`` for each row of ``A`` and of ``B`` (by default ``A``), as a dense matrix."""
+    """Compute ``<a, b>`` for each row of ``A`` and of ``B`` (by default ``A``) as a dense matrix."""
     return (A @ (A if B is None else B).T).toarray()
 
 
@@ -75,11 +78,11 @@ class Patterns:
     signatures: NDArray[np.integer]
     bounds: NDArray[np.int64]
     hashes: NDArray[np.uint64]
-    slots: NDArray[np.int32]  #: open addresses: from a hash to the numbers of patterns
+    slots: NDArray[np.int32]  #: hash table with open addressing: from a hash to the numbers of patterns
 
     @classmethod
     def none(cls, dtype: type) -> Self:
-        """No pattern at all, of signatures of this type."""
+        """Return an empty set of patterns with signatures of this type."""
         empty = np.empty(0, dtype=np.uint64)
         return cls(np.empty(0, dtype=dtype), np.zeros(1, dtype=np.int64), empty, slot_table(empty))
 
@@ -89,17 +92,22 @@ class Patterns:
 
 @dataclass(frozen=True)
 class SubtreeCounts:
-    """Counts of patterns in some graphs."""
+    """Counts of the patterns of a vocabulary in graphs.
 
-    matrix: csr_array  #: (graphs, patterns of the vocabulary)
-    squares: NDArray[
-        np.float64
-    ]  #: of each graph the sum of squared counts over all its patterns, known or not
+    Attributes
+    ----------
+    matrix : csr_array of shape (n_graphs, n_patterns)
+    squares : ndarray of shape (n_graphs,)
+        Sum of squared counts over all patterns of a graph, including those outside the vocabulary.
+    """
 
-    def normalised(self) -> csr_array:
-        """Return rows of length 1, patterns outside the vocabulary included; rows of empty graphs stay 0.
+    matrix: csr_array
+    squares: NDArray[np.float64]
 
-        So products of rows are ``k(G, H) / sqrt(k(G, G) k(H, H))`` also for a graph with unknown patterns.
+    def normalized(self) -> csr_array:
+        """Return the rows divided by the square roots of ``squares``; rows of empty graphs stay 0.
+
+        Products of rows are then ``k(G, H) / sqrt(k(G, G) k(H, H))``, also for graphs with unknown patterns.
         """
         lengths = np.sqrt(self.squares)
         scaled = self.matrix.copy()
@@ -109,11 +117,10 @@ class SubtreeCounts:
 
 @dataclass(frozen=True)
 class SubtreeVocabulary:
-    """The subtree patterns of a collection of graphs, to be counted in others.
+    """Subtree patterns of a collection of graphs, to be counted in other graphs.
 
-    A pattern that is not in it has no column: it is dropped. Nothing else is lost by that, as the patterns
-    that contain it cannot be in the vocabulary either; the inner products with the graphs that the vocabulary
-    was learnt from are exact.
+    Patterns outside the vocabulary are dropped. Inner products with the graphs that the vocabulary was
+    learned from stay exact, as patterns that contain a dropped one are not in the vocabulary either.
     """
 
     patterns: tuple[Patterns, ...]  #: for each height
@@ -122,7 +129,7 @@ class SubtreeVocabulary:
     def learn(
         cls, graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_threads: int | None = None
     ) -> tuple[Self, SubtreeCounts]:
-        """Return the patterns of heights 0 to ``h`` of these graphs, and their counts."""
+        """Return the patterns of heights 0 to ``h`` of graphs and their counts, see `subtree_features`."""
         collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
         return cls.learn_from(collection, discrete_labels(labels), h, n_threads)
 
@@ -130,7 +137,7 @@ class SubtreeVocabulary:
     def learn_from(
         cls, collection: GraphCollection, labels: NDArray[np.int64], h: int, n_threads: int | None = None
     ) -> tuple[Self, SubtreeCounts]:
-        """Do what `learn` does with graphs that are laid out already and the labels of all their nodes."""
+        """Learn from a `GraphCollection` and the labels of all its nodes."""
         patterns, blocks = [], []
         squares = np.zeros(len(collection))
         for step in _refine(collection, labels, _no_patterns(h), squares, n_threads):
@@ -151,14 +158,14 @@ class SubtreeVocabulary:
     def count(
         self, graphs: Sequence[Any], labels: Sequence[ArrayLike], n_threads: int | None = None
     ) -> SubtreeCounts:
-        """Count the patterns of the vocabulary in these graphs."""
+        """Count the patterns of the vocabulary in graphs."""
         collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
         return self.count_in(collection, discrete_labels(labels), n_threads)
 
     def count_in(
         self, collection: GraphCollection, labels: NDArray[np.int64], n_threads: int | None = None
     ) -> SubtreeCounts:
-        """Do what `count` does with graphs that are laid out already."""
+        """Count the patterns of the vocabulary in a `GraphCollection`."""
         squares = np.zeros(len(collection))
         steps = _refine(collection, labels, self.patterns, squares, n_threads)
         blocks = [
@@ -180,26 +187,26 @@ class SubtreeVocabulary:
 
 
 class WeisfeilerLehman(TransformerMixin, BaseEstimator):
-    """Counts of subtree patterns as features of graphs.
+    """Transformer of graphs to counts of subtree patterns (thesis, section 4.3.1).
 
     A sample is a pair (graph, node labels), or a networkx graph.
 
     Parameters
     ----------
-    h
+    h : int, default=3
         Largest height of the patterns.
-    normalize
-        Whether to scale each row to length 1. Patterns that were not met in `fit` have no column, but count
-        for the length, so that inner products of rows are the normalised kernel.
-    node_label
-        Attribute of the nodes of networkx graphs that is their label.
-    n_threads
-        By default as many as numba would use; the result does not depend on it.
+    normalize : bool, default=False
+        Whether to scale each row to length 1. Patterns not seen in `fit` have no column but contribute to the
+        length, so that inner products of rows are the normalized kernel.
+    node_label : str, default="label"
+        Node attribute of networkx graphs that holds the label.
+    n_threads : int, default=None
+        Number of threads, by default as many as numba uses; the result does not depend on it.
 
     Attributes
     ----------
-    vocabulary_
-        The `SubtreeVocabulary` of the training graphs.
+    vocabulary_ : SubtreeVocabulary
+        Patterns of the training graphs.
     """
 
     def __init__(
@@ -211,16 +218,16 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         self.n_threads = n_threads
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
-        """Learn the patterns of these graphs."""
+        """Learn the patterns of graphs."""
         self._learn(X)
         return self
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> csr_array:
-        """Learn the patterns of these graphs and return their counts, (graphs, patterns)."""
+        """Learn the patterns of graphs and return their counts, (n_graphs, n_patterns)."""
         return self._features(self._learn(X))
 
     def transform(self, X: Sequence[Any]) -> csr_array:
-        """Count the patterns met in `fit`, (graphs, patterns)."""
+        """Count the patterns seen in `fit`, (n_graphs, n_patterns)."""
         check_is_fitted(self)
         return self._features(self.vocabulary_.count(*split_samples(X, self.node_label), self.n_threads))
 
@@ -232,40 +239,41 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         return counts
 
     def _features(self, counts: SubtreeCounts) -> csr_array:
-        return counts.normalised() if self.normalize else counts.matrix
+        return counts.normalized() if self.normalize else counts.matrix
 
 
 class WeisfeilerLehmanKernel(WeisfeilerLehman):
-    """The kernel between graphs and the training graphs: inner products of `WeisfeilerLehman` features.
+    """Kernel between graphs and the training graphs: inner products of `WeisfeilerLehman` features.
 
-    In a pipeline it goes before a kernel machine with a precomputed kernel.
+    In a pipeline it precedes an estimator with a precomputed kernel. Parameters are those of
+    `WeisfeilerLehman`.
 
     Attributes
     ----------
-    features_
+    features_ : csr_array of shape (n_graphs, n_patterns)
         Features of the training graphs.
     """
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
-        """Learn the patterns of these graphs and keep their features."""
+        """Learn the patterns of graphs and keep their features."""
         self.features_ = self._features(self._learn(X))
         return self
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> NDArray[np.float64]:
-        """Return the kernel matrix of these graphs."""
+        """Return the kernel matrix of the training graphs."""
         return linear_kernel(self.fit(X).features_)
 
     def transform(self, X: Sequence[Any]) -> NDArray[np.float64]:
-        """Return the kernel between these graphs and those of `fit`, (graphs, training graphs)."""
+        """Return the kernel between graphs and those of `fit`, (n_graphs, n_training_graphs)."""
         return linear_kernel(super().transform(X), self.features_)
 
 
 @dataclass(frozen=True)
 class _Refinement:
-    """What one height gives: the number of each node's pattern, and the counts in each graph."""
+    """Patterns of one height: the number of each node's pattern, and the counts in each graph."""
 
     labels: NDArray[np.int32]
-    firsts: NDArray[np.int32]  #: a node for each pattern that is not known
+    firsts: NDArray[np.int32]  #: one node for each new pattern
     signatures: NDArray[np.integer]
     bounds: NDArray[np.int64]
     hashes: NDArray[np.uint64]
@@ -284,9 +292,7 @@ class _Refinement:
             collection.starts, self.columns, self.numbers, self.n_distinct, n_columns
         )
         indptr = np.concatenate([[0], np.cumsum(kept)])
-        if (
-            len(columns) <= np.iinfo(np.int32).max
-        ):  # else scipy would widen the columns, which double the memory
+        if len(columns) <= np.iinfo(np.int32).max:  # else scipy doubles the memory of the columns
             indptr = indptr.astype(np.int32)
         return csr_array((numbers.astype(np.float64), columns, indptr), shape=(len(collection), n_columns))
 
@@ -298,9 +304,9 @@ def _refine(
     squares: NDArray[np.float64],
     n_threads: int | None,
 ) -> Iterator[_Refinement]:
-    """Go from height to height; the squared counts are added to ``squares``.
+    """Yield the patterns of each height, and add their squared counts to ``squares``.
 
-    The arrays of a step are overwritten by the next one.
+    The arrays of a height are overwritten by the next one.
     """
     n, starts = collection.n_nodes, collection.starts
     if labels.shape != (n,):
@@ -317,18 +323,8 @@ def _refine(
     hashes = hash_each(labels)
 
     def describe(first: int, last: int) -> None:
-        write_signatures(
-            ids,
-            starts,
-            collection.indptr,
-            collection.neighbours,
-            order,
-            first,
-            last,
-            ends,
-            signatures,
-            hashes,
-        )
+        graphs = starts, collection.indptr, collection.neighbors
+        write_signatures(ids, *graphs, order, first, last, ends, signatures, hashes)
 
     def tally(first: int, last: int) -> None:
         sort_and_count(ids, starts, first, last, order, columns, numbers, n_distinct, squares)
@@ -337,16 +333,8 @@ def _refine(
         if i > 0:
             over_ranges(describe, len(collection), n_threads, grain)
         words, word_bounds = (signatures, bounds) if i > 0 else (labels, own_bounds)
-        firsts = number_patterns(
-            words,
-            word_bounds,
-            hashes,
-            patterns.signatures,
-            patterns.bounds,
-            patterns.hashes,
-            patterns.slots,
-            ids,
-        )
+        vocabulary = patterns.signatures, patterns.bounds, patterns.hashes, patterns.slots
+        firsts = number_patterns(words, word_bounds, hashes, *vocabulary, ids)
         over_ranges(tally, len(collection), n_threads, grain)
         yield _Refinement(ids, firsts, words, word_bounds, hashes, columns, numbers, n_distinct)
 
@@ -362,7 +350,7 @@ def join_blocks(blocks: Sequence[csr_array]) -> csr_array:
         return blocks[0]
     widths = np.cumsum([0] + [block.shape[1] for block in blocks])
     indptr = np.sum([block.indptr for block in blocks], axis=0, dtype=np.int64)
-    # As scipy does: 32 bits if they are enough.
+    # As in scipy: 32 bits if they suffice.
     small = max(widths[-1], indptr[-1]) <= np.iinfo(np.int32).max
     columns, numbers = np.empty(indptr[-1], np.int32 if small else np.int64), np.empty(indptr[-1])
     ends = indptr[:-1].copy()
@@ -373,7 +361,7 @@ def join_blocks(blocks: Sequence[csr_array]) -> csr_array:
 
 
 def check_height(h: int) -> int:
-    """Return ``h`` if it can be a height of patterns, or raise a ValueError."""
+    """Return ``h`` if it is a valid height of patterns, or raise a ValueError."""
     if not isinstance(h, Integral) or isinstance(h, bool) or h < 0:
-        raise ValueError(f"h is {h!r}: expected a height of patterns, a whole number from 0 on")
+        raise ValueError(f"h is {h!r}: expected a height of patterns, an integer of at least 0")
     return int(h)

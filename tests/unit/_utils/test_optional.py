@@ -45,18 +45,14 @@ def test_all_public_names_can_be_imported(package):
         assert getattr(module, name).__doc__
 
 
-def test_search_and_plotting_without_the_optional_packages():
-    hidden = (
-        "import sys; sys.modules.update(dict.fromkeys(('matplotlib', 'matplotlib.pyplot', 'PIL', 'skimage')))"
-    )
-    found = run(
-        f"{hidden}; from ermlab.detection import search; print(search([[1, 2]], [3.0], (4, 5)).score)"
-    )
+HIDE = "import sys; sys.modules.update(dict.fromkeys(['matplotlib', 'matplotlib.pyplot', 'PIL', 'skimage']))"
+
+
+def test_search_without_the_optional_packages():
+    found = run(f"{HIDE}\nfrom ermlab.detection import search\nprint(search([[1, 2]], [3.0], (4, 5)).score)")
     assert found.strip() == "3.0"
-    code = f"""{hidden}
-try:
-    from ermlab.taxonomy import plot_taxonomies
-except ImportError as error:
-    print(error)
-"""
-    assert run(code).strip() == "matplotlib is not installed: run `pip install ermlab[plot]`"
+
+
+def test_plotting_names_the_extra():
+    code = "try: import ermlab.taxonomy.plotting\nexcept ImportError as error: print(error)"
+    assert run(f"{HIDE}\n{code}").strip() == "matplotlib is not installed: run `pip install ermlab[plot]`"

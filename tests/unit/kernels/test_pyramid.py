@@ -185,11 +185,11 @@ def test_broken_labels(labels, message):
 
 
 def test_nothing_to_learn_from():
-    with pytest.raises(ValueError, match="no node in any graph"):
+    with pytest.raises(ValueError, match="no node in any training graph"):
         PyramidWL().fit([([], [])])
-    with pytest.raises(ValueError, match="no node in any graph"):
+    with pytest.raises(ValueError, match="no node in any training graph"):
         PyramidWL().fit([])
-    with pytest.raises(ValueError, match="no value to learn from"):
+    with pytest.raises(ValueError, match="no training value"):
         PyramidQuantizer().fit([])
     with pytest.raises(ValueError, match="max_values is 0"):
         PyramidQuantizer(max_values=0).fit([1.0])

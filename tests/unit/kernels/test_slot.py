@@ -99,8 +99,8 @@ def test_centres_depend_on_the_seed_alone():
 @pytest.mark.parametrize(
     ("n_slots", "descriptors", "message"),
     [
-        (0, np.zeros((3, 49)), "0 slots of 3 descriptors: expected 1 to as many"),
-        (4, np.zeros((3, 49)), "4 slots of 3 descriptors"),
+        (0, np.zeros((3, 49)), "0 slots: expected 1 to 3"),
+        (4, np.zeros((3, 49)), "4 slots: expected 1 to 3"),
         (1, np.zeros((3, 50)), "50 numbers: expected a multiple of the window's 49 cells"),
         (1, np.zeros(49), r"shape \(49,\): expected \(n, n_features\)"),
         (1, np.full((3, 49), np.inf), "not finite"),

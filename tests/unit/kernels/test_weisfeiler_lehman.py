@@ -86,7 +86,7 @@ def test_unseen_labels_and_patterns_are_dropped():
     assert learnt.matrix.toarray().tolist() == [[3, 2, 1]]
     assert counted.matrix.toarray().tolist() == [[0, 0, 0], [3, 0, 3], [2, 1, 0]]
     assert counted.squares.tolist() == [9 + 5, 9 + 9, 5 + 3]
-    assert counted.normalised().toarray()[2].tolist() == pytest.approx(np.array([2, 1, 0]) / np.sqrt(8))
+    assert counted.normalized().toarray()[2].tolist() == pytest.approx(np.array([2, 1, 0]) / np.sqrt(8))
 
 
 def test_columns_of_nodes():
