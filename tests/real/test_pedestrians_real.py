@@ -6,8 +6,8 @@ import pytest
 from ermlab.features.hog_crops import HogLayout, small_hog
 from reproduction.datasets.daimler_pedestrians import read_crop_set
 from reproduction.experiments.pedestrians.crop_versions import VERSIONS, VersionStore
-from reproduction.experiments.pedestrians.natural_groups import natural_groups
 from reproduction.experiments.pedestrians.protocol import METHODS, error, train
+from reproduction.experiments.pedestrians.train_groups import natural_groups
 
 LAYOUT = HogLayout(levels=((2, 1), (12, 6)), blocks=(2, 1))
 
@@ -30,7 +30,7 @@ def test_mirrored_files_have_mirrored_descriptors(sets):
 
 def test_groups_are_runs_of_consecutive_images(sets):
     """Files are in the order of the videos: most members of a group have a neighbour in it."""
-    (groups,), _ = natural_groups(small_hog(sets["1"].base, LAYOUT), [200])
+    (groups,) = natural_groups(small_hog(sets["1"].base, LAYOUT), [200])
     near = [
         np.isin(groups[i], groups[max(i - 3, 0) : i]) or groups[i] in groups[i + 1 : i + 4]
         for i in range(800)

@@ -99,62 +99,34 @@ rule evaluate_aerial_cars:
         "../reproduction/experiments/aerial_cars/evaluate.py"
 
 
-# Section 3.2 of the equivariant structured SVM: pedestrians, with transformations given and natural ones.
+# Section 3.2: pedestrians, with given and with natural transformations.
 
-pedestrian_settings = config["pedestrians"]
-pedestrian_descriptor = {
-    name: pedestrian_settings[name] for name in ("levels", "blocks", "orientations", "root")
-}
-pedestrian_prices = {"binary": pedestrian_settings["C"], "ranking": pedestrian_settings["ranking_C"]}
-training_sets = ["1", "2", "3"]
-pedestrian_sets = {
-    f"set_{part}": f"data/processed/pedestrians/set_{part}" for part in [*training_sets, "T1", "T2"]
-}
+pedestrian_parts = ["1", "2", "3"]
+pedestrian_training_sets = expand("data/processed/pedestrians/set_{part}", part=pedestrian_parts)
+pedestrian_sets = [
+    *pedestrian_training_sets,
+    *expand("data/processed/pedestrians/set_{part}", part=["T1", "T2"]),
+]
 
 
 rule prepare_pedestrian_features:
     input:
         receipt="data/receipts/daimler_pedestrians.json",
     output:
-        # What is in a folder is kept: versions that are described already are not described again.
-        **{name: update(directory(folder)) for name, folder in pedestrian_sets.items()},
-    log:
-        "logs/prepare_pedestrian_features.log",
-    benchmark:
-        "logs/benchmarks/prepare_pedestrian_features.tsv"
+        # Files in the folders are kept: existing descriptors are not computed again.
+        sets=[update(directory(folder)) for folder in pedestrian_sets],
     threads: 2
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/prepare.py"),
-        size={name: pedestrian_settings[name] for name in ("pedestrians", "others")},
-        descriptor=pedestrian_descriptor,
     message:
-        "descriptors of pedestrians, mirrored and shifted"
+        "descriptors of pedestrians, flipped and shifted"
     script:
         "../reproduction/experiments/pedestrians/prepare.py"
 
 
 rule compare_pedestrian_descriptors:
     input:
-        **{name: pedestrian_sets[name] for name in map("set_{}".format, training_sets)},
+        sets=pedestrian_training_sets,
     output:
-        "data/processed/pedestrians/descriptors.csv",
-    log:
-        "logs/compare_pedestrian_descriptors.log",
-    benchmark:
-        "logs/benchmarks/compare_pedestrian_descriptors.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=20,
-    params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/compare_descriptors.py"),
-        descriptor=pedestrian_descriptor,
-        changes=pedestrian_settings["other_descriptors"],
-        prices=pedestrian_prices["binary"],
-        tol=pedestrian_settings["tol"],
+        descriptors="data/processed/pedestrians/descriptors.csv",
     message:
         "descriptors of pedestrians, compared on training sets"
     script:
@@ -163,126 +135,76 @@ rule compare_pedestrian_descriptors:
 
 rule train_pedestrian_classifiers:
     input:
-        **pedestrian_sets,
+        sets=pedestrian_sets,
     output:
         scores="data/processed/pedestrians/scores_{part}.npz",
-        timings="data/processed/pedestrians/timings_{part}.json",
-    log:
-        "logs/train_pedestrian_classifiers/{part}.log",
-    benchmark:
-        "logs/benchmarks/train_pedestrian_classifiers/{part}.tsv"
     wildcard_constraints:
-        part="1|2|3",
-    threads: 1
+        part="|".join(pedestrian_parts),
     resources:
-        mem_mb=2000,
         runtime=60,
     params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/train.py"),
-        descriptor=pedestrian_descriptor,
-        prices=pedestrian_prices,
-        tol=pedestrian_settings["tol"],
+        part="{part}",
     message:
-        "pedestrian classifiers trained on set {wildcards.part}, with every price"
+        "pedestrian classifiers with every C, training set {wildcards.part}"
     script:
         "../reproduction/experiments/pedestrians/train.py"
 
 
-rule choose_pedestrian_prices:
+rule select_pedestrian_C:
     input:
-        scores=expand("data/processed/pedestrians/scores_{part}.npz", part=training_sets),
-        crops=expand("data/processed/pedestrians/set_{part}", part=training_sets),
+        sets=pedestrian_training_sets,
+        scores=expand("data/processed/pedestrians/scores_{part}.npz", part=pedestrian_parts),
     output:
-        prices="data/processed/pedestrians/prices.json",
+        selected="data/processed/pedestrians/selected.json",
         validated="data/processed/pedestrians/validated.csv",
-    log:
-        "logs/choose_pedestrian_prices.log",
-    benchmark:
-        "logs/benchmarks/choose_pedestrian_prices.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/select.py"),
-        prices=pedestrian_prices,
     message:
-        "price of each pedestrian classifier, chosen on training sets"
+        "C of each pedestrian classifier, selected on training sets"
     script:
         "../reproduction/experiments/pedestrians/select.py"
 
 
 rule train_pedestrian_controls:
     input:
-        **pedestrian_sets,
-        prices="data/processed/pedestrians/prices.json",
+        sets=pedestrian_sets,
+        selected="data/processed/pedestrians/selected.json",
     output:
-        *expand("data/processed/pedestrians/controls_{part}.npz", part=training_sets),
-    log:
-        "logs/train_pedestrian_controls.log",
-    benchmark:
-        "logs/benchmarks/train_pedestrian_controls.tsv"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/train_controls.py"),
-        descriptor=pedestrian_descriptor,
-        prices=pedestrian_prices,
-        tol=pedestrian_settings["tol"],
+        scores=expand("data/processed/pedestrians/controls_{part}.npz", part=pedestrian_parts),
     message:
-        "pedestrian classifiers trained on cut versions"
+        "pedestrian classifiers trained on cropped versions"
     script:
         "../reproduction/experiments/pedestrians/train_controls.py"
 
 
 rule train_pedestrian_groups:
     input:
-        **pedestrian_sets,
-        prices="data/processed/pedestrians/prices.json",
+        sets=pedestrian_sets,
+        selected="data/processed/pedestrians/selected.json",
     output:
         scores="data/processed/pedestrians/groups_{kind}_{part}.npz",
-        timings="data/processed/pedestrians/groups_{kind}_{part}.json",
-    log:
-        "logs/train_pedestrian_groups/{kind}_{part}.log",
-    benchmark:
-        "logs/benchmarks/train_pedestrian_groups/{kind}_{part}.tsv"
     wildcard_constraints:
-        part="1|2|3",
+        part="|".join(pedestrian_parts),
         kind="binary|ranking",
-    threads: 1
     resources:
         mem_mb=3000,
         runtime=60,
     params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/train_groups.py"),
-        descriptor=pedestrian_descriptor,
-        prices=pedestrian_prices,
-        shares=pedestrian_settings["groupings"],
-        tol=pedestrian_settings["tol"],
+        part="{part}",
+        kind="{kind}",
     message:
-        "groups of pedestrians of set {wildcards.part} as samples, {wildcards.kind}"
+        "groups of pedestrians as samples, {wildcards.kind}, training set {wildcards.part}"
     script:
         "../reproduction/experiments/pedestrians/train_groups.py"
 
 
 rule evaluate_pedestrians:
     input:
-        **pedestrian_sets,
         receipt="data/receipts/daimler_pedestrians.json",
-        scores=expand("data/processed/pedestrians/scores_{part}.npz", part=training_sets),
-        training_seconds=expand("data/processed/pedestrians/timings_{part}.json", part=training_sets),
-        controls=expand("data/processed/pedestrians/controls_{part}.npz", part=training_sets),
-        binary=expand("data/processed/pedestrians/groups_binary_{part}.npz", part=training_sets),
-        binary_groups_seconds=expand(
-            "data/processed/pedestrians/groups_binary_{part}.json", part=training_sets
-        ),
-        ranking=expand("data/processed/pedestrians/groups_ranking_{part}.npz", part=training_sets),
-        ranking_groups_seconds=expand(
-            "data/processed/pedestrians/groups_ranking_{part}.json", part=training_sets
-        ),
-        prices="data/processed/pedestrians/prices.json",
+        sets=pedestrian_sets,
+        scores=expand("data/processed/pedestrians/scores_{part}.npz", part=pedestrian_parts),
+        controls=expand("data/processed/pedestrians/controls_{part}.npz", part=pedestrian_parts),
+        binary=expand("data/processed/pedestrians/groups_binary_{part}.npz", part=pedestrian_parts),
+        ranking=expand("data/processed/pedestrians/groups_ranking_{part}.npz", part=pedestrian_parts),
+        selected="data/processed/pedestrians/selected.json",
         validated="data/processed/pedestrians/validated.csv",
         descriptors="data/processed/pedestrians/descriptors.csv",
     output:
@@ -291,18 +213,6 @@ rule evaluate_pedestrians:
         validated="data/results/pedestrians/validated.csv",
         descriptors="data/results/pedestrians/descriptors.csv",
         examples="data/results/pedestrians/examples.npz",
-    log:
-        "logs/evaluate_pedestrians.log",
-    benchmark:
-        "logs/benchmarks/evaluate_pedestrians.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        library=library_digest("workflow/reproduction/experiments/pedestrians/evaluate.py"),
-        descriptor=pedestrian_descriptor,
-        prices=pedestrian_prices,
     message:
         "equal error rates of the pedestrian classifiers"
     script:

@@ -17,7 +17,6 @@ def main(inputs: Paths, outputs: Paths, *, frames: int, cell: int) -> None:
     """Write at most ``frames`` frames per scene, and their cells in the same order."""
     chosen = read_frames(read_json(inputs["receipt"])["folder"], frames)
     grids = map_in_threads(lambda image: frame_grid(image, cell), chosen.images)
-    Path(outputs["frames"]).parent.mkdir(parents=True, exist_ok=True)
     chosen.save(outputs["frames"])
     np.savez(outputs["grids"], **{f"frame_{i:03d}": grid for i, grid in enumerate(grids)})
 

@@ -1,64 +1,56 @@
-"""Descriptors and prices, compared on training sets alone (rule compare_pedestrian_descriptors)."""
+"""Compare descriptors and values of C on training sets alone (rule compare_pedestrian_descriptors)."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ermlab.features.hog_crops import small_hog
-from reproduction.experiments.pedestrians.protocol import METHODS, PreparedSet, error, layout_of, train
-from reproduction.pipeline.job import job
+from ermlab.features.hog_crops import HogLayout, small_hog
+from reproduction.experiments.pedestrians.protocol import METHODS, error, prepared_sets, train
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    folders: Mapping[str, str],
-    output: str,
+    inputs: Paths,
+    outputs: Paths,
     *,
-    descriptor: Mapping[str, Any],
-    changes: Sequence[Mapping[str, Any]],
-    prices: Sequence[float],
+    layout: HogLayout,
+    other_descriptors: Sequence[Mapping[str, Any]],
+    C: Mapping[str, Sequence[float]],
     tol: float,
 ) -> None:
-    """Train a plain SVM on each training set and try it on the two others, for each descriptor and price."""
-    sets = {part: PreparedSet(folder, layout_of(descriptor)) for part, folder in folders.items()}
+    """Train a plain SVM on each training set and validate it on the two others, for each descriptor and C."""
+    sets = prepared_sets(inputs["sets"])
     rows = []
-    for change in ({}, *changes):
-        layout = layout_of({**descriptor, **change})
-        described = {part: small_hog(one.crops, layout) for part, one in sets.items()}
-        for C in prices:
-            errors = []
-            for part, X in described.items():
-                model = train(METHODS["none"], X[:, None], sets[part].labels, C, tol)
-                errors += [
-                    error(sets[other].labels, model.decision_function(described[other]))
-                    for other in sets
-                    if other != part
-                ]
+    for changes in ({}, *other_descriptors):
+        changed = replace(layout, **changes)
+        described = {part: small_hog(prepared.crops, changed) for part, prepared in sets.items()}
+        for value in C["binary"]:
+            models = {
+                part: train(METHODS["none"], X[:, None], sets[part].labels, value, tol)
+                for part, X in described.items()
+            }
+            errors = [
+                error(sets[held_out].labels, models[part].decision_function(described[held_out]))
+                for part, held_out in permutations(sets, 2)
+            ]
             rows.append(
                 {
-                    "levels": " + ".join(f"{rows} x {columns}" for rows, columns in layout.levels),
-                    "blocks": f"{layout.blocks[0]} x {layout.blocks[1]}",
-                    "orientations": layout.orientations,
-                    "root": layout.root,
-                    "dimension": layout.dimension,
-                    "C": C,
+                    "levels": " + ".join(f"{rows} x {columns}" for rows, columns in changed.levels),
+                    "blocks": f"{changed.blocks[0]} x {changed.blocks[1]}",
+                    "orientations": changed.orientations,
+                    "root": changed.root,
+                    "dimension": changed.dimension,
+                    "C": value,
                     "eer": np.mean(errors),
-                    "chosen": not change,
+                    "chosen": not changes,
                 }
             )
-    Path(output).parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(rows).to_csv(output, index=False, lineterminator="\n")
+    pd.DataFrame(rows).to_csv(outputs["descriptors"], index=False, lineterminator="\n")
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            {name.removeprefix("set_"): folder for name, folder in snakemake.input.items()},
-            snakemake.output[0],
-            descriptor=snakemake.params.descriptor,
-            changes=snakemake.params.changes,
-            prices=snakemake.params.prices,
-            tol=snakemake.params.tol,
-        )
+    run_stage(main, snakemake)

@@ -1,8 +1,8 @@
-"""Mirrored and shifted versions of small crops, and their descriptors, each computed once and kept in a file.
+"""Flipped and shifted versions of small crops, and their descriptors, each computed once and kept in a file.
 
-A shift by a pixel moves something into the crop that nobody has seen. Either the last pixels are repeated
-(``"replicate"``), or every version is cut a pixel smaller on all sides (``"crop"``): then a shift is another
-cut of the same crop, and no pixel is invented.
+A shift by one pixel needs pixels from outside the crop. Either the last row or column is repeated
+(``"replicate"``), or every version is cropped by one pixel on all sides (``"crop"``): then a shift is another
+part of the same crop, and no pixel is repeated.
 """
 
 import hashlib
@@ -21,30 +21,30 @@ BORDERS = ("replicate", "crop")
 
 
 class Version(NamedTuple):
-    """A transformation of a crop: its content moves, then the crop may be mirrored."""
+    """A transformation of a crop: a shift of its content, followed by an optional flip."""
 
     down: int = 0
     right: int = 0
     flip: bool = False
 
 
-#: By one pixel in the eight directions; none comes first.
+#: No shift, then one pixel in the eight directions.
 SHIFTS = ((0, 0), *((down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)))
-#: The 18 transformations of the source, those of a smaller set first: none, the flip, the shifts with both.
+#: The 18 transformations of the source, ordered such that each set of `VERSION_SETS` is a prefix.
 VERSIONS = tuple(Version(down, right, flip) for down, right in SHIFTS for flip in (False, True))
-#: How many of the versions make up each set of transformations.
+#: Number of versions in each set of transformations.
 VERSION_SETS = {"none": 1, "flip": 2, "all": len(VERSIONS)}
 
 
 def shift_crops(crops: ArrayLike, down: int, right: int, border: str = "replicate") -> NDArray:
-    """Return (n, height, width) crops whose content is moved by at most a pixel.
+    """Return (n, height, width) crops with their content shifted by at most one pixel.
 
     ``"replicate"`` repeats the last row or column; ``"crop"`` returns crops that are smaller by two pixels.
     """
     crops = np.asarray(crops)
     if crops.ndim != 3 or min(crops.shape[1:]) < 3:
         raise ValueError(
-            f"crops of shape {crops.shape}: expected (n, height, width), at least 3 pixels a side"
+            f"crops of shape {crops.shape}: expected (n, height, width), at least 3 pixels per side"
         )
     if max(abs(down), abs(right)) > 1:
         raise ValueError(f"down, right are {down}, {right}: expected -1, 0 or 1")
@@ -64,24 +64,26 @@ def transform_crops(crops: ArrayLike, version: Version, border: str = "replicate
 
 
 class VersionStore:
-    """Descriptors of the versions of some crops, in one file for each shift.
+    """Descriptors of the versions of crops, in one file per shift.
 
-    A file that is there is never made again, whatever versions are asked for later; mirrored versions are
-    permutations and need none. Files that were made from other crops, or in another way, are removed first.
+    Existing files are reused; flipped versions are permutations and need no file. Files that were written for
+    other crops or with other parameters are removed first.
 
     Parameters
     ----------
-    folder
-        Where the files are.
-    crops
-        Needed for what is not in the folder yet.
-    layout, border
-        How crops are described, and what a shift does at the border.
+    folder : str or Path
+        Folder of the files.
+    crops : array of shape (n, height, width)
+        Crops for the files that do not exist yet.
+    layout : HogLayout
+        Layout of the descriptor.
+    border : {"replicate", "crop"}, default="replicate"
+        What a shift does at the border.
 
     Attributes
     ----------
-    computed
-        Number of files that this object has made.
+    computed : int
+        Number of files that this object has written.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class VersionStore:
         self._layout, self._border = layout, border
         self.computed = 0
         digest = hashlib.sha256(np.ascontiguousarray(crops).tobytes()).hexdigest()
-        self._agree(
+        self._remove_stale(
             {"crops": digest, "shape": list(crops.shape), "border": border, "layout": str(asdict(layout))}
         )
 
@@ -109,7 +111,7 @@ class VersionStore:
         return np.load(path, mmap_mode="r")
 
     def bags(self, versions: Sequence[Version] = VERSIONS) -> NDArray[np.float32]:
-        """Return the (n, T, d) descriptors of some versions of each crop, in single precision."""
+        """Return the (n, T, d) descriptors of the given versions of each crop, in single precision."""
         mirror = self._layout.mirror
         bags = np.empty((len(self._crops), len(versions), self._layout.dimension), dtype=np.float32)
         for t, version in enumerate(versions):
@@ -117,8 +119,8 @@ class VersionStore:
             bags[:, t] = described[:, mirror] if version.flip else described
         return bags
 
-    def _agree(self, key: dict) -> None:
-        """Make the folder; remove files that were made of other crops or in another way."""
+    def _remove_stale(self, key: dict) -> None:
+        """Make the folder, and remove files that were written for other crops or with other parameters."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / "store.json"
         if path.exists() and read_json(path) == key:

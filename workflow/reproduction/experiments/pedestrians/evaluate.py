@@ -1,4 +1,4 @@
-"""Errors, ROC curves and samples used of the pedestrian classifiers (rule evaluate_pedestrians)."""
+"""Evaluate errors, ROC curves and used samples of the pedestrian classifiers (rule evaluate_pedestrians)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -6,100 +6,91 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_auc_score, roc_curve
 
+from ermlab.features.hog_crops import HogLayout
 from reproduction.claims.results import over_seeds, read_json, write_results
 from reproduction.datasets.daimler_pedestrians import TEST, TRAIN
 from reproduction.experiments.pedestrians.crop_versions import BORDERS, VERSIONS, transform_crops
-from reproduction.experiments.pedestrians.measures import growing_group, mean_roc
 from reproduction.experiments.pedestrians.protocol import (
     CROPPED,
     GROUPED,
     METHODS,
-    PreparedSet,
+    TITLES,
     error,
-    layout_of,
+    prepared_sets,
 )
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 #: The methods that are drawn as curves.
 ROC_METHODS = ("none", "flip", "all", "all_mean", "ranking")
-FALSE_RATES = np.linspace(0, 1, 501)
+FALSE_POSITIVE_RATES = np.linspace(0, 1, 501)
+#: Arrays that a training rule wrote for one training set.
 Scores = Mapping[str, np.ndarray]
+#: One value per pair of a training set and a test set, or per training set.
+Repeats = dict[str, list[float]]
 
 
-class Tests:
-    """The test sets, and what is measured on each by what each training set has taught."""
+class HeldOutSets:
+    """Labels of the test sets, on which the classifiers of each training set are measured."""
 
-    def __init__(self, labels: Mapping[str, np.ndarray]):
+    def __init__(self, labels: Mapping[str, NDArray[np.int64]]):
         self._labels = labels
 
-    def measure(self, learned: Sequence[Scores], key: str, quantity: Callable) -> dict[str, list[float]]:
-        """Return a quantity over all pairs of a training set and a test set."""
-        return over_seeds(
-            quantity(self._labels[part], scores[f"{key}/{part}"]) for scores in learned for part in TEST
-        )
+    def measure(self, learned: Sequence[Scores], key: str, quantity: Callable[..., float]) -> Repeats:
+        """Return ``quantity(labels, scores)`` for all pairs of a training set and a test set."""
+        return over_seeds(quantity(labels, scores) for labels, scores in self._pairs(learned, key))
 
-    def curve(self, learned: Sequence[Scores], key: str) -> np.ndarray:
-        """Return the mean ROC curve over the same pairs."""
-        pairs = [(self._labels[part], scores[f"{key}/{part}"]) for scores in learned for part in TEST]
-        return mean_roc(*zip(*pairs, strict=True), FALSE_RATES)
+    def mean_roc(self, learned: Sequence[Scores], key: str) -> NDArray[np.float64]:
+        """Return the mean ROC curve over the same pairs at `FALSE_POSITIVE_RATES`."""
+        return mean_roc(*zip(*self._pairs(learned, key), strict=True), FALSE_POSITIVE_RATES)
+
+    def _pairs(self, learned: Sequence[Scores], key: str) -> list[tuple[NDArray, NDArray]]:
+        return [(self._labels[part], scores[f"{key}/{part}"]) for scores in learned for part in TEST]
 
 
-def main(
-    receipt: str,
-    folders: Mapping[str, str],
-    folder: Path,
-    *,
-    files: Mapping[str, Sequence[str]],
-    prices: Mapping[str, Sequence[float]],
-    descriptor: Mapping[str, Any],
-) -> None:
-    """Evaluate all methods; ``files`` are those of the training rules."""
-    layout = layout_of(descriptor)
-    sets = {part: PreparedSet(path, layout) for part, path in folders.items()}
-    tests = Tests({part: sets[part].labels for part in TEST})
-    learned, cropped = _load(files["scores"]), _load(files["controls"])
-    grouped = {kind: _load(files[kind]) for kind in GROUPED}
-    chosen = read_json(files["prices"][0])
-    keys = {name: f"{name}/{chosen[name]}" for name in METHODS}
+def main(inputs: Paths, outputs: Paths, *, layout: HogLayout, C: Mapping[str, Sequence[float]]) -> None:
+    """Evaluate all methods; the files of the training rules are ordered by training set."""
+    sets = prepared_sets(inputs["sets"])
+    tests = HeldOutSets({part: sets[part].labels for part in TEST})
+    learned, cropped = _load(inputs["scores"]), _load(inputs["controls"])
+    grouped = {kind: _load(inputs[kind]) for kind in GROUPED}
+    selected = read_json(inputs["selected"])
+    keys = {name: f"{name}/{selected[name]}" for name in METHODS}
     errors = {name: tests.measure(learned, key, error) for name, key in keys.items()}
+    n_pedestrians = len(sets[TRAIN[0]].pedestrians)
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "eer": {name: errors[name] for name in ("none", "flip", "all")},
             "eer_of_all": errors,
             "eer_cropped": {name: tests.measure(cropped, name, error) for name in CROPPED},
             "auc": {name: tests.measure(learned, key, roc_auc_score) for name, key in keys.items()},
-            "virtual_used_of_all": {name: _count(learned, f"used/{key}") for name, key in keys.items()},
-            "price": {name: prices[method.kind][chosen[name]] for name, method in METHODS.items()},
-            "grouped_eer": _over_grouping(grouped, lambda some, key: tests.measure(some, key, error)),
-            "grouped_auc": _over_grouping(grouped, lambda some, key: tests.measure(some, key, roc_auc_score)),
-            "samples_used": _over_grouping(grouped, lambda some, key: _count(some, f"used/{key}")),
-            "virtual_used": _over_grouping(grouped, lambda some, key: _count(some, f"virtual/{key}")),
+            "virtual_used_of_all": {name: _counts(learned, f"used/{key}") for name, key in keys.items()},
+            "price": {name: C[method.kind][selected[name]] for name, method in METHODS.items()},
+            "grouped_eer": by_grouping(grouped, lambda runs, key: tests.measure(runs, key, error)),
+            "grouped_auc": by_grouping(grouped, lambda runs, key: tests.measure(runs, key, roc_auc_score)),
+            "samples_used": by_grouping(grouped, lambda runs, key: _counts(runs, f"used/{key}")),
+            "virtual_used": by_grouping(grouped, lambda runs, key: _counts(runs, f"virtual/{key}")),
             "groups": _group_sizes(grouped["binary"], len),
             "largest_group": _group_sizes(grouped["binary"], max),
-            "pedestrians": len(sets[TRAIN[0]].pedestrians),
-            "others": len(sets[TRAIN[0]].labels) - len(sets[TRAIN[0]].pedestrians),
+            "pedestrians": n_pedestrians,
+            "others": len(sets[TRAIN[0]].labels) - n_pedestrians,
             "dimension": layout.dimension,
             "versions": len(VERSIONS),
         },
-        datasets={"daimler_pedestrians": read_json(receipt)["kind"]},
-        timings={
-            name: sum(sum(read_json(path).values()) for path in paths)
-            for name, paths in files.items()
-            if name.endswith("seconds")
-        },
+        datasets={"daimler_pedestrians": read_json(inputs["receipt"])["kind"]},
     )
-    curves = {name: tests.curve(learned, keys[name]) for name in ROC_METHODS}
-    pd.DataFrame({"false_positive_rate": FALSE_RATES, **curves}).to_csv(
-        folder / "roc.csv", index=False, lineterminator="\n"
-    )
-    for name in ("validated", "descriptors"):
-        table = pd.read_csv(files[name][0])
-        table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
-    with (folder / "examples.npz").open("wb") as file:
-        np.savez_compressed(file, **_examples(sets[TRAIN[0]].pedestrians, grouped["binary"][0]["groups"]))
+    curves = {name: tests.mean_roc(learned, keys[name]) for name in ROC_METHODS}
+    for name, table in (
+        ("roc", pd.DataFrame({"false_positive_rate": FALSE_POSITIVE_RATES, **curves})),
+        ("validated", pd.read_csv(inputs["validated"])),
+        ("descriptors", pd.read_csv(inputs["descriptors"])),
+    ):
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
+    groups = grouped["binary"][0]["groups"]
+    np.savez_compressed(outputs["examples"], **example_crops(sets[TRAIN[0]].pedestrians, groups))
 
 
 def _load(paths: Sequence[str]) -> list[Scores]:
@@ -110,38 +101,61 @@ def _load(paths: Sequence[str]) -> list[Scores]:
     return loaded
 
 
-def _count(learned: Sequence[Scores], key: str) -> dict[str, list[float]]:
+def _counts(learned: Sequence[Scores], key: str) -> Repeats:
     return over_seeds(scores[key] for scores in learned)
 
 
-def _over_grouping(grouped: Mapping[str, Sequence[Scores]], quantity: Callable) -> dict[str, list]:
-    """Return a quantity for each kind, with representatives alone and with natural transformations."""
+def by_grouping(
+    grouped: Mapping[str, Sequence[Scores]], quantity: Callable[[Sequence[Scores], str], Repeats]
+) -> dict[str, list[Repeats]]:
+    """Return a quantity by degree of grouping, for representatives alone and with natural transformations."""
     values = {}
     for kind, learned in grouped.items():
-        degrees = range(len(learned[0]["groups"]))
-        alone = [f"alone/{k}" for k in degrees]
-        # Without groups there is nothing natural to add.
-        natural = [key if (key := f"natural/{k}") in _names(learned[0]) else alone[k] for k in degrees]
+        alone = [f"alone/{k}" for k in range(len(learned[0]["groups"]))]
+        natural = [key.replace("alone", "natural") for key in alone]
         values[kind] = [quantity(learned, key) for key in alone]
-        values[f"{kind}_natural"] = [quantity(learned, key) for key in natural]
+        # Where every group is a single image, training was not repeated with natural transformations.
+        values[f"{kind}_natural"] = [
+            quantity(learned, key if f"used/{key}" in learned[0] else single)
+            for key, single in zip(natural, alone, strict=True)
+        ]
     return values
 
 
-def _names(scores: Scores) -> set[str]:
-    return {key.removeprefix("used/") for key in scores if key.startswith("used/")}
-
-
-def _group_sizes(learned: Sequence[Scores], quantity: Callable) -> list[dict[str, list[float]]]:
+def _group_sizes(learned: Sequence[Scores], quantity: Callable) -> list[Repeats]:
+    """Return a quantity of the sizes of the groups at each degree of grouping."""
     degrees = range(len(learned[0]["groups"]))
     return [over_seeds(quantity(np.bincount(scores["groups"][k])) for scores in learned) for k in degrees]
 
 
-def _examples(pedestrians: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
-    """Return crops of one group as it grows, and the versions of its first member."""
-    members = growing_group(groups)
-    first = pedestrians[members[0]]
+def mean_roc(
+    labels: Sequence[ArrayLike], scores: Sequence[ArrayLike], false_positive_rates: ArrayLike
+) -> NDArray[np.float64]:
+    """Return the mean over tests of the interpolated true positive rate at each false positive rate."""
+    if not len(labels) or len(labels) != len(scores):
+        raise ValueError(
+            f"{len(labels)} sets of labels and {len(scores)} of scores: expected the same number, at least 1"
+        )
+    curves = [roc_curve(y_true, y_score) for y_true, y_score in zip(labels, scores, strict=True)]
+    return np.mean([np.interp(false_positive_rates, fpr, tpr) for fpr, tpr, _ in curves], axis=0)
+
+
+def growing_group(groups: ArrayLike) -> list[NDArray[np.int64]]:
+    """Return the members of one group at each degree: that of the largest group at the second degree.
+
+    ``groups`` has the group of each sample, one row per degree, from fine to coarse.
+    """
+    groups = np.asarray(groups)
+    sample = int(np.argmax(groups[1] == np.bincount(groups[1]).argmax()))
+    return [np.flatnonzero(row == row[sample]) for row in groups]
+
+
+def example_crops(pedestrians: NDArray[np.uint8], groups: NDArray[np.int64]) -> dict[str, NDArray[np.uint8]]:
+    """Return the crops of one group as it grows, and the versions of its first member."""
+    degrees = growing_group(groups)
+    first = pedestrians[degrees[0]]
     return {
-        **{f"group_{k + 1}": pedestrians[one] for k, one in enumerate(members)},
+        **{f"group_{k}": pedestrians[members] for k, members in enumerate(degrees, start=1)},
         **{
             f"versions_{border}": np.concatenate(
                 [transform_crops(first, version, border) for version in VERSIONS]
@@ -151,17 +165,70 @@ def _examples(pedestrians: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarr
     }
 
 
+def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the errors of all methods that learn from every image, and of the cropped controls.
+
+    A difference is that to the method without transformations, paired over training and test sets.
+    """
+    rows = []
+    for errors, suffix in ((values["eer_of_all"], ""), (values["eer_cropped"], "; cut crops")):
+        plain = np.array(errors["none"]["per_seed"])
+        for name in (name for name in TITLES if name in errors):
+            repeats = np.array(errors[name]["per_seed"])
+            row = {
+                "method": TITLES[name] + suffix,
+                "C": values["price"][name],
+                "eer": _mean_sd(repeats),
+                "difference": _mean_sd(repeats - plain) if name != "none" else "",
+                "lower in": f"{np.sum(repeats < plain)} of {len(plain)}" if name != "none" else "",
+                "area under ROC": "",
+                "virtual samples used": "",
+            }
+            if not suffix:
+                row["area under ROC"] = f"{np.mean(values['auc'][name]['per_seed']):.4f}"
+                row["virtual samples used"] = round(np.mean(values["virtual_used_of_all"][name]["per_seed"]))
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def group_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return error and used samples of each kind at each degree of grouping."""
+    rows = []
+    for name, degrees in values["grouped_eer"].items():
+        for k, repeats in enumerate(degrees):
+            rows.append(
+                {
+                    "method": name.replace("_", ", "),
+                    "grouping": k + 1,
+                    "groups": round(np.mean(values["groups"][k]["per_seed"])),
+                    "eer": _mean_sd(repeats["per_seed"]),
+                    "area under ROC": f"{np.mean(values['grouped_auc'][name][k]['per_seed']):.4f}",
+                    "pedestrians used": round(np.mean(values["samples_used"][name][k]["per_seed"])),
+                    "virtual samples used": round(np.mean(values["virtual_used"][name][k]["per_seed"])),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def curve_table(roc: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the numbers of all panels of the figure, one row per point: panel, line, x, y and sd."""
+    rows = [
+        {"panel": "a", "line": name, "x": x, "y": y}
+        for name in roc.columns[1:]
+        for x, y in zip(roc["false_positive_rate"], roc[name], strict=True)
+    ]
+    for panel, quantity in (("b", "grouped_eer"), ("c", "samples_used")):
+        for name, degrees in values[quantity].items():
+            for k, repeats in enumerate(degrees, start=1):
+                mean, sd = np.mean(repeats["per_seed"]), np.std(repeats["per_seed"], ddof=1)
+                rows.append({"panel": panel, "line": name, "x": k, "y": mean, "sd": sd})
+    return pd.DataFrame(rows)
+
+
+def _mean_sd(numbers: ArrayLike) -> str:
+    spread = f" ± {np.std(numbers, ddof=1):.2f}" if len(numbers) > 1 else ""
+    return f"{np.mean(numbers):.2f}{spread}"
+
+
 if "snakemake" in globals():
-    with job(snakemake):
-        named = {
-            name: [paths] if isinstance(paths, str) else list(paths)
-            for name, paths in snakemake.input.items()
-        }
-        main(
-            snakemake.input.receipt,
-            {part: named.pop(f"set_{part}")[0] for part in TRAIN + TEST},
-            Path(snakemake.output.values).parent,
-            files=named,
-            prices=snakemake.params.prices,
-            descriptor=snakemake.params.descriptor,
-        )
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""Figures of the pedestrian experiment: groups and versions of crops, ROC curves, errors against grouping."""
+"""Figures of the pedestrian experiment (E-fig-3): groups, versions, ROC curves, errors by grouping."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ermlab._utils.palette import AMBER, BLUE, GREEN, GREY, ORANGE, PINK, SKY
-from reproduction.experiments.pedestrians.measures import TITLES
+from reproduction.experiments.pedestrians.protocol import TITLES
 
 ROC_COLORS = {"none": GREY, "flip": SKY, "all": BLUE, "all_mean": ORANGE, "ranking": GREEN}
 KINDS = {
@@ -29,9 +29,9 @@ def plot_pedestrians(
     values: Mapping[str, Any],
     published: Mapping[str, float],
 ) -> Figure:
-    """Draw figure 3 of the equivariant paper: a growing group, ROC curves, errors and samples by grouping.
+    """Draw the exhibit: a growing group, ROC curves, errors and used samples by grouping.
 
-    ``published`` are the equal error rates of the paper in percent, by set of transformations.
+    ``published`` has the equal error rates of the paper in percent, by set of transformations.
     """
     fig = plt.figure(figsize=(11, 6.6))
     above, below = fig.subfigures(2, 1, height_ratios=(1, 1.5))
@@ -47,39 +47,25 @@ def plot_pedestrians(
         _plot_grouping(ax, values[name])
         ax.set(xlabel="grouping", ylabel=label, xticks=range(1, len(values["groups"]) + 1))
     axes[1].set_title("(b) error")
-    axes[2].set_title("(c) samples used by the optimiser")
+    axes[2].set_title("(c) samples used by the optimizer")
     axes[2].set_ylim(bottom=0)
     axes[1].legend(fontsize=8)
     return fig
 
 
 def plot_versions(examples: Mapping[str, np.ndarray]) -> Figure:
-    """Show the versions of a crop, unmirrored above mirrored: with repeated pixels, and cut instead."""
+    """Show the versions of a crop, originals above flips, with repeated pixels and cropped."""
     fig, axes = plt.subplots(2, 1, figsize=(9, 4.6))
     for ax, name, title in zip(
         axes,
         ("versions_replicate", "versions_crop"),
-        ("border pixels repeated, 18 x 36", "cut a pixel smaller, 16 x 34"),
+        ("border pixels repeated, 18 x 36", "cropped by one pixel, 16 x 34"),
         strict=True,
     ):
         versions = examples[name]
         _show_sheet(ax, np.concatenate([versions[::2], versions[1::2]]), _SHEET)
         ax.set_title(title, fontsize=9)
     return fig
-
-
-def curve_table(roc: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the numbers of all panels, one a row: panel, line, x, y, and the deviation over the repeats."""
-    rows = [
-        {"panel": "a", "line": name, "x": x, "y": y}
-        for name in roc.columns[1:]
-        for x, y in zip(roc["false_positive_rate"], roc[name], strict=True)
-    ]
-    for panel, quantity in (("b", "grouped_eer"), ("c", "samples_used")):
-        for name, degrees in values[quantity].items():
-            for k, (mean, sd) in enumerate(_statistics(degrees)):
-                rows.append({"panel": panel, "line": name, "x": k + 1, "y": mean, "sd": sd})
-    return pd.DataFrame(rows)
 
 
 def _plot_groups(fig: Figure, examples: Mapping[str, np.ndarray]) -> None:
@@ -90,19 +76,19 @@ def _plot_groups(fig: Figure, examples: Mapping[str, np.ndarray]) -> None:
         chosen = np.unique(np.linspace(0, len(members) - 1, _SHOWN).round().astype(int))
         blank = np.full((_SHOWN - len(chosen), *members.shape[1:]), 255, dtype=members.dtype)
         _show_sheet(ax, np.concatenate([members[chosen], blank]), _SHOWN)
-        some = f", {len(chosen)} of them" if len(chosen) < len(members) else ""
+        note = f", {len(chosen)} shown" if len(chosen) < len(members) else ""
         ax.set_title(
-            f"grouping {name[-1]}: {len(members)} {'image' if len(members) == 1 else 'images'}{some}",
+            f"grouping {name[-1]}: {len(members)} {'image' if len(members) == 1 else 'images'}{note}",
             fontsize=9,
             loc="left",
         )
 
 
 def _plot_roc(ax: Axes, roc: pd.DataFrame, values: Mapping[str, Any], published: Mapping[str, float]) -> None:
-    wrong = 100 * roc["false_positive_rate"]
+    false_positives = 100 * roc["false_positive_rate"]
     for name, color in ROC_COLORS.items():
         mean = np.mean(values["eer_of_all"][name]["per_seed"])
-        ax.plot(wrong, 100 * roc[name], color=color, label=f"{TITLES[name]}: {mean:.1f}")
+        ax.plot(false_positives, 100 * roc[name], color=color, label=f"{TITLES[name]}: {mean:.1f}")
     for name, rate in published.items():
         ax.plot(rate, 100 - rate, "o", color=ROC_COLORS[name], markeredgecolor="black", markersize=6)
     ax.plot([], [], "o", color="white", markeredgecolor="black", label="published equal error rates")
@@ -115,18 +101,12 @@ def _plot_roc(ax: Axes, roc: pd.DataFrame, values: Mapping[str, Any], published:
 
 def _plot_grouping(ax: Axes, lines: Mapping[str, Any]) -> None:
     for name, (label, color, style) in KINDS.items():
-        means = [mean for mean, _ in _statistics(lines[name])]
+        means = [np.mean(repeats["per_seed"]) for repeats in lines[name]]
         ax.plot(range(1, len(means) + 1), means, style, color=color, marker="s", markersize=4, label=label)
 
 
-def _statistics(degrees: list) -> list[tuple[float, float]]:
-    """Return mean and standard deviation at each degree of grouping."""
-    repeats = [np.array(one["per_seed"]) for one in degrees]
-    return [(float(np.mean(some)), float(np.std(some, ddof=1))) for some in repeats]
-
-
 def _show_sheet(ax: Axes, crops: np.ndarray, columns: int) -> None:
-    """Show crops side by side, row by row, with a line between them."""
+    """Show crops row by row, with a line between them."""
     framed = np.pad(crops, ((0, 0), (0, 1), (0, 1)), constant_values=255)
     rows = [np.concatenate(list(framed[i : i + columns]), axis=1) for i in range(0, len(framed), columns)]
     ax.imshow(np.concatenate(rows), cmap="gray", vmin=0, vmax=255)

@@ -1,14 +1,14 @@
-"""The protocol of the pedestrian experiment: sets, methods, and what each is trained on.
+"""Sets, methods and training that all stages of the pedestrian experiment share.
 
-Equivariant SVM, section 3.2: train on each of three sets, test on each of two. Prices C are chosen on
-training data alone: trained on one of the three sets, a method is tried on the two others, which show other
-places, so that no group of near-identical pedestrians is on both sides.
+Equivariant SVM, section 3.2: train on each of three sets, test on each of two. C is selected on training data
+alone: a method is trained on one of the three sets and validated on the two others, which show other places,
+so that no group of near-identical pedestrians is on both sides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +17,18 @@ from ermlab.features.hog_crops import HogLayout
 from ermlab.metrics.detection import roc_equal_error_rate
 from ermlab.ranking.invariant_ranking import InvariantRankingSVM
 from ermlab.structured.invariant import InvariantSVM
-from reproduction.datasets.daimler_pedestrians import CropSet
 from reproduction.experiments.pedestrians.crop_versions import VERSION_SETS, VersionStore
-from reproduction.experiments.pedestrians.natural_groups import first_members
 
 
 class Method(NamedTuple):
-    """How a method learns: by which risk, from which versions, by the worst of them or by their mean."""
+    """A method: its risk, its set of versions, and whether the worst version or their mean counts."""
 
     kind: str  #: binary or ranking
     versions: str  #: a key of `VERSION_SETS`
     choice: str = "worst"
 
 
-#: The methods that are trained with every price.
+#: The methods that are trained with every C.
 METHODS = {
     "none": Method("binary", "none"),
     "flip": Method("binary", "flip"),
@@ -40,34 +38,31 @@ METHODS = {
     "ranking_none": Method("ranking", "none"),
     "ranking": Method("ranking", "all"),
 }
-#: Those of the control that invents no pixels, with the prices of the others.
+TITLES = {
+    "none": "no transformation",
+    "flip": "flips, worst case",
+    "all": "all 18, worst case",
+    "flip_mean": "flips, mean",
+    "all_mean": "all 18, mean",
+    "ranking_none": "ranking, no transformation",
+    "ranking": "ranking, all 18, worst case",
+}
+#: Methods of the control with cropped versions, which takes the C of the others.
 CROPPED = ("none", "flip", "all", "all_mean")
 #: Method of each kind that learns from groups.
 GROUPED = {"binary": "all", "ranking": "ranking"}
 
 
-def layout_of(values: Mapping[str, Any]) -> HogLayout:
-    """Return the descriptor of a configuration, whose lists are tuples here."""
-    levels = tuple(tuple(level) for level in values["levels"])
-    return HogLayout(levels, tuple(values["blocks"]), values["orientations"], values["root"])
-
-
 class PreparedSet:
-    """One of the five sets in a folder: its base images and its other crops, with their descriptors."""
+    """One of the five sets in a folder: crops of pedestrians and of other things, and their descriptors."""
 
-    def __init__(self, folder: str | Path, layout: HogLayout):
-        self._folder, self._layout = Path(folder), layout
+    def __init__(self, folder: str | Path):
+        self._folder = Path(folder)
 
-    @classmethod
-    def prepare(
-        cls, folder: str | Path, crops: CropSet, layout: HogLayout, *, pedestrians: int, others: int
-    ) -> "PreparedSet":
-        """Write the crops of a set, at most so many of each kind, into a folder."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        np.savez(
-            Path(folder) / "crops.npz", pedestrians=crops.base[:pedestrians], others=crops.others[:others]
-        )
-        return cls(folder, layout)
+    def write(self, pedestrians: NDArray[np.uint8], others: NDArray[np.uint8]) -> None:
+        """Write the crops."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        np.savez(self._folder / "crops.npz", pedestrians=pedestrians, others=others)
 
     @cached_property
     def _crops(self) -> dict[str, NDArray[np.uint8]]:
@@ -76,7 +71,7 @@ class PreparedSet:
 
     @property
     def pedestrians(self) -> NDArray[np.uint8]:
-        """The (n, 36, 18) base images."""
+        """The (n, 36, 18) crops of pedestrians."""
         return self._crops["pedestrians"]
 
     @cached_property
@@ -89,9 +84,14 @@ class PreparedSet:
         """All crops, in the order of the labels."""
         return np.concatenate([self._crops["pedestrians"], self._crops["others"]])
 
-    def store(self, border: str = "replicate") -> VersionStore:
-        """Return the descriptors of all crops."""
-        return VersionStore(self._folder / border, self.crops, self._layout, border)
+    def store(self, layout: HogLayout, border: str = "replicate") -> VersionStore:
+        """Return the descriptors of the versions of all crops."""
+        return VersionStore(self._folder / border, self.crops, layout, border)
+
+
+def prepared_sets(folders: Iterable[str]) -> dict[str, PreparedSet]:
+    """Return the sets in folders ``set_<name>`` by name."""
+    return {Path(folder).name.removeprefix("set_"): PreparedSet(folder) for folder in folders}
 
 
 def train(
@@ -102,9 +102,9 @@ def train(
     tol: float,
     groups: NDArray[np.int64] | None = None,
 ) -> InvariantSVM | InvariantRankingSVM:
-    """Train on (n, T, d) versions of crops; ``groups`` names the sample that each crop belongs to.
+    """Train on (n, T, d) versions of crops; ``groups`` has the index of the sample that each crop belongs to.
 
-    ``y`` holds the label of each sample. Only as many versions as the method knows are used.
+    ``y`` has the label of each sample. Of the versions only those of the method are used.
     """
     bags = bags[:, : VERSION_SETS[method.versions]]
     rows = None if groups is None else np.repeat(groups, bags.shape[1])
@@ -119,47 +119,3 @@ def train(
 def error(labels: NDArray, scores: NDArray) -> float:
     """Return the equal error rate in percent."""
     return 100 * roc_equal_error_rate(labels, scores)
-
-
-class GroupedTraining(NamedTuple):
-    """What is trained on at one degree of grouping."""
-
-    crops: NDArray[np.int64]  #: the crops of the set that are used
-    groups: NDArray[np.int64]  #: the sample each belongs to
-    y: NDArray[np.int64]  #: label of each sample
-
-
-def group_training(
-    labels: NDArray[np.int64], pedestrians: NDArray[np.int64], *, natural: bool
-) -> GroupedTraining:
-    """Make one sample of each group of pedestrians; all other crops stay samples of their own.
-
-    Parameters
-    ----------
-    labels
-        Of all crops, pedestrians first.
-    pedestrians
-        Group of each pedestrian.
-    natural
-        Whether all members of a group are used, as versions of one sample, or its representative alone.
-    """
-    n_pedestrians, n_groups = len(pedestrians), int(pedestrians.max()) + 1
-    members = np.arange(n_pedestrians) if natural else first_members(pedestrians)
-    others = np.arange(n_pedestrians, len(labels))
-    groups = np.concatenate([pedestrians[members], n_groups + np.arange(len(others))])
-    return GroupedTraining(
-        np.concatenate([members, others]), groups, np.repeat([1, -1], [n_groups, len(others)])
-    )
-
-
-def used_pedestrians(
-    model: InvariantSVM | InvariantRankingSVM, training: GroupedTraining, n_versions: int
-) -> int:
-    """Count the pedestrian images of which the optimiser has ever used a version."""
-    used = model.used_.reshape(-1, n_versions).any(axis=1)
-    return int(np.sum(used & (training.y[training.groups] > 0)))
-
-
-def grouping_counts(n: int, shares: list[float]) -> list[int]:
-    """Return how many groups ``n`` pedestrians have at each degree of grouping."""
-    return [max(round(share * n), 1) for share in shares]

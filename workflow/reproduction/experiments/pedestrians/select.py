@@ -1,57 +1,43 @@
-"""The price C of each method, chosen on training sets (rule choose_pedestrian_prices)."""
+"""Select C of each method on training sets (rule select_pedestrian_C)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 
 from reproduction.claims.results import write_json
 from reproduction.datasets.daimler_pedestrians import TRAIN
-from reproduction.experiments.pedestrians.protocol import METHODS, error
-from reproduction.pipeline.job import job
+from reproduction.experiments.pedestrians.protocol import METHODS, error, prepared_sets
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(
-    scores: Sequence[str],
-    crops: Sequence[str],
-    outputs: Mapping[str, str],
-    prices: Mapping[str, Sequence[float]],
-) -> None:
-    """Take the price with the least error over the six pairs of different training sets."""
-    learned = {part: np.load(path) for part, path in zip(TRAIN, scores, strict=True)}
-    labels = {part: _labels(path) for part, path in zip(TRAIN, crops, strict=True)}
-    rows, chosen = [], {}
+def main(inputs: Paths, outputs: Paths, *, C: Mapping[str, Sequence[float]]) -> None:
+    """Select the C with the smallest mean error over the six pairs of different training sets.
+
+    Writes the index of the selected C of each method, and the error of each C.
+    """
+    learned = {part: np.load(path) for part, path in zip(TRAIN, inputs["scores"], strict=True)}
+    labels = {part: prepared.labels for part, prepared in prepared_sets(inputs["sets"]).items()}
+    rows, selected = [], {}
     for name, method in METHODS.items():
         errors = [
             np.mean(
                 [
-                    error(labels[tried], learned[part][f"{name}/{k}/{tried}"])
-                    for part in TRAIN
-                    for tried in TRAIN
-                    if tried != part
+                    error(labels[held_out], learned[part][f"{name}/{k}/{held_out}"])
+                    for part, held_out in permutations(TRAIN, 2)
                 ]
             )
-            for k in range(len(prices[method.kind]))
+            for k in range(len(C[method.kind]))
         ]
-        chosen[name] = int(np.argmin(errors))
+        selected[name] = int(np.argmin(errors))
         rows += [
-            {"method": name, "C": C, "eer": one, "chosen": k == chosen[name]}
-            for k, (C, one) in enumerate(zip(prices[method.kind], errors, strict=True))
+            {"method": name, "C": value, "eer": eer, "chosen": k == selected[name]}
+            for k, (value, eer) in enumerate(zip(C[method.kind], errors, strict=True))
         ]
     pd.DataFrame(rows).to_csv(outputs["validated"], index=False, lineterminator="\n")
-    write_json(outputs["prices"], chosen)
-
-
-def _labels(folder: str) -> np.ndarray:
-    with np.load(f"{folder}/crops.npz") as crops:
-        return np.repeat([1, -1], [len(crops["pedestrians"]), len(crops["others"])])
+    write_json(outputs["selected"], selected)
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.scores,
-            snakemake.input.crops,
-            dict(snakemake.output.items()),
-            snakemake.params.prices,
-        )
+    run_stage(main, snakemake)

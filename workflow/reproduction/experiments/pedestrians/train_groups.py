@@ -1,80 +1,132 @@
-"""Groups of near-identical pedestrians as samples, at each degree (rule train_pedestrian_groups)."""
+"""Train on groups of near-identical pedestrians as samples (rule train_pedestrian_groups).
 
-import time
+Equivariant SVM, section 3.2: crops from a video track come in clusters. Agglomerative clustering finds them;
+a group then counts as one sample, and its members are natural transformations of one another.
+"""
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import linkage
 
-from reproduction.claims.results import read_json, write_json
+from ermlab.features.hog_crops import HogLayout
+from ermlab.ranking.invariant_ranking import InvariantRankingSVM
+from ermlab.structured.invariant import InvariantSVM
+from reproduction.claims.results import read_json
 from reproduction.datasets.daimler_pedestrians import TEST
 from reproduction.experiments.pedestrians.crop_versions import VERSIONS
-from reproduction.experiments.pedestrians.natural_groups import natural_groups
-from reproduction.experiments.pedestrians.protocol import (
-    GROUPED,
-    METHODS,
-    PreparedSet,
-    group_training,
-    grouping_counts,
-    layout_of,
-    train,
-    used_pedestrians,
-)
-from reproduction.pipeline.job import job
+from reproduction.experiments.pedestrians.protocol import GROUPED, METHODS, prepared_sets, train
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    folders: Mapping[str, str],
-    chosen: str,
+    inputs: Paths,
+    outputs: Paths,
+    *,
     part: str,
     kind: str,
-    outputs: Mapping[str, str],
-    *,
-    descriptor: Mapping[str, Any],
-    prices: Mapping[str, Sequence[float]],
-    shares: Sequence[float],
+    layout: HogLayout,
+    C: Mapping[str, Sequence[float]],
+    groupings: Sequence[float],
     tol: float,
 ) -> None:
-    """Train with the representatives of the groups alone, and with all their members as versions of them."""
-    sets = {name: PreparedSet(folder, layout_of(descriptor)) for name, folder in folders.items()}
-    bags, labels = sets[part].store().bags(), sets[part].labels
-    pedestrians = len(sets[part].pedestrians)
-    C = prices[kind][read_json(chosen)[GROUPED[kind]]]
-    groups, thresholds = natural_groups(bags[:pedestrians, 0], grouping_counts(pedestrians, shares))
-    results = {"groups": np.stack(groups), "thresholds": np.array(thresholds)}
-    seconds = {}
-    for k, one in enumerate(groups):
+    """Train with the representatives of the groups alone, and with all members as versions of them.
+
+    ``groupings`` has the number of groups at each degree of grouping, as a share of the pedestrians.
+    """
+    sets = prepared_sets(inputs["sets"])
+    bags, labels = sets[part].store(layout).bags(), sets[part].labels
+    n_pedestrians = len(sets[part].pedestrians)
+    tests = {test: sets[test].store(layout).features() for test in TEST}
+    value = C[kind][read_json(inputs["selected"])[GROUPED[kind]]]
+    degrees = natural_groups(bags[:n_pedestrians, 0], group_counts(n_pedestrians, groupings))
+    results = {"groups": np.stack(degrees)}
+    for k, groups in enumerate(degrees):
         for natural in (False, True):
-            if natural and one.max() + 1 == pedestrians:
-                continue  # every image alone: there are no members but the representatives
+            if natural and groups.max() + 1 == n_pedestrians:
+                continue  # single images: there are no members besides the representatives
             key = f"{'natural' if natural else 'alone'}/{k}"
-            training = group_training(labels, one, natural=natural)
-            began = time.perf_counter()
-            model = train(METHODS[GROUPED[kind]], bags[training.crops], training.y, C, tol, training.groups)
-            seconds[key] = time.perf_counter() - began
+            training = group_training(labels, groups, natural=natural)
+            model = train(
+                METHODS[GROUPED[kind]], bags[training.crops], training.y, value, tol, training.groups
+            )
             results[f"virtual/{key}"] = np.array(model.n_virtual_)
-            results[f"used/{key}"] = np.array(used_pedestrians(model, training, len(VERSIONS)))
-            for other in TEST:
-                results[f"{key}/{other}"] = model.decision_function(sets[other].store().features())
-            print(f"{kind}, {key}: {seconds[key]:.1f} s, {model.n_virtual_} virtual samples")
+            results[f"used/{key}"] = np.array(count_used_pedestrians(model, training, len(VERSIONS)))
+            results |= {f"{key}/{test}": model.decision_function(X) for test, X in tests.items()}
+            print(f"{kind}, {key}: {model.n_virtual_} virtual samples")
     np.savez(outputs["scores"], **results)
-    write_json(outputs["timings"], seconds)
+
+
+def group_counts(n: int, shares: Sequence[float]) -> list[int]:
+    """Return the number of groups of ``n`` pedestrians at each degree of grouping."""
+    return [max(round(share * n), 1) for share in shares]
+
+
+def natural_groups(X: ArrayLike, counts: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Return the group of each of the (n, d) samples, for each number of groups.
+
+    One tree of clusters (average linkage, Euclidean distances) is cut at several heights. Groups are numbered
+    in the order of their first member.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or not len(X):
+        raise ValueError(f"samples of shape {X.shape}: expected (n, d)")
+    for count in counts:
+        if not 1 <= count <= len(X):
+            raise ValueError(f"count is {count}: expected 1 to {len(X)} groups of {len(X)} samples")
+    merges = linkage(X, "average") if len(X) > 1 else np.empty((0, 4))
+    return [_cut(merges, len(X), len(X) - count) for count in counts]
+
+
+def _cut(merges: NDArray, n: int, steps: int) -> NDArray[np.int64]:
+    """Return the groups after the first merges; equal distances are taken in the order of the tree."""
+    cluster = np.arange(n)
+    for step in range(steps):
+        cluster[np.isin(cluster, merges[step, :2].astype(np.int64))] = n + step
+    _, first, groups = np.unique(cluster, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[groups]
+
+
+class GroupedTraining(NamedTuple):
+    """Training samples at one degree of grouping."""
+
+    crops: NDArray[np.int64]  #: index of each crop that is used
+    groups: NDArray[np.int64]  #: the sample it belongs to
+    y: NDArray[np.int64]  #: label of each sample
+
+
+def group_training(
+    labels: NDArray[np.int64], pedestrians: NDArray[np.int64], *, natural: bool
+) -> GroupedTraining:
+    """Make one sample of each group of pedestrians; all other crops remain samples of their own.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Labels of all crops, pedestrians first.
+    pedestrians : array of shape (n_pedestrians,)
+        Group of each pedestrian.
+    natural : bool
+        Whether all members of a group are used, as versions of one sample, or its first member alone.
+    """
+    n_pedestrians, n_groups = len(pedestrians), int(pedestrians.max()) + 1
+    members = np.arange(n_pedestrians) if natural else np.unique(pedestrians, return_index=True)[1]
+    others = np.arange(n_pedestrians, len(labels))
+    groups = np.concatenate([pedestrians[members], n_groups + np.arange(len(others))])
+    return GroupedTraining(
+        np.concatenate([members, others]), groups, np.repeat([1, -1], [n_groups, len(others)])
+    )
+
+
+def count_used_pedestrians(
+    model: InvariantSVM | InvariantRankingSVM, training: GroupedTraining, n_versions: int
+) -> int:
+    """Count the pedestrian images of which the optimizer has used at least one version."""
+    used = model.used_.reshape(-1, n_versions).any(axis=1)
+    return int(np.sum(used & (training.y[training.groups] > 0)))
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            {
-                name.removeprefix("set_"): folder
-                for name, folder in snakemake.input.items()
-                if name.startswith("set_")
-            },
-            snakemake.input.prices,
-            snakemake.wildcards.part,
-            snakemake.wildcards.kind,
-            dict(snakemake.output.items()),
-            descriptor=snakemake.params.descriptor,
-            prices=snakemake.params.prices,
-            shares=snakemake.params.shares,
-            tol=snakemake.params.tol,
-        )
+    run_stage(main, snakemake)
