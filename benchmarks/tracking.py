@@ -24,8 +24,7 @@ from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.datasets.cell_migration import read_cell_migration
 from reproduction.experiments.cell_films.prepare_migration import film_of_migration
-from reproduction.experiments.tracking.hand_tuned import hand_tuned
-from reproduction.experiments.tracking.lap_tracker import lap_links
+from reproduction.experiments.tracking.baselines import hand_tuned, lap_links
 
 SIZE = 10.0  # of a cell, in pixels
 LAM = 0.1

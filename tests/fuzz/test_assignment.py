@@ -14,12 +14,12 @@ from ermlab.tracking._packing_numba import index, undecided
 from ermlab.tracking.assignment import Assigner, Candidates, Hypotheses
 from ermlab.tracking.packing import NONE, Packing
 from ermlab.tracking.small_assignment import SmallAssigner, SmallHypotheses, SmallProblems
-from reproduction.experiments.tracking.enumeration import all_assignments, random_hypotheses
-from reproduction.experiments.tracking.neighbour_graphs import (
+from reproduction.experiments.tracking.baselines import (
     best_matching,
-    neighbour_graph,
-    neighbourhood_change,
+    neighbor_graph,
+    neighborhood_change,
 )
+from reproduction.experiments.tracking.enumeration import all_assignments, random_hypotheses
 
 Vector = NDArray[np.float64]
 #: Relative to the largest score; `ermlab.tracking._set_program` counts 1e-7 as nothing.
@@ -343,21 +343,21 @@ def neighbours() -> Cases:
         "largest": np.full((3, 2), np.finfo(np.float64).max),
     }.items():
         pairs = np.indices((min(len(points), 4), min(len(points), 4))).reshape(2, -1).T
-        yield name, lambda points=points: neighbour_graph(points)
+        yield name, lambda points=points: neighbor_graph(points)
         for scale in (1e-300, 1.0, 1e300):
             yield (
                 f"{name}, scale {scale}",
-                lambda points=points, pairs=pairs, scale=scale: neighbourhood_change(
+                lambda points=points, pairs=pairs, scale=scale: neighborhood_change(
                     points, points, pairs, scale
                 ),
             )
     for scale in (0.0, -1.0, np.nan, np.inf):
         yield (
             f"scale {scale}",
-            lambda s=scale: refused(lambda: neighbourhood_change(plain, plain, [[0, 0]], s)),
+            lambda s=scale: refused(lambda: neighborhood_change(plain, plain, [[0, 0]], s)),
         )
     for pair in ([0, 12], [-1, 0]):
-        yield f"pair {pair}", lambda p=pair: refused(lambda: neighbourhood_change(plain, plain, [p], 1.0))
+        yield f"pair {pair}", lambda p=pair: refused(lambda: neighborhood_change(plain, plain, [p], 1.0))
     for name, gains in hostile_scores(36, rng).items():
         if gains.size == 36:
             yield f"gains {name}", lambda gains=gains: best_matching(gains.reshape(6, 6))

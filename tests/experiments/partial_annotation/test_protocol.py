@@ -17,7 +17,7 @@ from reproduction.experiments.tracking.protocol import study_of
 
 @pytest.fixture(scope="module")
 def study(moving_cells):
-    return study_of([moving_cells(0, n=12), moving_cells(1, n=12)], "nuclei", 3)
+    return study_of([moving_cells(0, n=12), moving_cells(1, n=12)], 3)
 
 
 def test_a_share_of_the_known_events_is_kept(study):

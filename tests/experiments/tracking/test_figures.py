@@ -4,29 +4,17 @@ import re
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.patches import ConnectionPatch
 from PIL import Image
 
-from ermlab.tracking.assignment import EVENTS, Assigner
+from ermlab.tracking.assignment import Assigner
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import Gates, hypotheses_between
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.tracks import CellTracks, links_of
-from reproduction.experiments.tracking.figures import (
-    STUDIES,
-    TITLES,
-    count_table,
-    error_table,
-    measure_table,
-    plot_losses,
-    table_data,
-    time_table,
-    tracker_table,
-    tuning_table,
-)
-from reproduction.experiments.tracking.hypothesis_figures import hypothesis_table, plot_hypotheses
+from reproduction.experiments.tracking.evaluate import STUDIES, TITLES
+from reproduction.experiments.tracking.figures import hypothesis_table, plot_hypotheses, plot_losses
 from reproduction.experiments.tracking.scenes import TrackedFrames
 from reproduction.experiments.tracking.track_figures import (
     animate_tracks,
@@ -68,36 +56,16 @@ def tracked():
 
 @pytest.fixture
 def values():
-    rng = np.random.default_rng(0)
-    kinds = dict.fromkeys(EVENTS, 3)
-
-    def study():
-        return {
-            "pairs": {"training": 5, "test": 4},
-            "cells": 81.4,
-            "untracked": 2,
-            "detections": 400,
-            "training_events": kinds,
-            "events": kinds | {"merge": 0},
-            "lost_by_gating": 1,
-            "loss": {method: float(rng.random()) for method in TITLES},
-            "interval": {method: [0.1, 2.0] for method in TITLES},
-            "above_l2_interval": {method: [-0.1, 1.0] for method in TITLES},
-            "missed": dict.fromkeys(TITLES, kinds | {"merge": 0}),
-            "false": dict.fromkeys(TITLES, kinds | {"merge": 0}),
-            "measures": {
-                method: {"DET": 0.99, "TRA": 0.98, "LNK": 0.97, "edge_f1": 0.96} for method in TITLES
-            },
-        }
-
-    return {"studies": {name: study() for name in STUDIES}}
+    loss = {method: 0.5 * k for k, method in enumerate(TITLES)}
+    spread = {method: [0.1, 2.0] for method in TITLES}
+    return {"studies": {name: {"loss": loss, "interval": spread} for name in STUDIES}}
 
 
 def test_hypotheses_are_drawn_and_listed(film):
     before, after = film.cells(0), film.cells(1)
-    hypotheses = hypotheses_between(before, after, Gates(neighbours=3))
+    hypotheses = hypotheses_between(before, after, Gates(n_neighbors=3))
     scores = np.where(
-        np.isin(np.arange(len(hypotheses)), frame_pairs(film, Gates(neighbours=3))[0].annotation.events),
+        np.isin(np.arange(len(hypotheses)), frame_pairs(film, Gates(n_neighbors=3))[0].annotation.events),
         1.0,
         -1.0,
     )
@@ -173,7 +141,7 @@ def test_trees_of_other_frames_than_the_tracks(film):
         plot_trees(film, one_frame, 0)
 
 
-def test_losses_are_drawn_beside_the_published(values):
+def test_losses_are_drawn_next_to_the_published(values):
     fig = plot_losses(values, PUBLISHED)
     first = fig.axes[0]
     drawn = {
@@ -183,43 +151,3 @@ def test_losses_are_drawn_beside_the_published(values):
     }
     assert drawn == set(PUBLISHED.values())
     assert [ax.get_title() for ax in fig.axes] == list(STUDIES.values())
-    table = tracker_table(values, PUBLISHED)
-    assert table.loc[TITLES["l2"], "published"] == "0.30"
-    assert table.loc[TITLES["l1"], "published"] == ""
-    loss = values["studies"]["dcelliq"]["loss"]["l2"]
-    assert table.loc[TITLES["l2"], STUDIES["dcelliq"]] == f"{loss:.2f} (0.10 to 2.00)"
-
-
-def test_tables_have_all_films_and_trackers(values):
-    data = table_data(values, PUBLISHED)
-    assert len(data) == len(STUDIES) * len(TITLES)
-    assert data.loc[(data["film"] == "dcelliq") & (data["tracker"] == "l2"), "published_loss"].item() == 0.3
-    assert measure_table(values).shape == (len(TITLES), 4 + 3 * 2)
-    errors = error_table(values["studies"]["dcelliq"])
-    assert errors.loc["known", "move"] == "3"
-    assert "merge" not in errors.columns
-    assert errors["move"].iloc[1] == "3 / 3"
-    assert count_table(values).shape[1] == len(STUDIES)
-    seconds = {method: {"training_seconds": 2.0, "seconds_per_pair": 0.004} for method in TITLES}
-    assert time_table({"dcelliq": seconds}).iloc[0].tolist() == ["2.0", "4.0"]
-
-
-def test_what_was_chosen_is_marked():
-    tuning = pd.DataFrame(
-        [
-            {
-                "method": "l2",
-                "parameter": lam,
-                "study": "dcelliq",
-                "fold": fold,
-                "missed": 2,
-                "chosen": lam == "1",
-            }
-            for lam in ("0.03", "0.1", "1")
-            for fold in (0, 1)
-        ]
-    )
-    table = tuning_table(tuning)
-    assert table[STUDIES["dcelliq"]].tolist() == ["4 *", "4", "4"]
-    assert table.index.get_level_values(1).tolist() == ["1", "0.1", "0.03"]
-    assert table.index.get_level_values(0).unique().tolist() == [TITLES["l2"]]

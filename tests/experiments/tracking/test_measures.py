@@ -1,17 +1,10 @@
-"""Losses of trackers from counts written by hand; the check against enumeration would tell of an error."""
+"""Losses of trackers from counts written by hand."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.experiments.tracking import enumeration
-from reproduction.experiments.tracking import measures as tracking
-from reproduction.experiments.tracking.measures import (
-    average_losses,
-    enumeration_difference,
-    interval,
-    resampled_losses,
-)
+from reproduction.experiments.tracking.measures import average_losses, interval, resampled_losses
 
 #: Events of each pair of frames that are known, and that the two methods miss. Frames need not be in order.
 KNOWN = {7: 10, 5: 40, 6: 50}
@@ -53,22 +46,3 @@ def test_of_one_block_all_draws_are_the_loss_and_there_are_no_more_blocks_than_f
 
 def test_the_middle_of_values():
     assert interval(np.arange(1001)) == [25.0, 975.0]
-
-
-def test_enumeration_agrees_and_would_tell_if_not(monkeypatch):
-    found = enumeration_difference(problems=20, largest=3, seed=0)
-    assert found["enumeration_difference_max"] < 1e-9
-    assert found["enumerated_assignments"] > 20
-
-    class Late:
-        """Finds the second best where there are two."""
-
-        def __init__(self, hypotheses):
-            self._every = enumeration.all_assignments(hypotheses)
-
-        def best(self, scores):
-            order = np.argsort(self._every @ scores)
-            return self._every[order[-2:][0]]
-
-    monkeypatch.setattr(tracking, "Assigner", Late)
-    assert enumeration_difference(problems=20, largest=3, seed=0)["enumeration_difference_max"] > 0.1

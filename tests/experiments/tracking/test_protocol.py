@@ -8,27 +8,26 @@ import pytest
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs
-from reproduction.experiments.tracking.event_forest import EventForest, judged_events
-from reproduction.experiments.tracking.measures import event_errors
+from ermlab.tracking.selection import hold_out
+from reproduction.experiments.tracking.baselines import EventForest
+from reproduction.experiments.tracking.measures import count_missed, event_errors, judged_events
 from reproduction.experiments.tracking.protocol import (
     METHODS,
     PEER,
     Settings,
     Tuning,
-    count_missed,
-    hold_out,
     run_trackers,
     study_of,
     tune,
 )
 
 SETTINGS = Settings(
-    lams={"l1": [0.1, 0.01], "l2": [1, 0.01]},
-    min_leaves=[1, 2],
+    alphas={"l1": [0.1, 0.01], "l2": [1, 0.01]},
+    min_samples_leaf=[1, 2],
     priors=[0, 1],
-    reaches=[1, 2],
-    trees=10,
-    folds=2,
+    max_distances=[1, 2],
+    n_estimators=10,
+    n_splits=2,
     tol=0.05,
     seed=0,
 )
@@ -69,7 +68,7 @@ def dividing_film(seed, n_frames=9):
 
 @pytest.fixture(scope="module")
 def study():
-    return study_of([dividing_film(0), dividing_film(1)], "nuclei")
+    return study_of([dividing_film(0), dividing_film(1)])
 
 
 @pytest.fixture(scope="module")
@@ -79,23 +78,23 @@ def tuning(study):
 
 @pytest.fixture(scope="module")
 def result(study, tuning):
-    return run_trackers(study, SETTINGS, tuning, n_threads=1)
+    return run_trackers(study, "nuclei", SETTINGS, tuning, n_threads=1)
 
 
 def test_one_film_is_cut_in_two_and_two_are_not():
     film = dividing_film(0)
-    halves = study_of([film], "nuclei")
+    halves = study_of([film])
     assert [pair.frame for pair in halves.training] == [0, 1, 2, 3]
     assert [pair.frame for pair in halves.test] == [5, 6, 7]
-    few = study_of([film, dividing_film(1)], "nuclei", most=3)
+    few = study_of([film, dividing_film(1)], max_pairs=3)
     assert [pair.frame for pair in few.training] == [5, 6, 7]
     assert [pair.frame for pair in few.test] == [0, 1, 2]
     with pytest.raises(ValueError, match="0 films: expected one to cut in two, or two"):
-        study_of([], "nuclei")
+        study_of([])
     names = ("frame", "position", "area", "intensity", "eccentricity", "tracks")
     short = replace(film, n_frames=1, **{name: getattr(film, name)[:9] for name in names})
     with pytest.raises(ValueError, match="0 training and 0 test pairs: expected at least 1"):
-        study_of([short], "nuclei")
+        study_of([short])
 
 
 def test_stretches_are_held_out_once(study):
@@ -103,7 +102,7 @@ def test_stretches_are_held_out_once(study):
     assert [[pair.frame for pair in held] for _, held in parts] == [[0, 1, 2], [3, 4, 5], [6, 7]]
     for learned, held in parts:
         assert sorted([p.frame for p in learned] + [p.frame for p in held]) == list(range(8))
-    with pytest.raises(ValueError, match="folds is 1: expected 2 to 8"):
+    with pytest.raises(ValueError, match="n_splits is 1: expected 2 to 8"):
         list(hold_out(study.training, 1))
 
 
@@ -129,14 +128,14 @@ def test_all_learn_to_see_divisions(study, tuning, result):
 
 def test_threads_change_nothing(study, tuning, result):
     assert tune(study, SETTINGS, n_threads=2).rows == tuning.rows
-    other = run_trackers(study, SETTINGS, tuning, n_threads=2)
+    other = run_trackers(study, "nuclei", SETTINGS, tuning, n_threads=2)
     for name in METHODS:
         for y, z in zip(result.found[name].events, other.found[name].events, strict=True):
             np.testing.assert_array_equal(y, z)
 
 
 def test_forests_are_sure_of_what_they_saw(study):
-    forest = EventForest(n_trees=20, most=200).fit(study.training)
+    forest = EventForest(n_estimators=20, max_samples=200).fit(study.training)
     pair = study.training[0]
     true, false = judged_events(pair)
     scores = forest.scores(pair.hypotheses, prior=0)
@@ -144,12 +143,12 @@ def test_forests_are_sure_of_what_they_saw(study):
     assert scores[true & moves].min() > scores[false & moves].max()
     np.testing.assert_array_equal(
         forest.scores(pair.hypotheses),
-        EventForest(n_trees=20, most=200).fit(study.training).scores(pair.hypotheses),
+        EventForest(n_estimators=20, max_samples=200).fit(study.training).scores(pair.hypotheses),
     )
 
 
 def test_frequencies_are_added_as_far_as_is_asked_for(study):
-    forest = EventForest(n_trees=5).fit(study.training)
+    forest = EventForest(n_estimators=5).fit(study.training)
     hypotheses = study.test[0].hypotheses
     seen = np.array([forest.forests_[kind] is not None for kind in EVENTS])[hypotheses.kind]
     offsets = np.array([forest.offsets_[kind] for kind in EVENTS])[hypotheses.kind]
@@ -166,7 +165,7 @@ def test_forests_need_pairs_to_learn_from():
 
 
 def test_kinds_never_seen_are_unlikely(study):
-    forest = EventForest(n_trees=5).fit(study.training)
+    forest = EventForest(n_estimators=5).fit(study.training)
     hypotheses = study.test[0].hypotheses
     scores = forest.scores(hypotheses)
     splits = hypotheses.kind == list(EVENTS).index("split")

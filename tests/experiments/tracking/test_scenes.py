@@ -5,9 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ermlab.tracking.cells import join_frames, measure
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
-from reproduction.experiments.tracking.scenes import TrackedFrames, cut_film, cut_middle, few_cells
+from ermlab.tracking.tracks import CellTracks
+from reproduction.experiments.tracking.scenes import (
+    DetectedFrames,
+    TrackedFrames,
+    cut_film,
+    cut_middle,
+    few_cells,
+)
 
 
 @pytest.fixture
@@ -58,7 +66,7 @@ def test_cutting_nothing_changes_nothing(film):
 
 
 def test_a_square_with_a_division_is_chosen(film):
-    t, corner = few_cells(film, range(2), 40)
+    t, corner = few_cells(film, 40)
     assert t == 1
     part = cut_film(film, range(t, t + 2), corner, (40, 40))
     assert part.tracks_in(0) == [{2}, {5}]
@@ -83,27 +91,40 @@ def test_a_division_counts_for_more_than_the_number_of_cells(film):
         tracks=np.column_stack([np.arange(n), np.concatenate([film.tracks[:, 1], track])[order]]),
         lineage=np.vstack([film.lineage, [[6, 1, 2, 0], [7, 1, 2, 0], [8, 1, 2, 0], [9, 2, 2, 0]]]),
     )
-    t, corner = few_cells(more, range(2), 40)
+    t, corner = few_cells(more, 40)
     assert cut_film(more, range(t, t + 2), corner, (40, 40)).tracks_in(0) == [{2}, {5}]
     undivided = replace(more, lineage=more.lineage * [1, 1, 1, 0])
-    t, corner = few_cells(undivided, range(2), 40)
+    t, corner = few_cells(undivided, 40)
     assert cut_film(undivided, range(t, t + 2), corner, (40, 40)).tracks_in(0) == [{6}, {7}, {8}]
 
 
 def test_without_a_division_there_is_a_square_too(film):
-    t, corner = few_cells(film, range(1), 40)
+    t, corner = few_cells(cut_film(film, range(2)), 40)
     assert t == 0
     assert len(cut_film(film, range(t, t + 2), corner, (40, 40)).cells(0)) == 2
-    with pytest.raises(ValueError, match="no cell in frames"):
-        few_cells(cut_film(film, range(3), (40, 0), (10, 10)), range(2), 5)
+    with pytest.raises(ValueError, match="no cell in frames 0 to 1"):
+        few_cells(cut_film(film, range(3), (40, 0), (10, 10)), 5)
 
 
-def test_the_middle_is_cut_and_comes_back(tmp_path):
+def test_the_middle_shows_the_tracks_of_its_detections(tmp_path):
+    """Two cells in each of two frames of 10 x 12 pixels; one of them reaches into the middle 4 x 4."""
+    label_images = np.zeros((2, 10, 12), dtype=int)
+    label_images[:, 0, 0] = 1
+    label_images[0, 4:9, 5:7], label_images[1, 6:9, 7:9] = 2, 2
     images = np.arange(2 * 10 * 12).reshape(2, 10, 12).astype(np.uint16)
-    lineage = Lineage(*np.array([[1, 0, 1, 0]]).T)
-    cut_middle(images, images % 3, lineage, 4).write(tmp_path / "tracked.npz")
+    film = join_frames([measure(labels)[1] for labels in label_images])
+    cut_middle(images, label_images, film, 4).write(tmp_path / "detected.npz")
+    frames = DetectedFrames.read(tmp_path / "detected.npz")
+    np.testing.assert_array_equal(frames.images, images[:, 3:7, 4:8])
+    # The second detection of each frame is the second and the fourth of the film.
+    np.testing.assert_array_equal(frames.detections, (label_images == 2)[:, 3:7, 4:8] * [[[2]], [[4]]])
+    assert cut_middle(images, label_images, film, 99).images.shape == (2, 10, 12)
+
+    lineage = np.array([[5, 1, 1, 9], [7, 0, 1, 0], [9, 0, 0, 0]])
+    tracks = CellTracks(np.array([7, 9, 7, 5]), Lineage(*lineage.T))
+    frames.with_tracks(tracks, 2).write(tmp_path / "tracked.npz")
     tracked = TrackedFrames.read(tmp_path / "tracked.npz")
-    np.testing.assert_array_equal(tracked.images, images[:, 3:7, 4:8])
-    np.testing.assert_array_equal(tracked.masks, images[:, 3:7, 4:8] % 3)
-    assert tracked.lineage.tolist() == [[1, 0, 1, 0]]
-    assert cut_middle(images, images % 3, lineage, 99).images.shape == (2, 10, 12)
+    np.testing.assert_array_equal(tracked.masks, (label_images == 2)[:, 3:7, 4:8] * [[[9]], [[5]]])
+    np.testing.assert_array_equal(tracked.images, frames.images)
+    assert tracked.lineage.tolist() == lineage.tolist()
+    assert len(frames.with_tracks(tracks, 1).masks) == 1

@@ -24,7 +24,7 @@ def main(
     seed: int,
 ) -> None:
     """Write the way of every descent on a quarter of the annotation, regularised as was chosen for that."""
-    training = study_of([CellFilm.read(path) for path in films], laboratory, pairs).training
+    training = study_of([CellFilm.read(path) for path in films], pairs).training
     some = partly_annotated(training, QUARTER, np.random.default_rng([seed, 1]))
     chosen = pd.read_csv(curve).query("method == 'partial' and share == @QUARTER")["strength"]
     strength = float(chosen.iloc[0])

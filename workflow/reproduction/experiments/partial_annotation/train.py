@@ -25,7 +25,7 @@ def main(
 ) -> None:
     """Write losses and seconds of each method, share and draw."""
     curve = learning_curve(
-        study_of([CellFilm.read(path) for path in films], laboratory, pairs),
+        study_of([CellFilm.read(path) for path in films], pairs),
         shares,
         draws,
         strengths,

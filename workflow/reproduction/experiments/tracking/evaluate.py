@@ -1,164 +1,276 @@
-"""Losses, errors and pictures of the trackers of section 1.2 (rule evaluate_tracking)."""
+"""Evaluate the trackers of section 1.2: losses, errors, tracked frames, tables (rule evaluate_tracking)."""
 
 import shutil
-from collections.abc import Mapping
+from ast import literal_eval
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ermlab.tracking.cell_detection import detect_frames
-from ermlab.tracking.cells import join_frames, match_tracks
+from ermlab.tracking.assignment import EVENTS
+from ermlab.tracking.cell_tracker import CellTracker
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.lineage import relabel
-from ermlab.tracking.tracks import read_tracks
+from ermlab.tracking.tracks import CellTracks, read_tracks
 from reproduction.claims.results import read_json, write_results
-from reproduction.datasets.dcelliq_nuclei import read_dcelliq_nuclei
-from reproduction.datasets.nuclei_films import NucleiFilm
-from reproduction.experiments.tracking.challenge_measures import challenge_measures
+from reproduction.experiments.tracking.enumeration import enumeration_difference
 from reproduction.experiments.tracking.measures import (
     average_losses,
-    enumeration_difference,
+    challenge_measures,
     interval,
     resampled_losses,
 )
-from reproduction.experiments.tracking.scenes import cut_film, cut_middle, few_cells
-from reproduction.pipeline.job import job
+from reproduction.experiments.tracking.scenes import DetectedFrames, cut_film
+from reproduction.pipeline.job import Paths, run_stage
 
-#: The laboratory that the claims speak of: it stands in for the published one.
+#: The study that the claims are checked on: it replaces the published one.
 MAIN = "dcelliq"
-#: Blocks of successive frames that are drawn anew, and draws.
+#: Number of blocks of successive frames that are resampled, and of draws.
 BLOCKS, DRAWS = 10, 5000
+TITLES = {
+    "graph_matching": "graph matching, no learning",
+    "max_flow": "ILP as max-flow, no learning",
+    "hand_tuned": "weights set by hand",
+    "random_forest": "random forest on single events",
+    "l1": "structured learning, L1",
+    "l2": "structured learning, L2",
+    "laptrack": "LapTrack (peer), no learning",
+}
+STUDIES = {
+    "dcelliq": "simulated nuclei",
+    "migration_1": "migrating cells, every frame",
+    "migration_2": "every 2nd frame",
+    "migration_4": "every 4th frame",
+}
 
 
 def main(
-    studies: Mapping[str, Mapping[str, Any]],
-    receipts: Mapping[str, str],
-    hela: str,
-    folder: Path,
-    *,
-    enumerated: Mapping[str, int],
-    picture: Mapping[str, int],
-    seed: int,
+    inputs: Paths, outputs: Paths, *, seed: int, studies: Sequence[str], enumerated: Mapping[str, int]
 ) -> None:
-    """Write the numbers and pictures of the experiment.
+    """Write the results of all studies, and the frames that show tracks.
 
     Parameters
     ----------
-    studies
-        Name to its files: films, errors, tuning, tracks, weights, timings.
-    receipts
-        Data set to its receipt.
-    hela
-        Tracked frames of HeLa nuclei.
-    enumerated
-        ``problems`` of up to ``largest`` cells that are compared with their enumeration.
-    picture
-        Pixels of the ``side`` of the square of tracked frames, and of the ``small`` one with few cells.
+    inputs, outputs : mapping
+        Test film and results of training of each study, in the order of ``studies``, detected frames and
+        receipts; files of the results, all in one folder.
+    seed : int
+        Seed of the resampling and of the enumerated problems.
+    studies : sequence of str
+        Names of the studies.
+    enumerated : mapping
+        Number of ``problems`` of up to ``largest`` cells that are compared with their enumeration.
     """
+    folder = Path(outputs["values"]).parent
     folder.mkdir(parents=True, exist_ok=True)
-    test = read_dcelliq_nuclei(read_json(receipts["dcelliq_nuclei"])["folder"])[-1]
-    label_images, detected = _detect(test)
-    summaries = {}
-    for name, files in studies.items():
-        film = detected if name == MAIN else CellFilm.read(files["films"][-1])
-        summaries[name] = _summary(files, film, seed)
-        for kind in ("tracks", "weights"):
-            shutil.copyfile(files[kind], folder / f"{kind}_{name}.npz")
-        film.write(folder / f"film_{name}.npz")
-    losses = {"loss" if name == MAIN else f"loss_{name}": found["loss"] for name, found in summaries.items()}
+    films = {name: CellFilm.read(path) for name, path in zip(studies, inputs["films"], strict=True)}
+    tracks = {name: read_tracks(path) for name, path in zip(studies, inputs["tracks"], strict=True)}
+    tables = {
+        kind: {name: pd.read_csv(path) for name, path in zip(studies, inputs[kind], strict=True)}
+        for kind in ("errors", "tuning")
+    }
+    summaries = {
+        name: summarize(tables["errors"][name], tables["tuning"][name], films[name], tracks[name], seed)
+        for name in studies
+    }
     write_results(
         folder,
         {
             **enumeration_difference(**enumerated, seed=seed),
             "enumerated_pairs": enumerated["problems"],
-            **losses,
+            **{"loss" if name == MAIN else f"loss_{name}": summaries[name]["loss"] for name in studies},
             "studies": summaries,
         },
-        datasets={name: read_json(path)["kind"] for name, path in receipts.items()},
-        timings={name: read_json(files["timings"]) for name, files in studies.items()},
+        datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
+        timings={name: read_json(path) for name, path in zip(studies, inputs["timings"], strict=True)},
     )
-    for kind in ("errors", "tuning"):
-        tables = [pd.read_csv(files[kind]).assign(study=name) for name, files in studies.items()]
-        pd.concat(tables).to_csv(folder / f"{kind}.csv", index=False, lineterminator="\n")
-    tracks = read_tracks(studies[MAIN]["tracks"])["l2"]
-    count = int(tracks.lineage.end.max()) + 1
-    shown = cut_film(detected, range(count))
-    masks = list(relabel(label_images[:count], shown, tracks.label))
-    frames = [test.frames[t] for t in range(count)]
-    cut_middle(frames, masks, tracks.lineage, picture["side"]).write(folder / "nuclei.npz")
-    _write_few_cells(folder, detected, test, picture["small"])
-    shutil.copyfile(hela, folder / "hela.npz")
+    for kind, of_studies in tables.items():
+        joined = pd.concat([table.assign(study=name) for name, table in of_studies.items()])
+        joined.to_csv(folder / f"{kind}.csv", index=False, lineterminator="\n")
+    for k, name in enumerate(studies):
+        films[name].write(folder / f"film_{name}.npz")
+        for kind in ("tracks", "weights"):
+            shutil.copyfile(inputs[kind][k], folder / f"{kind}_{name}.npz")
+    for name in ("few_cells", "few_images"):
+        shutil.copyfile(inputs[name], folder / f"{name}.npz")
+    _write_tracked_frames(inputs, folder, tracks[MAIN]["l2"])
 
 
-def _detect(film: NucleiFilm) -> tuple[list[NDArray], CellFilm]:
-    """Return the detections of a film once more, as label images, and with the tracks as the truth has them.
+def _write_tracked_frames(inputs: Paths, folder: Path, tracks: CellTracks) -> None:
+    """Write the nuclei of the test with their tracks, and HeLa nuclei tracked with the same weights."""
+    n_frames = int(tracks.lineage.end.max()) + 1
+    DetectedFrames.read(inputs["nuclei_frames"]).with_tracks(tracks, n_frames).write(folder / "nuclei.npz")
+    tracker = CellTracker()
+    with np.load(folder / f"weights_{MAIN}.npz") as weights:
+        tracker.coef_ = weights["l2"]
+    film = CellFilm.read(inputs["hela_film"])
+    frames = DetectedFrames.read(inputs["hela_frames"])
+    frames.with_tracks(tracker.predict(film), len(film)).write(folder / "hela.npz")
 
-    In the films that trackers are trained and tested on, the truth is made to fit the detections.
+
+def summarize(
+    errors: pd.DataFrame,
+    tuning: pd.DataFrame,
+    film: CellFilm,
+    tracks: Mapping[str, CellTracks],
+    seed: int,
+) -> dict[str, Any]:
+    """Return the losses of a study with their spread, all counts, and the measures of the tracks.
+
+    Parameters
+    ----------
+    errors, tuning : DataFrame
+        As training writes them.
+    film : CellFilm
+        Test film.
+    tracks : mapping
+        Tracks of each method in the tested frames.
+    seed : int
+        Seed of the resampling.
     """
-    found = list(detect_frames(film.frames))
-    rows = [
-        match_tracks(labels, mask) - np.array([1, 0])
-        for (labels, _), mask in zip(found, film.truth.masks, strict=True)
-    ]
-    detected = join_frames([cells for _, cells in found], rows, film.truth.lineage)
-    return [labels for labels, _ in found], detected
-
-
-def _summary(files: Mapping[str, Any], film: CellFilm, seed: int) -> dict[str, Any]:
-    """Return losses with their spread, and all that was counted."""
-    errors, tuning = pd.read_csv(files["errors"]), pd.read_csv(files["tuning"])
     test = errors[errors["part"] == "test"]
     losses = average_losses(test)
     drawn = resampled_losses(test, BLOCKS, DRAWS, seed)
     sums = test.groupby(["method", "kind"], sort=False)[["known", "missed", "false", "lost"]].sum()
-    one = sums.xs(losses.index[0])
+    of_first = sums.xs(losses.index[0])  # known and lost events are the same for all methods
     training = errors[errors["part"] == "training"].groupby("kind", sort=False)["known"].sum()
-    shown = cut_film(film, range(int(test["frame"].min()), int(test["frame"].max()) + 2))
-    measures = {
-        method: asdict(challenge_measures(shown, tracks, range(len(shown))))
-        for method, tracks in read_tracks(files["tracks"]).items()
-    }
+    tested = cut_film(film, range(int(test["frame"].min()), int(test["frame"].max()) + 2))
     return {
         "pairs": {part: int(rows["frame"].nunique()) for part, rows in errors.groupby("part")},
         "cells": len(film.frame) / len(film),
         "untracked": len(film.frame) - len(np.unique(film.tracks[:, 0])),
         "detections": len(film.frame),
         "training_events": training.to_dict(),
-        "events": one["known"].to_dict(),
-        "lost_by_gating": int(one["lost"].sum()),
+        "events": of_first["known"].to_dict(),
+        "lost_by_gating": int(of_first["lost"].sum()),
         "loss": losses.to_dict(),
         "interval": {method: interval(drawn[method]) for method in drawn},
         "above_l2_interval": {method: interval(drawn[method] - drawn["l2"]) for method in drawn},
         "missed": {method: sums.xs(method)["missed"].to_dict() for method in losses.index},
         "false": {method: sums.xs(method)["false"].to_dict() for method in losses.index},
-        "measures": measures,
+        "measures": {
+            method: asdict(challenge_measures(tested, found, range(len(tested))))
+            for method, found in tracks.items()
+        },
         "chosen": tuning[tuning["chosen"]].groupby("method")["parameter"].first().to_dict(),
     }
 
 
-def _write_few_cells(folder: Path, film: CellFilm, source: NucleiFilm, side: int) -> None:
-    """Write two frames of a small square with few cells, as detections and as images."""
-    t, corner = few_cells(film, range(len(film) - 1), side)
-    cut_film(film, range(t, t + 2), corner, (side, side)).write(folder / "few_cells.npz")
-    part = tuple(slice(start, start + side) for start in corner)
-    with (folder / "few_images.npz").open("wb") as file:
-        np.savez(file, images=np.stack([source.frames[t + k][part] for k in (0, 1)]))
+def tracker_table(values: Mapping[str, Any], published: Mapping[str, float]) -> pd.DataFrame:
+    """Return the loss of each tracker on each film in percent, with the 95 % interval of the resampling."""
+    rows = {}
+    for method, title in TITLES.items():
+        row: dict[str, Any] = {"published": f"{published[method]:.2f}" if method in published else ""}
+        for study, found in values["studies"].items():
+            low, high = found["interval"][method]
+            row[STUDIES[study]] = f"{found['loss'][method]:.2f} ({low:.2f} to {high:.2f})"
+        rows[title] = row
+    return pd.DataFrame(rows).T
+
+
+def tracker_data(values: Mapping[str, Any], published: Mapping[str, float]) -> pd.DataFrame:
+    """Return the numbers of `tracker_table` and `measure_table`, one row per film and tracker."""
+    return pd.DataFrame(
+        [
+            {
+                "film": study,
+                "tracker": method,
+                "published_loss": published.get(method) if study == MAIN else None,
+                "loss": found["loss"][method],
+                "low": found["interval"][method][0],
+                "high": found["interval"][method][1],
+                "above_l2_low": found["above_l2_interval"][method][0],
+                "above_l2_high": found["above_l2_interval"][method][1],
+                **found["measures"][method],
+            }
+            for study, found in values["studies"].items()
+            for method in TITLES
+        ]
+    )
+
+
+def measure_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the measures of the Cell Tracking Challenge, in percent."""
+    columns = {"TRA": "TRA", "DET": "DET", "LNK": "LNK", "edge_f1": "edge F1"}
+    rows = {
+        TITLES[method]: {
+            (STUDIES[study], title): f"{100 * found['measures'][method][name]:.2f}"
+            for study, found in values["studies"].items()
+            for name, title in columns.items()
+            if study == MAIN or name in ("LNK", "edge_f1")
+        }
+        for method in TITLES
+    }
+    return pd.DataFrame(rows).T
+
+
+def error_table(found: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the numbers of missed and false events of each kind, for each tracker."""
+    known, missed, false = (found[name] for name in ("events", "missed", "false"))
+    kinds = [kind for kind in EVENTS if known[kind] or any(row[kind] for row in false.values())]
+    table = {"known": {kind: str(known[kind]) for kind in kinds}} | {
+        title: {kind: f"{missed[method][kind]} / {false[method][kind]}" for kind in kinds}
+        for method, title in TITLES.items()
+    }
+    return pd.DataFrame(table).T
+
+
+def count_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the numbers of frames, cells and events of each film."""
+    columns = {}
+    for study, found in values["studies"].items():
+        events = found["events"]
+        columns[STUDIES[study]] = {
+            "training pairs": found["pairs"]["training"],
+            "test pairs": found["pairs"]["test"],
+            "cells per frame": round(found["cells"]),
+            "training divisions": found["training_events"]["division"],
+            "test events": sum(events.values()),
+            "moves": events["move"],
+            "divisions": events["division"],
+            "merges and splits": events["merge"] + events["split"],
+            "appearances and disappearances": events["appearance"] + events["disappearance"],
+            "lost by gating": found["lost_by_gating"],
+            "untracked detections": f"{found['untracked']} of {found['detections']}",
+        }
+    return pd.DataFrame(columns)
+
+
+def tuning_table(tuning: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of held-out events missed with each parameter; a star marks the chosen one."""
+    sums = tuning.groupby(["method", "parameter", "study"], sort=False).agg(
+        missed=("missed", "sum"), chosen=("chosen", "any")
+    )
+    marked = sums["missed"].astype(str) + np.where(sums["chosen"], " *", "")
+    table = marked.unstack("study", fill_value="").rename(columns=STUDIES)
+    table = table.loc[sorted(table.index, key=_largest_first)]
+    table.index = table.index.set_levels(
+        [TITLES[method] for method in table.index.levels[0]], level="method"
+    ).set_names(["tracker", "alpha, or (leaf, share)"])
+    return table
+
+
+def _largest_first(row: tuple[str, str]) -> tuple[int, list[float]]:
+    """Return the sort key of a method and parameter."""
+    method, parameter = row
+    return list(TITLES).index(method), [-number for number in np.atleast_1d(literal_eval(parameter))]
+
+
+def time_table(timings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the seconds of training, and the milliseconds of tracking per pair of frames."""
+    columns = (("training_seconds", "training (s)", 1), ("seconds_per_pair", "per pair (ms)", 1000))
+    return pd.DataFrame(
+        {
+            (STUDIES[study], title): {
+                TITLES[method]: f"{factor * found[method][name]:.1f}" for method in TITLES
+            }
+            for study, found in timings.items()
+            for name, title, factor in columns
+        }
+    )
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        inputs = dict(snakemake.input.items())
-        kinds = ("films", "errors", "tuning", "tracks", "weights", "timings")
-        main(
-            {name: {kind: inputs[f"{kind}_{name}"] for kind in kinds} for name in snakemake.params.studies},
-            {name: inputs[f"receipt_{name}"] for name in snakemake.params.datasets},
-            inputs["hela"],
-            Path(snakemake.output.values).parent,
-            enumerated=snakemake.params.enumerated,
-            picture=snakemake.params.picture,
-            seed=snakemake.params.seed,
-        )
+    run_stage(main, snakemake)

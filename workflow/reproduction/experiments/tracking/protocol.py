@@ -1,6 +1,6 @@
-"""Trackers of Table 1.1 of the cheap-data chapter: what each is trained on, how it is tuned, what it finds.
+"""Training, tuning and testing of the trackers of table 1.1 (cheap-data, section 1.2).
 
-All of them see the same detections and candidate events. What is tuned is tuned on the training pairs.
+All trackers use the same detections and candidate events. Parameters are chosen on the training pairs.
 """
 
 import time
@@ -18,79 +18,83 @@ from ermlab.tracking.films import CellFilm, FramePair, frame_pairs, halves
 from ermlab.tracking.selection import hold_out
 from ermlab.tracking.tracks import Links, events_of, links_of
 from ermlab.tracking.training import average_loss, train_tracker
-from reproduction.experiments.tracking.event_forest import EventForest
-from reproduction.experiments.tracking.hand_tuned import hand_tuned
-from reproduction.experiments.tracking.lap_tracker import choose_reaches, lap_links
-from reproduction.experiments.tracking.unlearned_trackers import graph_matching, max_flow
+from reproduction.experiments.tracking.baselines import (
+    EventForest,
+    choose_lap_distances,
+    graph_matching,
+    hand_tuned,
+    lap_links,
+    max_flow,
+)
+from reproduction.experiments.tracking.measures import count_missed
 
 Vector = NDArray[np.float64]
 METHODS = ("graph_matching", "max_flow", "hand_tuned", "random_forest", "l1", "l2")
-#: A tracker that others have published, beside the six of the table.
+#: A tracker published by others, in addition to the six of the table.
 PEER = "laptrack"
 _REGULARIZERS = {"l2": L2, "l1": L1}
 
 
 @dataclass(frozen=True)
 class Study:
-    """Pairs of frames to learn from and to test on."""
+    """Pairs of frames to train and to test on."""
 
-    laboratory: str  #: whose weights set by hand are taken
     training_film: CellFilm
     training: list[FramePair]
     test_film: CellFilm
     test: list[FramePair]
 
 
-def study_of(films: Sequence[CellFilm], laboratory: str, most: int | None = None) -> Study:
-    """Return the study of two films, one to learn from and one to test on, or of one that is cut in two.
+def study_of(films: Sequence[CellFilm], max_pairs: int | None = None) -> Study:
+    """Return the study of a training and a test film, or of the two halves of one film.
 
-    Of one film the first half of the pairs is learned from and the second tested on; the pair between is left
-    out.
+    Of one film the first half of the pairs is the training part and the second the test part; the pair
+    between them is left out.
 
     Parameters
     ----------
-    most
-        Pairs of either part at most: the last of the training part, the first of the test part.
+    films : sequence of CellFilm
+        One or two films.
+    max_pairs : int, default=None
+        Maximum number of pairs of either part: the last of the training part, the first of the test part.
     """
     if len(films) not in (1, 2):
-        raise ValueError(f"{len(films)} films: expected one to cut in two, or two to learn from and test on")
+        raise ValueError(f"{len(films)} films: expected one to cut in two, or two to train and to test on")
     training, test = halves(films[0]) if len(films) == 1 else (range(len(film) - 1) for film in films)
-    if most is not None:
-        training, test = training[-most:], test[:most]
+    if max_pairs is not None:
+        training, test = training[-max_pairs:], test[:max_pairs]
     if not training or not test:
         raise ValueError(f"{len(training)} training and {len(test)} test pairs: expected at least 1 of each")
-    learned, tested = films[0], films[-1]
     return Study(
-        laboratory,
-        learned,
-        frame_pairs(learned, Gates(), training),
-        tested,
-        frame_pairs(tested, Gates(), test),
+        films[0],
+        frame_pairs(films[0], Gates(), training),
+        films[-1],
+        frame_pairs(films[-1], Gates(), test),
     )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What trackers are tuned over, and how exactly the learned ones are trained."""
+    """Parameters that trackers are tuned over, and the accuracy of training."""
 
-    lams: Mapping[str, Sequence[float]]  #: strengths of the regularisers l1 and l2
-    min_leaves: Sequence[int]  #: of forests
-    priors: Sequence[float]  #: shares of the log-odds of the frequencies
-    reaches: Sequence[float]  #: of LapTrack, in sizes of a cell
-    trees: int
-    folds: int  #: stretches of the training pairs, each of which is held out once
-    tol: float  #: relative gap
+    alphas: Mapping[str, Sequence[float]]  #: regularization strengths of ``l1`` and ``l2``
+    min_samples_leaf: Sequence[int]  #: of the random forests
+    priors: Sequence[float]  #: shares of the log-odds of the class frequencies that forests add
+    max_distances: Sequence[float]  #: of LapTrack, in sizes of a cell
+    n_estimators: int  #: trees of a random forest
+    n_splits: int  #: stretches of the training pairs, each of which is held out once
+    tol: float  #: relative gap of training
     seed: int
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What parameters were chosen by: rows of method, parameter, fold, events and missed ones."""
+    """Held-out errors of the parameters: rows of method, parameter, fold, events and missed events."""
 
     rows: list[dict[str, Any]]
 
     def best(self, method: str) -> Any:
-        """Return the parameter with which fewest held-out events are missed, of equal ones the first."""
+        """Return the parameter with the fewest missed held-out events, the first of equal ones."""
         missed: dict[Any, int] = {}
         for row in self.rows:
             if row["method"] == method:
@@ -99,18 +103,18 @@ class Tuning:
 
 
 def tune(study: Study, settings: Settings, n_threads: int | None = None) -> Tuning:
-    """Try all parameters of the learned trackers on held-out training pairs.
+    """Evaluate all parameters of the learned trackers on held-out training pairs.
 
-    Parameters are tried from the most to the least regularised, so that of equal ones the former is chosen.
+    Parameters are ordered from the most to the least regularized, so that ties go to the former.
     """
     rows = []
-    for fold, (pairs, held_out) in enumerate(hold_out(study.training, settings.folds)):
+    for fold, (pairs, held_out) in enumerate(hold_out(study.training, settings.n_splits)):
         events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in held_out)
         common = {"fold": fold, "events": events}
-        for method, lam, w in _path(pairs, settings, n_threads):
+        for method, alpha, w in _path(pairs, settings, n_threads):
             missed = round(average_loss(w, held_out, n_threads) * events)
-            rows.append({"method": method, "parameter": lam, **common, "missed": missed})
-        for min_leaf in sorted(settings.min_leaves, reverse=True):
+            rows.append({"method": method, "parameter": alpha, **common, "missed": missed})
+        for min_leaf in sorted(settings.min_samples_leaf, reverse=True):
             forest = _forest(settings, min_leaf).fit(pairs)
             for prior in sorted(settings.priors):
                 missed = sum(count_missed(pair, forest.predict(pair, prior)) for pair in held_out)
@@ -123,57 +127,70 @@ def tune(study: Study, settings: Settings, n_threads: int | None = None) -> Tuni
 def _path(
     pairs: Sequence[FramePair], settings: Settings, n_threads: int | None
 ) -> Iterator[tuple[str, float, Vector]]:
-    """Yield the weights for each strength of each regulariser; those of one share planes below the risk."""
+    """Yield the weights for each strength of each regularizer, whose cutting planes are shared."""
     for method, regularizer in _REGULARIZERS.items():
         planes = None
-        for lam in sorted(settings.lams[method], reverse=True):
-            found = train_tracker(
-                pairs, regularizer(lam), tol=settings.tol, planes=planes, n_threads=n_threads
+        for alpha in sorted(settings.alphas[method], reverse=True):
+            result = train_tracker(
+                pairs, regularizer(alpha), tol=settings.tol, planes=planes, n_threads=n_threads
             )
-            planes = found.planes
-            yield method, lam, found.w
+            planes = result.planes
+            yield method, alpha, result.w
 
 
-def _forest(settings: Settings, min_leaf: int) -> EventForest:
-    return EventForest(n_trees=settings.trees, min_leaf=min_leaf, seed=settings.seed)
-
-
-def count_missed(pair: FramePair, y: Assignment) -> int:
-    """Return how many known true events were not found; those that gating lost count."""
-    return int((~y[pair.annotation.events]).sum()) + len(pair.annotation.lost)
+def _forest(settings: Settings, min_samples_leaf: int) -> EventForest:
+    return EventForest(
+        n_estimators=settings.n_estimators, min_samples_leaf=min_samples_leaf, random_state=settings.seed
+    )
 
 
 @dataclass(frozen=True)
 class Tracking:
-    """What a method found between the frames of the test pairs."""
+    """Result of a method on the test pairs."""
 
     events: list[Assignment]  #: candidate events; those of the peer need not be an assignment
     links: list[Links]
-    training_seconds: float  #: of the processor
+    training_seconds: float  #: CPU time
     seconds_per_pair: float
 
 
 @dataclass(frozen=True)
 class Trackings:
-    """What each method found, and the weights of those that have some."""
+    """Results of all methods, and the weights of those that have some."""
 
     found: dict[str, Tracking]
     weights: dict[str, Vector]
 
 
-def run_trackers(study: Study, settings: Settings, tuning: Tuning, n_threads: int | None = None) -> Trackings:
-    """Train all trackers on all training pairs, with the parameters that were best, and test them."""
-    weights, seconds = {"hand_tuned": hand_tuned(study.laboratory)}, dict.fromkeys(METHODS, 0.0)
+def run_trackers(
+    study: Study, cell_type: str, settings: Settings, tuning: Tuning, n_threads: int | None = None
+) -> Trackings:
+    """Train all trackers on all training pairs with their best parameters, and test them.
+
+    Parameters
+    ----------
+    study : Study
+        Training and test pairs.
+    cell_type : {"nuclei", "migration"}
+        Which of the weights set by hand are used.
+    settings : Settings
+        Accuracy of training.
+    tuning : Tuning
+        Held-out errors that the parameters are chosen by.
+    n_threads : int, default=None
+        Number of pairs that are worked on at the same time.
+    """
+    weights, seconds = {"hand_tuned": hand_tuned(cell_type)}, dict.fromkeys(METHODS, 0.0)
     for method, regularizer in _REGULARIZERS.items():
-        began = time.process_time()
+        start = time.process_time()
         weights[method] = train_tracker(
             study.training, regularizer(tuning.best(method)), tol=settings.tol, n_threads=n_threads
         ).w
-        seconds[method] = time.process_time() - began
-    began = time.process_time()
+        seconds[method] = time.process_time() - start
+    start = time.process_time()
     min_leaf, prior = tuning.best("random_forest")
     forest = _forest(settings, min_leaf).fit(study.training)
-    seconds["random_forest"] = time.process_time() - began
+    seconds["random_forest"] = time.process_time() - start
     find = {
         "graph_matching": lambda pair: graph_matching(study.test_film, pair),
         "max_flow": lambda pair: max_flow(study.test_film, pair),
@@ -191,20 +208,20 @@ def _by_weights(w: Vector) -> Callable[[FramePair], Assignment]:
 def _track(
     pairs: Sequence[FramePair], find: Callable[[FramePair], Assignment], training_seconds: float
 ) -> Tracking:
-    began = time.process_time()
+    start = time.process_time()
     events = [find(pair) for pair in pairs]
-    seconds = (time.process_time() - began) / len(pairs)
+    seconds = (time.process_time() - start) / len(pairs)
     links = [links_of(pair.hypotheses, y) for pair, y in zip(pairs, events, strict=True)]
     return Tracking(events, links, training_seconds, seconds)
 
 
 def _track_by_peer(study: Study, settings: Settings) -> Tracking:
-    """Track with LapTrack, whose two reaches are chosen on the training pairs."""
-    began = time.process_time()
-    reaches = choose_reaches(study.training_film, study.training, settings.reaches)
-    training_seconds = time.process_time() - began
-    began = time.process_time()
-    links = lap_links(study.test_film, range(study.test[0].frame, study.test[-1].frame + 1), *reaches)
-    seconds = (time.process_time() - began) / len(links)
+    """Track with LapTrack, whose two distances are chosen on the training pairs."""
+    start = time.process_time()
+    limits = choose_lap_distances(study.training_film, study.training, settings.max_distances)
+    training_seconds = time.process_time() - start
+    start = time.process_time()
+    links = lap_links(study.test_film, range(study.test[0].frame, study.test[-1].frame + 1), *limits)
+    seconds = (time.process_time() - start) / len(links)
     events = [events_of(pair.hypotheses, rows) for pair, rows in zip(study.test, links, strict=True)]
     return Tracking(events, links, training_seconds, seconds)

@@ -1,4 +1,4 @@
-"""Tracks on frames, still and moving, links between frames, and trees of descent."""
+"""Figures of tracks on frames, animations, links between frames, and lineage trees."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm, FramePair
 from ermlab.tracking.plotting import show_tracked_frame
 from ermlab.tracking.tracks import CellTracks, Links, links_of
-from reproduction.experiments.tracking.event_forest import judged_events
+from reproduction.experiments.tracking.measures import judged_events
 from reproduction.experiments.tracking.scenes import TrackedFrames
 
-_RIGHT, _WRONG, _MISSED = BLUE, ORANGE, "black"
-#: Milliseconds that each frame of an animation is shown, and the last one.
+_CORRECT, _WRONG, _MISSED = BLUE, ORANGE, "black"
+#: Duration of each frame of an animation, and of the last one, in milliseconds.
 _PACE, _PAUSE = 250, 1200
 
 
 def plot_tracks_on_frames(tracked: TrackedFrames, frames: Sequence[int]) -> Figure:
-    """Show some frames side by side, with outlines and the ways of all tracks up to then."""
+    """Draw frames side by side, with outlines and the paths of all tracks up to each frame."""
     fig, axes = plt.subplots(1, len(frames), figsize=(3.6 * len(frames), 3.9))
     lineage = Lineage(*tracked.lineage.T)
     for ax, t in zip(np.atleast_1d(axes), frames, strict=True):
@@ -38,7 +38,7 @@ def plot_tracks_on_frames(tracked: TrackedFrames, frames: Sequence[int]) -> Figu
 
 
 def animate_tracks(tracked: TrackedFrames, path: str | Path, pixels: int = 340) -> HTML:
-    """Write the frames with their tracks as animated WebP, and return it for a page to show."""
+    """Write the frames with their tracks as animated WebP, and return it as HTML."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     pages = [_page(tracked, t, pixels) for t in range(len(tracked.images))]
@@ -63,13 +63,17 @@ def _page(tracked: TrackedFrames, t: int, pixels: int) -> Image.Image:
 def plot_links(
     film: CellFilm, pair: FramePair, found: Mapping[str, Links], part: tuple[int, int, int]
 ) -> Figure:
-    """Show what trackers linked between two frames in a part of the view: right, wrong and missed.
+    """Draw the links of trackers between two frames in a part of the view: correct, wrong and missed.
 
     Parameters
     ----------
-    found
-        Title to the links of a tracker.
-    part
+    film : CellFilm
+        Detections.
+    pair : FramePair
+        The two frames.
+    found : mapping
+        Links of each tracker by its title.
+    part : tuple
         Top, left and side of a square.
     """
     true, _ = judged_events(pair)
@@ -85,17 +89,17 @@ def plot_links(
         for cells, color in ((before, "0.8"), (after, "0.55")):
             _draw_cells(ax, cells.position, cells.area, color)
         for links, style in (
-            (chosen - wrong, {"colors": _RIGHT, "linewidths": 1.4}),
+            (chosen - wrong, {"colors": _CORRECT, "linewidths": 1.4}),
             (known - chosen, {"colors": _MISSED, "linewidths": 1.4, "linestyles": "dotted"}),
             (wrong, {"colors": _WRONG, "linewidths": 2.2}),
         ):
-            ways = [[before.position[i][::-1], after.position[j][::-1]] for i, j in sorted(links)]
-            ax.add_collection(LineCollection(ways, **style))
+            segments = [[before.position[i][::-1], after.position[j][::-1]] for i, j in sorted(links)]
+            ax.add_collection(LineCollection(segments, **style))
         ax.set(xlim=(left, left + side), ylim=(top + side, top), aspect="equal", title=title, xlabel="pixels")
         ax.grid(visible=False)
     axes[0].set_ylabel("pixels")
     handles = [
-        Line2D([], [], color=_RIGHT, label="right, or not known"),
+        Line2D([], [], color=_CORRECT, label="correct, or not known"),
         Line2D([], [], color=_WRONG, linewidth=2.2, label="wrong"),
         Line2D([], [], color=_MISSED, linestyle=":", label="missed"),
         Line2D([], [], color="0.8", marker="o", linestyle="", mfc="none", label="cell before"),
@@ -122,15 +126,19 @@ def _draw_cells(ax: Axes, position: NDArray, area: NDArray, color: str) -> None:
     )
 
 
-def plot_trees(film: CellFilm, tracks: CellTracks, first: int, most: int = 14) -> Figure:
-    """Show families with divisions, from a frame of the film on, as annotated and as found for the same cell.
+def plot_trees(film: CellFilm, tracks: CellTracks, first: int, max_families: int = 14) -> Figure:
+    """Draw annotated families with divisions, and the found families of the same first cells.
 
     Parameters
     ----------
-    tracks
-        Of the frames from ``first`` on, which are counted from 0.
-    most
-        Families that are drawn, those with most divisions first.
+    film : CellFilm
+        Detections with their annotated tracks.
+    tracks : CellTracks
+        Found tracks in the frames from ``first`` on, counted from 0.
+    first : int
+        First frame.
+    max_families : int, default=14
+        Maximum number of families, those with most divisions first.
     """
     last = first + int(tracks.lineage.end.max())
     detections = film.numbers(last).stop - film.numbers(first).start
@@ -141,18 +149,19 @@ def plot_trees(film: CellFilm, tracks: CellTracks, first: int, most: int = 14) -
     found = Lineage(*(np.array(tracks.lineage.rows()) + np.array([0, first, first, 0])).T)
     true = _lineage_between(film, first, last)
     dividing = set(true.dividing.tolist())
-    every = sorted(families(true), key=lambda family: (-len(dividing & set(family)), family[0]))
+    dividing_families = sorted(families(true), key=lambda family: (-len(dividing & set(family)), family[0]))
     fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True)
     height = 0.0
-    for family in every[:most]:
+    for family in dividing_families[:max_families]:
         same = _family_of(found, _label_of_first_cell(film, tracks, first, family[0]))
         leaves = [
             draw_tree(ax, lineage, labels, height)
             for ax, lineage, labels in ((axes[0], true, family), (axes[1], found, same))
         ]
         height += max(leaves) + 0.8
+    n_drawn, n_families = min(max_families, len(dividing_families)), len(dividing_families)
     axes[0].set(
-        title=f"annotated: {min(most, len(every))} of {len(every)} families with divisions",
+        title=f"annotated: {n_drawn} of {n_families} families with divisions",
         yticks=[],
         ylim=(max(height, 1), -1),
     )
@@ -164,7 +173,7 @@ def plot_trees(film: CellFilm, tracks: CellTracks, first: int, most: int = 14) -
 
 
 def _lineage_between(film: CellFilm, first: int, last: int) -> Lineage:
-    """Return the annotated lives in some frames; a parent that lived before them is unknown."""
+    """Return the annotated tracks clipped to the frames, without parents that ended before."""
     rows = film.lineage[(film.lineage[:, 2] >= first) & (film.lineage[:, 1] <= last)].copy()
     rows[:, 1:3] = np.clip(rows[:, 1:3], first, last)
     rows[~np.isin(rows[:, 3], rows[:, 0]), 3] = 0
@@ -172,7 +181,7 @@ def _lineage_between(film: CellFilm, first: int, last: int) -> Lineage:
 
 
 def _label_of_first_cell(film: CellFilm, tracks: CellTracks, first: int, track: int) -> int:
-    """Return the found label of the detection with which an annotated track begins, from a frame on."""
+    """Return the found label of the first detection of an annotated track from a frame on."""
     start = film.numbers(first).start
     detections = film.tracks[film.tracks[:, 1] == track, 0]
     return int(tracks.label[detections[detections >= start].min() - start])
@@ -189,7 +198,7 @@ def _family_of(lineage: Lineage, label: int) -> list[int]:
 def _with_descendants(lineage: Lineage, label: int) -> list[int]:
     """Return the label and those of all descendants, parents before their children."""
     children = lineage.label[lineage.parent == label].tolist()
-    return [label] + [each for child in children for each in _with_descendants(lineage, child)]
+    return [label] + [member for child in children for member in _with_descendants(lineage, child)]
 
 
 def families(lineage: Lineage) -> list[list[int]]:
@@ -200,7 +209,7 @@ def families(lineage: Lineage) -> list[list[int]]:
 
 
 def draw_tree(ax: Axes, lineage: Lineage, family: Sequence[int], height: float) -> int:
-    """Draw a family as a tree over time, downwards from a height; return the number of its leaves."""
+    """Draw a family as a tree over time, downwards from a height, and return the number of its leaves."""
     life = {label: (begin, end, parent) for label, begin, end, parent in lineage.rows()}
     place: dict[int, float] = {}
     leaves = 0

@@ -1,9 +1,7 @@
-"""The trackers of table 1.1, tuned, trained and tested on one film or two (rule train_trackers)."""
+"""Tune, train and test the trackers of table 1.1 on one study (rule train_trackers)."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,57 +16,35 @@ from reproduction.experiments.tracking.protocol import (
     Settings,
     Study,
     Trackings,
+    Tuning,
     run_trackers,
     study_of,
     tune,
 )
 from reproduction.experiments.tracking.scenes import cut_film
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(
-    films: Sequence[str],
-    outputs: Mapping[str, str],
-    *,
-    laboratory: str,
-    pairs: int | None,
-    settings: Mapping[str, Any],
-) -> None:
-    """Write errors, tracks, weights and what was chosen.
+def main(inputs: Paths, outputs: Paths, *, cell_type: str, pairs: int | None, settings: Settings) -> None:
+    """Write the errors, tracks, weights, tuning and timings of all trackers.
 
     Parameters
     ----------
-    films
-        One to learn from and one to test on, or one that is cut in two.
-    laboratory
-        Whose weights set by hand are taken.
-    pairs
-        Pairs of frames of either part at most, None for all.
-    settings
-        Of `reproduction.experiments.tracking.protocol.Settings`.
+    inputs, outputs : mapping
+        One or two films; files to write.
+    cell_type : {"nuclei", "migration"}
+        Which of the weights set by hand are used.
+    pairs : int or None
+        Maximum number of pairs of frames of either part.
+    settings : Settings
+        Parameters to choose from.
     """
-    study = study_of([CellFilm.read(path) for path in films], laboratory, pairs)
-    chosen = Settings(**settings)
-    tuning = tune(study, chosen)
-    result = run_trackers(study, chosen, tuning)
-    errors = [
-        {"part": "test", "method": method, **row}
-        for method, tracking in result.found.items()
-        for pair, y in zip(study.test, tracking.events, strict=True)
-        for row in event_errors(pair, y)
-    ]
-    known = [
-        {"part": "training", "method": "truth", **row}
-        for pair in study.training
-        for row in event_errors(pair, np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events))
-    ]
-    _write(pd.DataFrame(known + errors), outputs["errors"])
+    study = study_of([CellFilm.read(path) for path in inputs["films"]], pairs)
+    tuning = tune(study, settings)
+    result = run_trackers(study, cell_type, settings, tuning)
+    _error_table(study, result).to_csv(outputs["errors"], index=False, lineterminator="\n")
+    _tuning_table(tuning).to_csv(outputs["tuning"], index=False, lineterminator="\n")
     write_tracks(outputs["tracks"], _tracks(study, result))
-    rows = [{**row, "parameter": str(row["parameter"])} for row in tuning.rows]
-    best = {method: str(tuning.best(method)) for method in {row["method"] for row in rows}}
-    _write(
-        pd.DataFrame(rows).assign(chosen=lambda t: t["parameter"] == t["method"].map(best)), outputs["tuning"]
-    )
     with Path(outputs["weights"]).open("wb") as file:
         np.savez(file, **result.weights)
     seconds = {
@@ -78,8 +54,31 @@ def main(
     write_json(outputs["timings"], seconds)
 
 
+def _error_table(study: Study, result: Trackings) -> pd.DataFrame:
+    """Return the events of the training pairs, and the errors of each method on the test pairs."""
+    known = [
+        {"part": "training", "method": "truth", **row}
+        for pair in study.training
+        for row in event_errors(pair, np.isin(np.arange(len(pair.hypotheses)), pair.annotation.events))
+    ]
+    errors = [
+        {"part": "test", "method": method, **row}
+        for method, tracking in result.found.items()
+        for pair, y in zip(study.test, tracking.events, strict=True)
+        for row in event_errors(pair, y)
+    ]
+    return pd.DataFrame(known + errors)
+
+
+def _tuning_table(tuning: Tuning) -> pd.DataFrame:
+    """Return the held-out errors of all parameters, with a column that marks the chosen ones."""
+    rows = [{**row, "parameter": str(row["parameter"])} for row in tuning.rows]
+    best = {method: str(tuning.best(method)) for method in {row["method"] for row in rows}}
+    return pd.DataFrame(rows).assign(chosen=lambda table: table["parameter"] == table["method"].map(best))
+
+
 def _tracks(study: Study, result: Trackings) -> dict[str, CellTracks]:
-    """Return the tracks of each method in the frames of the test part, and in no others."""
+    """Return the tracks of each method in the frames of the test part, counted from its first frame."""
     frames = range(study.test[0].frame, study.test[-1].frame + 2)
     film = cut_film(study.test_film, frames)
     pairs = [replace(pair, frame=pair.frame - frames.start) for pair in study.test]
@@ -89,16 +88,5 @@ def _tracks(study: Study, result: Trackings) -> dict[str, CellTracks]:
     }
 
 
-def _write(table: pd.DataFrame, path: str) -> None:
-    table.to_csv(path, index=False, lineterminator="\n")
-
-
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            list(snakemake.input.films),
-            dict(snakemake.output.items()),
-            laboratory=snakemake.params.laboratory,
-            pairs=snakemake.params.pairs,
-            settings=snakemake.params.settings,
-        )
+    run_stage(main, snakemake)

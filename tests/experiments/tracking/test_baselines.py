@@ -5,15 +5,25 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial import Voronoi
 
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs
+from reproduction.experiments.tracking.baselines import (
+    CELL_TYPES,
+    best_matching,
+    choose_lap_distances,
+    graph_matching,
+    hand_tuned,
+    lap_links,
+    max_flow,
+    neighbor_graph,
+    neighborhood_change,
+)
 from reproduction.experiments.tracking.enumeration import all_assignments
-from reproduction.experiments.tracking.hand_tuned import LABORATORIES, hand_tuned
-from reproduction.experiments.tracking.lap_tracker import choose_reaches, lap_links
-from reproduction.experiments.tracking.neighbour_graphs import neighbourhood_change
-from reproduction.experiments.tracking.unlearned_trackers import graph_matching, max_flow
 
 KINDS = list(EVENTS)
 
@@ -65,21 +75,21 @@ def test_plain_events_are_found(dividing, tracker):
     assert np.flatnonzero(tracker(dividing, pair)).tolist() == pair.annotation.events.tolist()
 
 
-@pytest.mark.parametrize("laboratory", LABORATORIES)
-def test_weights_set_by_hand_find_plain_events(dividing, laboratory):
+@pytest.mark.parametrize("cell_type", CELL_TYPES)
+def test_weights_set_by_hand_find_plain_events(dividing, cell_type):
     (pair,) = frame_pairs(dividing, Gates())
-    y = pair.assigner.best(pair.hypotheses.scores(hand_tuned(laboratory)))
+    y = pair.assigner.best(pair.hypotheses.scores(hand_tuned(cell_type)))
     found = np.isin(pair.annotation.events, np.flatnonzero(y))
     moves = pair.hypotheses.kind[pair.annotation.events] == KINDS.index("move")
     assert found[moves].all()
-    with pytest.raises(ValueError, match="laboratory is 'none': expected one of nuclei, migration"):
+    with pytest.raises(ValueError, match="cell_type is 'none': expected one of nuclei, migration"):
         hand_tuned("none")
 
 
 def test_laptrack_finds_plain_events(dividing):
     pairs = frame_pairs(dividing, Gates())
-    reaches = choose_reaches(dividing, pairs, [0.2, 1.0, 3.0])
-    (links,) = lap_links(dividing, range(1), *reaches)
+    limits = choose_lap_distances(dividing, pairs, [0.2, 1.0, 3.0])
+    (links,) = lap_links(dividing, range(1), *limits)
     assert links.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3], [3, 4]]
 
 
@@ -160,7 +170,7 @@ def test_graphs_are_matched_as_well_as_any_matching(seed):
     before, after = film.cells(0), film.cells(1)
     size = np.sqrt(np.median(film.area))
     pairs = np.argwhere(np.ones((3, 3), dtype=bool))
-    change = neighbourhood_change(before.position, after.position, pairs, size).reshape(3, 3)
+    change = neighborhood_change(before.position, after.position, pairs, size).reshape(3, 3)
     cost = (
         change
         + np.linalg.norm(before.position[:, None] - after.position, axis=-1) / size
@@ -191,10 +201,59 @@ def test_frames_without_cells_are_legal():
             assert pair.hypotheses.is_assignment(tracker(film, pair))
         (links,) = lap_links(film, range(1), 1.0, 1.0)
         assert links.shape == (0, 2)
-        assert len(choose_reaches(film, [pair], [0.5, 1.0])) == 2
+        assert len(choose_lap_distances(film, [pair], [0.5, 1.0])) == 2
 
 
 def test_frames_that_are_not_there_are_refused(dividing):
     for frames in (range(2), range(-1, 1)):
         with pytest.raises(ValueError, match="expected first frames 0 to 0"):
             lap_links(dividing, frames, 1.0, 1.0)
+
+
+def test_neighbours_share_a_border_of_voronoi_cells():
+    points = np.random.default_rng(0).random((30, 2))
+    expected = {tuple(pair) for pair in Voronoi(points).ridge_points.tolist()}
+    found = {(i, j) for i, row in enumerate(neighbor_graph(points)) for j in row.tolist()}
+    assert found == expected | {(j, i) for i, j in expected}
+
+
+@pytest.mark.parametrize(
+    "points", [np.zeros((0, 2)), [[1, 2]], [[0, 0], [1, 1]], [[0, 0], [1, 1], [2, 2], [3, 3]]]
+)
+def test_few_points_and_points_on_a_line_are_all_neighbours(points):
+    n = len(points)
+    assert [row.tolist() for row in neighbor_graph(points)] == [
+        [j for j in range(n) if j != i] for i in range(n)
+    ]
+
+
+def test_a_shift_changes_no_neighbourhood():
+    points = np.random.default_rng(1).uniform(0, 100, (20, 2))
+    same = np.column_stack([np.arange(20)] * 2)
+    np.testing.assert_allclose(
+        neighborhood_change(points, points + np.array([3, -2]), same, 10.0), 0, atol=1e-9
+    )
+    others = np.column_stack([np.arange(20), np.roll(np.arange(20), 1)])
+    assert (neighborhood_change(points, points, others, 10.0) > 0.2).all()
+
+
+def test_change_of_a_drawn_neighbourhood():
+    square = np.array([[0.0, 0], [10, 0], [0, 10], [30, 30]])  # so that 0 has neighbours 1 and 2
+    pairs = np.array([[0, 0]])
+    moved = np.array([[0.0, 0], [12, 0], [0, 10], [30, 30]])
+    assert neighborhood_change(square, moved, pairs, 5.0)[0] == pytest.approx(0.4 / 2)
+    far = np.array([[0.0, 0], [19, 0], [0, 10], [30, 30]])
+    assert neighborhood_change(square, far, pairs, 5.0)[0] == pytest.approx(1 / 2)
+    assert neighborhood_change(square, square[:1], pairs, 5.0)[0] == 1
+    assert neighborhood_change(square[:1], square[:1], pairs, 5.0)[0] == 0
+
+
+@given(st.integers(0, 10**6), st.integers(0, 3), st.integers(0, 3))
+def test_the_matching_is_the_best_of_all(seed, m, n):
+    gains = np.random.default_rng(seed).normal(size=(m, n))
+    found = best_matching(gains)
+    assert (np.bincount(found[:, 0], minlength=1) <= 1).all()
+    assert (np.bincount(found[:, 1], minlength=1) <= 1).all()
+    padded = np.pad(np.maximum(gains, 0), ((0, n), (0, m)))
+    sums = [padded[np.arange(m + n), list(order)].sum() for order in permutations(range(m + n))]
+    assert gains[tuple(found.T)].sum() == pytest.approx(max(sums))
