@@ -113,6 +113,19 @@ def finite_matrix(values: ArrayLike, name: str, wanted: str = "(n, d)") -> NDArr
     return values
 
 
+def check_choice(name: str, value: object, choices: Sequence) -> None:
+    """Raise a ValueError unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}: expected one of {tuple(choices)}")
+
+
+def require_finite(values: NDArray[np.float64], message: str) -> NDArray[np.float64]:
+    """Return ``values``, or raise a ValueError with ``message`` if one of them is NaN or infinite."""
+    if not np.isfinite(values).all():
+        raise ValueError(message)
+    return values
+
+
 def positive_number(name: str, value: float, *, infinite: bool = False) -> float:
     """Return a float that is more than 0, and finite unless ``infinite``, or raise a ValueError."""
     number = as_number(value)

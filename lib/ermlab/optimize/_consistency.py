@@ -1,4 +1,4 @@
-"""Contradictions between what a risk returned and what convexity allows."""
+"""Checks that values and subgradients of a risk do not contradict convexity."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from ermlab.optimize.evaluation import Evaluation
 
-# More than rounding, that of a risk in single precision and of a most violated output which is searched
-# numerically included, as a share of the terms of a sum.
+# Relative to the terms of a sum. More than rounding, also for a risk in single precision or with a most
+# violated output that is searched numerically.
 SLACK = 1e-4
 LIKELY_CAUSES = (
     "Likely causes: a wrong sign, a missing factor such as 1/n, or an output that is not the most violated. "
@@ -20,7 +20,7 @@ def check_tangents(risk: Callable, first: Evaluation, second: Evaluation) -> Non
     for here, there in ((first, second), (second, first)):
         there_values = [value for value, _ in there.parts] or [there.risk]
         for (a, b), value in zip(here.planes, there_values, strict=True):
-            with np.errstate(over="ignore", invalid="ignore"):  # no contradiction where numbers overflow
+            with np.errstate(over="ignore", invalid="ignore"):  # numbers that overflow are no contradiction
                 products = a * there.w
                 excess = float(np.sum(products)) + b - value
             if not excess > here.rounding + there.rounding:
@@ -43,5 +43,5 @@ def check_bound(risk: Callable, lower_bound: float, value: float, scale: float) 
 
 
 def name_of(risk: Callable) -> str:
-    """Return what a message calls a risk: the name of its function or class."""
+    """Return the name of a risk for messages: that of its function or class."""
     return f"the risk `{getattr(risk, '__name__', None) or type(risk).__name__}`"

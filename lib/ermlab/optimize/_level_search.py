@@ -1,4 +1,4 @@
-"""The search for the proximal weight whose proximal point lies on a level set of the model."""
+"""Search for the proximal weight whose proximal point lies on a level set of the model."""
 
 import math
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-# The proximal weight is searched until the model value lies this near the level, as a share of the gap.
+# Distance of the model value from the level at which the search ends, as a fraction of the gap.
 LEVEL_BAND = 0.1
 LEVEL_TRIALS = 12
 
@@ -28,15 +28,15 @@ def search_level(
 
     Parameters
     ----------
-    proximal_point
-        Weight, and combination of planes to start from, to the combination of planes that gives the proximal
-        point, and the value of the model there.
-    alpha, rho
-        Combination and weight to begin with.
-    target, gap
-        Value to find, and the gap, of which `LEVEL_BAND` is near enough.
-    least, most
-        Weights beyond these make no difference.
+    proximal_point : callable
+        Maps a weight and a starting combination of planes to the combination of planes that gives the
+        proximal point, and the value of the model there.
+    alpha, rho : ndarray and float
+        Initial combination and weight.
+    target, gap : float
+        Value to find, up to `LEVEL_BAND` times ``gap``.
+    least, most : float
+        Range of weights that make a difference.
     """
     low, high = 0.0, math.inf
     for _ in range(LEVEL_TRIALS):

@@ -1,4 +1,4 @@
-"""The master problem with L1 regularization: a linear program, solved by HiGHS from its last basis."""
+"""Master problem with L1 regularization: a linear program, solved by HiGHS from its last basis."""
 
 import math
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1
 
-# HiGHS refuses larger entries of a row.
+# HiGHS rejects larger entries of a row.
 LARGEST_SLOPE = 1e15
-# Offsets from the first to the second of these suit the absolute tolerances of HiGHS.
+# Range of offsets that suits the absolute tolerances of HiGHS.
 USUAL_OFFSETS = 1e-3, 1e6
 
 
@@ -23,9 +23,9 @@ class L1Master:
     """Minimize ``sum_j lam_j |w_j| + <v, w> + max_i (<a_i, w> + b_i)``.
 
     The columns of the program are the positive and the negative part of ``u_j = lam_j w_j`` and the height
-    ``xi``; each plane is a row, ``xi - <a / lam, u> >= b``. Measured in ``u``, the problem does not depend on
-    the units of the features. Both are multiples of a unit in which the offsets ``b`` are not far from 1, so
-    that it does not depend on the units of the risk, either.
+    ``xi``; each plane is a row, ``xi - <a / lam, u> >= b``. In terms of ``u`` the problem does not depend on
+    the units of the features. Both are measured in a unit in which the offsets ``b`` are of the order of 1,
+    so that it does not depend on the units of the risk either.
     """
 
     default_level = 0.7
@@ -45,7 +45,7 @@ class L1Master:
         if np.max(np.abs(relative)) > LARGEST_SLOPE:
             j = int(np.argmax(np.abs(relative)))
             raise ValueError(
-                f"the linear term has a slope of {linear[j]:.3g} in coordinate {j}, too much for the "
+                f"the linear term has a slope of {linear[j]:.3g} in coordinate {j}, too steep for the "
                 f"strength {self._lam[j]:.3g} of its regularization: regularize more strongly"
             )
         costs = np.concatenate([1.0 + relative, 1.0 - relative, [1.0]])
@@ -60,22 +60,22 @@ class L1Master:
             self._add_row(row)
 
     def plane_added(self) -> None:
-        """Take notice of the newest plane."""
+        """Add a row for the newest plane."""
         self._add_row(len(self._planes) - 1)
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Delete the rows of the planes that are not ``chosen``."""
+        """Delete the rows of all planes except the ``chosen`` ones."""
         idle = np.flatnonzero(~chosen).astype(np.int32)
         self._highs.deleteRows(idle.size, idle)
         self._dual, self._slopes = self._dual[chosen], self._slopes[chosen]
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """The planes that hold the last solution, and the flattest, which the certified bound needs."""
+        """The planes that support the last solution, and the flattest, which the certified bound needs."""
         return (self._dual > 0) | (self._slopes == self._slopes.min())
 
     def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
-        """Return a lower bound of the model's minimum, and the minimizer, exact whatever is asked for."""
+        """Return a lower bound of the minimum of the model, and the minimizer; ``tol`` is not used."""
         self._highs.run()
         if self._highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
             self._highs.clearSolver()  # the last basis may be the reason
@@ -84,7 +84,7 @@ class L1Master:
         if status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             raise ValueError(
                 "the L1 master problem is unbounded: give a lower bound of the risk (risk_lower_bound) or, "
-                "with a linear term steeper than lam, planes that outweigh it"
+                "with a linear term steeper than the regularizer, planes that outweigh it"
             )
         if status != highspy.HighsModelStatus.kOptimal:
             raise UnsolvableError(
@@ -132,7 +132,7 @@ class L1Master:
         self._slopes = np.append(self._slopes, self._steepness(self._planes.A[row]))
 
     def _choose_unit(self, newest: float) -> None:
-        """Measure offsets in another unit if they are too large or too small for the one so far."""
+        """Change the unit if the offsets are too large or too small for the current one."""
         offsets = self._planes.b[: self._dual.size]
         largest = max(float(np.max(np.abs(offsets), initial=0.0)), abs(newest))
         if largest == 0.0 or USUAL_OFFSETS[0] <= largest / self._unit <= USUAL_OFFSETS[1]:
@@ -142,15 +142,15 @@ class L1Master:
             self._highs.changeRowBounds(row, offset / self._unit, highspy.kHighsInf)
 
     def _steepness(self, slope: NDArray[np.float64]) -> float:
-        """Return the largest slope of a plane with the linear term, as a multiple of the regularizer's."""
-        with np.errstate(over="ignore"):  # infinitely steep is steep
+        """Return the largest slope of a plane plus the linear term, relative to the regularizer."""
+        with np.errstate(over="ignore"):  # infinity is steep enough
             return float((np.abs(slope + self._v) / self._lam).max())
 
     def _certified_bound(self) -> float:
-        """Return ``b' alpha`` for a feasible ``alpha`` of the dual: no solver's tolerance can spoil it.
+        """Return ``b' alpha`` for a feasible ``alpha`` of the dual: valid whatever the tolerance of HiGHS.
 
-        The dual asks for ``|A' alpha + v| <= lam`` in each coordinate, on the simplex. What the solver
-        returns meets this up to its tolerance; it is mixed with the flattest plane just so much that it does.
+        The dual requires ``|A' alpha + v| <= lam`` in each coordinate, on the simplex. The solution of HiGHS
+        satisfies this up to its tolerance; it is mixed with the flattest plane until it is feasible.
         """
         planes, total = self._planes, self._dual.sum()
         if not total > 0:

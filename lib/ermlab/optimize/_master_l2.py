@@ -1,8 +1,8 @@
-"""The master problem with L2 regularization: dual QPs on the simplex, or on one for each part of the risk.
+"""Master problem with L2 regularization: dual QPs on the simplex, or on one simplex per part of the risk.
 
 With planes ``(A, b)``, linear term ``v`` and ``alpha`` in the simplex, the dual function
 ``b' alpha - |A' alpha + v|^2 / (2 lam)`` (cheap data, eq. 1.7) is a lower bound of the objective for every
-``alpha``, however inexactly the QP is solved.
+``alpha``, so the QP need not be solved exactly.
 """
 
 import numpy as np
@@ -14,20 +14,20 @@ from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.optimize.regularizers import L2
 
-# Planes count as steep if the master problem is solved worse than this multiple of the precision asked for.
+# Planes count as steep if the error of the master problem exceeds this multiple of the required precision.
 IMPRECISE = 10.0
-# Nor is the master problem solved more precisely than this share of the objective where they are steep.
+# With steep planes the master problem is not solved more precisely than this fraction of the objective.
 STEEP_PRECISION = 1e-8
 # Proximal weights beyond this multiple of lam, or below its inverse, make no difference.
 PROX_RANGE = 1e8
-# The squared length of weights up to this is a finite number, and far from overflowing.
+# Weights up to this size can be squared and summed without overflow.
 LARGEST_WEIGHT = 1e145
 
 
 class L2Master:
     """Minimize ``lam/2 |w|^2 + <v, w> + max_i (<a_i, w> + b_i)``, and project onto its level sets.
 
-    Where the risk has parts the maximum is that of each part, summed.
+    If the risk has parts, the maxima of all parts are summed.
     """
 
     default_level = 0.4
@@ -43,17 +43,17 @@ class L2Master:
         self._check_weights(planes.A, "a plane")
 
     def _check_weights(self, slope: NDArray[np.float64], name: str) -> None:
-        """Raise a ValueError if the weights that balance a slope could not be squared."""
+        """Raise a ValueError if the weights that balance a slope are too large to be squared."""
         steepest = float(np.max(np.abs(slope), initial=0.0))
         if steepest > LARGEST_WEIGHT * self._lam:
             raise ValueError(
-                f"{name} has a slope of {steepest:.3g}, too much for the strength {self._lam:.3g} of the "
+                f"{name} has a slope of {steepest:.3g}, too steep for the strength {self._lam:.3g} of the "
                 "regularization: scale the features, for example with sklearn.preprocessing.StandardScaler, "
                 "or regularize more strongly"
             )
 
     def plane_added(self) -> None:
-        """Take notice of the newest plane."""
+        """Make room for the newest plane."""
         newest = self._planes.A[-1]
         self._check_weights(newest, "a plane")
         self._Av = np.append(self._Av, np.sum(newest * self._v))
@@ -61,26 +61,26 @@ class L2Master:
         self._level_alpha = np.append(self._level_alpha, 0.0)
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Forget what belongs to the planes that are not ``chosen``."""
+        """Drop all planes except the ``chosen`` ones."""
         self._Av, self._alpha = self._Av[chosen], self._alpha[chosen]
         self._level_alpha = self._level_alpha[chosen]
 
     @property
     def support(self) -> NDArray[np.bool_]:
-        """The planes that hold the last solutions."""
+        """The planes that support the last solutions."""
         return (self._alpha > 0) | (self._level_alpha > 0)
 
     def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
-        """Return a lower bound within ``tol`` of the model's minimum, and the minimizer.
+        """Return a lower bound within ``tol`` of the minimum of the model, and the minimizer.
 
-        ``scale`` is the size of the objective, by which rounding is measured.
+        ``scale`` is the size of the objective, to which rounding errors are relative.
         """
         lam, v, planes = self._lam, self._v, self._planes
         attainable = max(tol, STEEP_PRECISION * scale)
         if self._steep:
             bound, w, self._alpha = solve_steep(lam, v, planes, self._alpha, attainable)
             return bound, w
-        # The QP times lam, which leaves the Gram matrix as it is.
+        # The QP times lam, so that the Gram matrix is used unchanged.
         self._alpha = self._weights(lam * planes.b - self._Av, self._alpha, tol * lam)
         w = -(planes.combine(self._alpha) + v) / lam
         bound = float(np.sum(planes.b * self._alpha)) - 0.5 * lam * float(np.sum(w * w))
@@ -92,7 +92,7 @@ class L2Master:
     def level_point(
         self, center: NDArray[np.float64], target: float, gap: float, tol: float
     ) -> NDArray[np.float64]:
-        """Return the point next to ``center`` where the model is about ``target``."""
+        """Return the point nearest to ``center`` where the model is about ``target``."""
         lam, planes, v = self._lam, self._planes, self._v
         if self._steep:
             w, self._level_alpha, self._prox = steep_level_point(
@@ -125,12 +125,12 @@ class L2Master:
         return solve_simplex_qp(planes.gram, linear, start, tol, part=part).alpha
 
     def _model_value(self, alpha: NDArray, rho: float, center: NDArray, Ac: NDArray) -> float:
-        """Return the model at the proximal point of ``alpha``, by inner products alone."""
+        """Return the model at the proximal point of ``alpha``, computed from inner products."""
         v, lam, total = self._v, self._lam, self._lam + rho
         G_alpha = self._planes.gram @ alpha
         cc, cv, vv = np.sum(center * center), np.sum(center * v), np.sum(v * v)
         uu, uc, uv = np.sum(alpha * G_alpha), np.sum(alpha * Ac), np.sum(alpha * self._Av)
-        near, far = rho / total, 1.0 / total  # the shares of the center and of the slopes in the point
+        near, far = rho / total, 1.0 / total  # the weights of the center and of the slopes in the point
         norm2 = near * near * cc + far * far * (vv + uu + 2 * uv) - 2 * near * far * (cv + uc)
         linear = (rho * cv - vv - uv) / total
         scores = (rho * Ac - self._Av - G_alpha) / total + self._planes.b

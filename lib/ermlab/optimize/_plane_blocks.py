@@ -1,4 +1,4 @@
-"""Dual variables and cached planes of each sample, for any risk that is a mean over samples."""
+"""Dual variables and cached planes of each sample, for any mean over samples."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ from ermlab.optimize.qp import solve_simplex_qp
 if TYPE_CHECKING:
     from ermlab.optimize.blocks import BlockRisk
 
-# The problem of a sample is solved to this share of its gap.
+# The problem of a sample is solved to this fraction of its gap.
 QP_PRECISION = 1e-3
-# A plane is forgotten when it had no weight at this many calls in a row.
+# A plane is dropped after this many consecutive calls without weight.
 MAX_IDLE = 10
 
 
 class _Block:
-    """The planes of one sample and the weights of their convex combination, which begins as the plane 0."""
+    """The planes of one sample and the weights of their convex combination, initially the plane 0."""
 
     def __init__(self, dimension: int):
         self.planes = Planes(dimension)
@@ -29,7 +29,7 @@ class _Block:
         self._idle = np.zeros(1, dtype=np.int64)
 
     def add(self, a: NDArray[np.float64], b: float) -> None:
-        """Take in a plane and forget those that are idle for long."""
+        """Add a plane and drop those that have been idle for long."""
         self._idle = np.where(self.alpha > 0, 0, self._idle + 1)
         chosen = self._idle <= MAX_IDLE
         if not chosen.all():
@@ -40,21 +40,21 @@ class _Block:
 
 
 class HighestPlanes:
-    """The mean over samples of the highest of some planes, along a line through 0.
+    """The mean over samples of the highest plane, along a line through 0.
 
     Parameters
     ----------
-    slopes, offsets
-        Of the planes of each sample.
+    slopes, offsets : sequence of ndarray
+        Slopes and offsets of the planes of each sample.
     """
 
     def __init__(self, slopes: Sequence[NDArray[np.float64]], offsets: Sequence[NDArray[np.float64]]):
         self._slopes, self._offsets = np.concatenate(slopes), np.concatenate(offsets)
-        self._sizes = np.array([len(some) for some in slopes])
+        self._sizes = np.array([len(sample_slopes) for sample_slopes in slopes])
         self._starts = np.cumsum(self._sizes) - self._sizes
 
     def along(self, factor: float) -> tuple[float, float]:
-        """Return the mean at a multiple of where the slopes were taken, and its derivative."""
+        """Return the mean at a multiple of the point of the slopes, and its derivative."""
         heights = factor * self._slopes + self._offsets
         tops = np.maximum.reduceat(heights, self._starts)
         slopes = np.where(heights == np.repeat(tops, self._sizes), self._slopes, -np.inf)
@@ -62,7 +62,7 @@ class HighestPlanes:
 
 
 class PlaneBlocks:
-    """An `ermlab.optimize.BlockDual` with planes as vectors; needs no more than `BlockRisk.plane`."""
+    """An `ermlab.optimize.BlockDual` with planes as vectors; it uses `BlockRisk.plane` only."""
 
     def __init__(self, risk: "BlockRisk", alpha: float):
         self._risk, self._strength = risk, alpha
@@ -75,7 +75,7 @@ class PlaneBlocks:
         return sum(len(block.planes) for block in self._blocks)
 
     def collect(self) -> tuple[float, NDArray[np.float64]]:
-        """Return risk and subgradient at ``w``; each sample keeps its plane."""
+        """Return risk and subgradient at ``w``; the plane of each sample is kept."""
         total, subgradient = 0.0, np.zeros_like(self.w)
         for i, block in enumerate(self._blocks):
             a, b = self._risk.plane(i, self.w)
@@ -102,19 +102,19 @@ class PlaneBlocks:
         return total / len(self._blocks)
 
     def _ascend_in(self, block: _Block, precision: float) -> float:
-        """Find the best combination for one sample, all others fixed; return its gap before."""
+        """Find the best combination for one sample, all others fixed; return its previous gap."""
         planes, alpha = block.planes, block.alpha
         heights = planes.A @ self.w + planes.b
         gap = max(float(heights.max() - np.sum(alpha * heights)), 0.0)
         if gap > precision:
             G = planes.gram / (self._strength * len(self._blocks))
-            # `heights` and the sample's own share in w: the linear term without the sample.
+            # Without the contribution of the sample itself to w.
             block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, QP_PRECISION * gap).alpha
             planes.add_to(self.w, (alpha - block.alpha) / (self._strength * len(self._blocks)))
         return gap
 
     def aggregate(self) -> tuple[NDArray[np.float64], float]:
-        """Return the mean of all combinations, and free ``w`` of the rounding errors of its updates."""
+        """Return the mean of all combinations, and recompute ``w`` without accumulated rounding errors."""
         a, b = np.zeros_like(self.w), 0.0
         for block in self._blocks:
             a += block.planes.combine(block.alpha)

@@ -1,7 +1,7 @@
-"""Planes that are differences of rows that are mostly zeros (kernels of `ermlab.optimize.sparse_blocks`).
+"""Kernels of `ermlab.optimize.sparse_blocks`: planes that are differences of sparse rows.
 
-A list of ``rows`` is three arrays: where each begins, the columns that are filled, and what is in them; a
-single row is the last two. A plane is ``<row - right, w> + b``, with the row ``right`` of the sample.
+A list of ``rows`` is three arrays: the start of each row, the columns and the values of the nonzero entries;
+a single row is the last two. A plane is ``<row - right, w> + b``, with the row ``right`` of the sample.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from ermlab.optimize.simplex_qp_numba import maximize
 
 @njit(cache=True, nogil=True)
 def product(row, w):
-    """Return ``<row, w>``, in four sums side by side: one alone waits for each addition."""
+    """Return ``<row, w>`` as four independent sums, which the processor computes in parallel."""
     columns, values = row
     first = second = third = fourth = 0.0
     rest = columns.size % 4
@@ -59,7 +59,7 @@ def combine(rows, right, alpha, factor, out):
 
 @njit(cache=True, nogil=True)
 def ascend(rows, right, b, gram, alpha, w, scale, precision, qp_precision):
-    """Find the best combination of the planes of one sample, all others fixed; return its gap before.
+    """Find the best combination of the planes of one sample, all others fixed; return its previous gap.
 
     ``alpha`` and ``w = - sum alpha_i a_i / scale`` change if the gap is more than ``precision``.
     """
@@ -67,7 +67,7 @@ def ascend(rows, right, b, gram, alpha, w, scale, precision, qp_precision):
     gap = max(np.max(heights) - np.sum(alpha * heights), 0.0)
     if gap > precision:
         G = gram / scale
-        linear = heights.copy()  # without the sample's own share in w
+        linear = heights.copy()  # without the contribution of the sample to w
         for i in range(alpha.size):
             if alpha[i] != 0.0:
                 linear += alpha[i] * G[i]

@@ -1,11 +1,11 @@
-"""L2 master problems whose planes are so steep that their Gram matrix loses the digits that matter.
+"""L2 master problems whose planes are so steep that their Gram matrix loses the significant digits.
 
-Where features are not scaled, ``|a|^2 / lam`` can exceed the risk by more than the sixteen digits of a
-number: rounding, not the regularizer, then determines the solution. So the model is minimized with a stronger
-regularization of each steep coordinate, just strong enough for rounding not to matter. This changes the
-minimum by less than the precision asked for, as long as the weights of a coordinate are of the order of the
-inverse of its slopes. The combination of planes found in this way is then improved for the true regularizer,
-among the few planes it consists of. The lower bound is that of the true regularizer.
+If features are not scaled, ``|a|^2 / lam`` can exceed the risk by more than the sixteen digits of a number:
+the solution is then determined by rounding. So the model is minimized with a stronger regularization of each
+steep coordinate, just strong enough for rounding not to matter. This changes the minimum by less than the
+required precision, as long as the weights of a coordinate are of the order of the inverse of its slopes. The
+combination of planes found in this way is then improved for the true regularizer, among the few planes that
+have weight. The lower bound is that of the true regularizer.
 """
 
 from typing import NamedTuple
@@ -21,10 +21,10 @@ from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
 
 Vector = NDArray[np.float64]
-# Weights that are the inverse of the slopes cost the gap if the proximal weight is the gap. Nearer than this
-# share of it, or further, no proximal point is worth a call.
+# If the proximal weight is the gap, weights that are the inverse of the slopes cost the gap. Proximal weights
+# beyond this multiple of it, or below its inverse, are not useful.
 PROX_RANGE = 1e9
-# Rounding in a Gram matrix does not matter below the inverse of this multiple of the precision asked for.
+# Rounding in a Gram matrix does not matter below the required precision divided by this number.
 STABLE = 10.0
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -48,8 +48,8 @@ class SteepLevelPoint(NamedTuple):
 def dual_bound(lam: float, v: Vector, planes: Planes, alpha: Vector) -> float:
     """Return ``b' alpha - |A' alpha + v|^2 / (2 lam)``, a lower bound of the model with its regularizer.
 
-    The slopes cancel, and what rounding leaves of them, squared and divided by ``lam``, may be all there is:
-    it is bounded by the sum of the absolute values, and counts as if it were there.
+    The slopes cancel, and the squared rounding error divided by ``lam`` may exceed their sum. The error is
+    bounded by the sum of the absolute values and added to the slopes.
     """
     chosen = alpha > 0
     terms = alpha[chosen, None] * planes.A[chosen]
@@ -69,7 +69,7 @@ def solve_steep(lam: float, v: Vector, planes: Planes, start: Vector, tol: float
     alpha = _combination(planes, strength, v, planes.b, start, tol)
     w = -(planes.combine(alpha) + v) / strength
     improved = _improve(lam, v, planes, alpha)
-    bound, bound_improved = (dual_bound(lam, v, planes, each) for each in (alpha, improved))
+    bound, bound_improved = (dual_bound(lam, v, planes, combination) for combination in (alpha, improved))
     if bound_improved > bound:
         return SteepSolution(bound_improved, w, improved)
     return SteepSolution(bound, w, alpha)
@@ -111,9 +111,9 @@ def steep_level_point(
 def _improve(lam: float, v: Vector, planes: Planes, alpha: Vector) -> Vector:
     """Return the combination of the planes with weight in ``alpha`` that is best for the true regularizer.
 
-    Newton steps in the differences of planes, which leave the sum of the weights of a part as it is. An index
-    leaves when its weight is used up. An orthogonal factorization of the differences keeps the digits that
-    the Gram matrix has lost; it does so for coordinates of all scales if the steepest come first.
+    Newton steps in the differences of planes, which keep the sum of the weights of each part. An index leaves
+    when its weight reaches 0. An orthogonal factorization of the differences keeps the digits that the Gram
+    matrix has lost; with the steepest coordinates first it does so for coordinates of all scales.
     """
     alpha = alpha.copy()
     for _ in range(np.count_nonzero(alpha)):

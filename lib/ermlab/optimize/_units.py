@@ -1,4 +1,4 @@
-"""Problems with an L2 strength for each coordinate, in units in which all strengths are 1."""
+"""Change of variables for problems with one L2 strength per coordinate, to make all strengths 1."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ class Units:
         return w * self._unit
 
     def slopes(self, slopes_of_w: Vector) -> Vector:
-        """Return slopes with respect to ``u``, one vector or one in each row."""
+        """Return slopes with respect to ``u``, one vector or one per row."""
         return slopes_of_w / self._unit
 
     def risk(self, risk: Risk) -> Risk:

@@ -1,40 +1,40 @@
-"""Regularized risk minimization for sums over samples: ``min_w lam/2 |w|^2 + (1/n) sum_i risk_i(w)``.
+"""Regularized risk minimization for means over samples: ``min_w alpha/2 |w|^2 + (1/n) sum_i risk_i(w)``.
 
-Where `ermlab.optimize.minimize` bounds the whole risk by one plane a call, planes are kept here for each
-sample, as in the problem with a slack a sample (thesis, eq. 2.13 to 2.16). The dual variables of a sample
-lie in a simplex of their own, and block-coordinate ascent solves for one sample after the other, exactly. A
-call of the risk brings new planes; cheap passes over the known planes follow.
+While `ermlab.optimize.minimize` bounds the whole risk by one plane per call, planes are kept here for each
+sample, as in the problem with one slack per sample (thesis, eq. 2.13 to 2.16). The dual variables of a sample
+lie in their own simplex, and block-coordinate ascent solves for one sample after the other, exactly. Each
+call of the risk adds planes; cheap passes over the known planes follow.
 """
 
 import math
-import time
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.optimize._consistency import check_bound, check_tangents
+from ermlab.optimize._consistency import check_bound
 from ermlab.optimize._plane_blocks import PlaneBlocks
-from ermlab.optimize.bundle import check_limits, minimize, units_of
+from ermlab.optimize._search import Search, check_limits
+from ermlab.optimize.bundle import minimize, units_of
 from ermlab.optimize.evaluation import Evaluation, evaluate
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
-from ermlab.optimize.result import History, Result
+from ermlab.optimize.result import Result
 
-# A sample is left alone while its own gap is below this share of the gap asked for.
+# A sample is skipped while its own gap is below this fraction of the required gap.
 SAMPLE_PRECISION = 0.1
-# The passes over the known planes end when these have a gap of less than this share of the whole gap.
+# The passes over the known planes end when the gap of the model is below this fraction of the whole gap.
 MODEL_PRECISION = 0.3
-# Precision, as a share of the gap asked for, and limit of the search for the best multiple of w.
+# Precision, as a fraction of the required gap, and limit of the search for the best multiple of w.
 MULTIPLE_PRECISION = 0.1
-MULTIPLE_CALLS = 20
+MULTIPLE_ITER = 20
 # Regularizers beyond this size, or its inverse, leave no room for that search between underflow and overflow.
 SMALLEST_WEIGHT = 1e-100
 
 
 @runtime_checkable
 class BlockRisk(Protocol):
-    """The mean over samples of convex functions that are not negative."""
+    """The mean over samples of convex, non-negative functions."""
 
     @property
     def dimension(self) -> int:
@@ -51,10 +51,10 @@ class BlockRisk(Protocol):
 
 
 class BlockDual(Protocol):
-    """A point of the dual problem: for each sample its planes and a convex combination of them.
+    """A point of the dual problem: for each sample, planes and a convex combination of them.
 
-    `PlaneBlocks` does for every `BlockRisk`; a risk with more structure brings a faster one by a method
-    ``block_dual(alpha)``.
+    `PlaneBlocks` works for every `BlockRisk`; a risk with more structure can provide a faster dual with a
+    method ``block_dual(alpha)``.
     """
 
     @property
@@ -69,16 +69,16 @@ class BlockDual(Protocol):
         """Return risk and subgradient at ``w``, and keep the planes that are violated there."""
 
     def along(self, factor: float) -> tuple[float, float]:
-        """Return the risk at ``factor * w``, as far as the last `collect` tells, and its derivative."""
+        """Return the risk at ``factor * w``, or a lower bound from the last `collect`, and its derivative."""
 
     def ascend(self, order: NDArray[np.int64], precision: float) -> float:
-        """Solve for the samples one by one; return the mean of the gaps found, each before its solution.
+        """Solve for the samples one by one; return the mean of their gaps, each before its solution.
 
-        Samples with a gap of at most ``precision`` are left as they are.
+        Samples with a gap of at most ``precision`` are skipped.
         """
 
     def aggregate(self) -> tuple[NDArray[np.float64], float]:
-        """Return ``a, b``, the mean of the combinations: a plane below the risk; set ``w = -a / lam``."""
+        """Return ``a, b``, the mean of the combinations: a plane below the risk; set ``w = -a / alpha``."""
 
 
 def minimize_blocks(
@@ -94,34 +94,38 @@ def minimize_blocks(
     """Minimize ``regularizer(w) + risk(w)`` for a risk that is a mean over samples.
 
     The lower bound is the dual value of a feasible point and the value comes from a full call of the risk, so
-    the gap is as good a certificate as that of `ermlab.optimize.minimize`. Better than that where ``w`` has
-    more entries than there are samples, far better if the regularization is weak, too: one plane for all
-    samples is then too coarse. Worse where ``w`` is short. Needs memory for some planes of each sample.
+    the gap certifies the result as that of `ermlab.optimize.minimize` does. Faster than `minimize` if ``w``
+    has more entries than there are samples, in particular with weak regularization; slower if ``w`` is short.
+    Memory is needed for several planes per sample.
 
     Parameters
     ----------
-    risk
-        A `BlockRisk`, such as `ermlab.structured.structured_svm.StructuredRisk`.
-    regularizer
-        An `L2`.
-    tol
+    risk : BlockRisk
+        For example a `ermlab.structured.StructuredRisk`.
+    regularizer : L2
+        The regularizer.
+    tol : float, default=1e-3
         Relative gap to reach: ``value - lower_bound <= tol |value|``.
-    max_iter
-        Limit on the calls of the risk (``plane`` for all samples is a call); ``converged`` is false when it
-        was met.
-    passes
-        The most passes over the known planes between two calls.
-    seed
+    max_iter : int, default=1000
+        Maximum number of calls of the risk, where ``plane`` for all samples is one call; ``converged`` is
+        false if it was reached.
+    passes : int, default=10
+        Maximum number of passes over the known planes between two calls.
+    seed : int, default=0
         Seed of the order of the samples.
-    max_time
-        Limit in seconds, checked before each call of the risk but the first; by default there is none.
-        ``converged`` is false when it was met.
+    max_time : float, optional
+        Limit in seconds, checked before each call of the risk except the first; ``converged`` is false if it
+        was reached.
+
+    Returns
+    -------
+    Result
+        Best point, its value, and a lower bound of the minimum.
 
     Raises
     ------
     ValueError
-        If values and planes contradict each other, as those of a convex risk cannot: then no bound could be
-        trusted.
+        If values and planes contradict each other, which those of a convex risk do not.
     """
     check_limits(tol, max_iter, max_time)
     if not isinstance(regularizer, L2):
@@ -146,44 +150,25 @@ def minimize_blocks(
     return search.result() if units is None else search.result().in_units(units.inverse())
 
 
-class _Search:
-    """The state of one minimization: the dual point, the best point, bounds."""
+class _Search(Search):
+    """A search whose bounds come from a `BlockDual`."""
 
     def __init__(self, risk: BlockRisk, regularizer: L2, tol: float):
-        self._risk, self._regularizer, self._tol = risk, regularizer, float(tol)
+        super().__init__(risk, regularizer, tol)
         alpha = regularizer.alpha
         self._dual = risk.block_dual(alpha) if hasattr(risk, "block_dual") else PlaneBlocks(risk, alpha)
-        self._best: Evaluation | None = None
-        self._value, self._lower = np.inf, -np.inf
         self._bound()
-        self._history, self._began = History(), time.perf_counter()
-        self.n_iter = 0
-
-    @property
-    def _gap(self) -> float:
-        return max(self._value - self._lower, 0.0)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the relative gap is reached."""
-        return bool(self._gap <= self._tol * abs(self._value))
-
-    def goes_on(self, max_iter: int, max_time: float | None) -> bool:
-        """Whether another call of the risk is needed, allowed and worthwhile."""
-        if self.converged or self._history.stalled or self.n_iter >= max_iter:
-            return False
-        return max_time is None or time.perf_counter() - self._began <= max_time
 
     def call(self) -> None:
-        """Call the risk at the dual point's ``w``, for its value and for new planes."""
+        """Call the risk at the ``w`` of the dual point, for its value and for new planes."""
         w = self._dual.w.copy()
-        self._take_in(evaluate(lambda _: self._dual.collect(), w, 0.0))
+        self._add(evaluate(lambda _: self._dual.collect(), w, 0.0))
 
     def call_where_promising(self) -> None:
         """Call the risk at the best multiple of ``w`` if that may close the gap.
 
-        The dual value is long exact when slacks of a thousandth, times the number of samples, still spoil the
-        value; a slightly longer ``w`` has none. The multiple is a regularized risk problem of one variable.
+        The dual value is often exact long before the value is: small slacks of many samples remain, which a
+        slightly longer ``w`` avoids. Finding the multiple is a regularized risk problem in one variable.
         """
         w = self._dual.w
         weight = float(np.sum(w * w)) * self._regularizer.alpha
@@ -195,39 +180,29 @@ class _Search:
             return value, np.array([derivative])
 
         line = minimize(
-            risk_along, L2(weight), w0=[1.0], tol=MULTIPLE_PRECISION * self._tol, max_iter=MULTIPLE_CALLS
+            risk_along, L2(weight), w0=[1.0], tol=MULTIPLE_PRECISION * self._tol, max_iter=MULTIPLE_ITER
         )
         if line.value - self._lower <= self._tol * abs(line.value):
-            self._take_in(evaluate(self._risk, line.w[0] * w, 0.0))
+            self._add(evaluate(self._risk, line.w[0] * w, 0.0))
 
     def ascend(self, rng: np.random.Generator, passes: int) -> None:
-        """Pass over the known planes until they have no more to give, and bound the optimum."""
+        """Pass over the known planes until the model is nearly solved, and bound the optimum."""
         for _ in range(passes):
             order = rng.permutation(len(self._risk))
             gap = self._dual.ascend(order, SAMPLE_PRECISION * self._tol * abs(self._value))
-            if gap <= MODEL_PRECISION * self._gap:
+            if gap <= MODEL_PRECISION * self.gap:
                 break
         self._bound()
 
     def result(self) -> Result:
-        """Return where the search stands; its planes are the two that the certificate rests on."""
-        best, planes = self._best, Planes(self._best.w.size)
-        planes.add(*self._plane)
-        for a, b in best.planes:
+        """Return the best point so far; its planes are the two on which the certificate relies."""
+        planes = Planes(self.best.w.size)
+        for a, b in (self._plane, *self.best.planes):
             planes.add(a, b)
-        return Result(
-            w=best.w,
-            value=self._value,
-            lower_bound=self._value - self._gap,
-            converged=self.converged,
-            n_iter=self.n_iter,
-            planes=planes,
-            best=best,
-            history=self._history,
-        )
+        return self._result(planes)
 
     def _bound(self) -> None:
-        """Bound the optimum from below by the least value of the regularizer and the aggregate plane."""
+        """Bound the optimum from below by the minimum of the regularizer plus the aggregate plane."""
         a, b = self._dual.aggregate()
         scaled = a / math.sqrt(self._regularizer.alpha)  # a * a alone may underflow
         lower = b - 0.5 * float(np.sum(scaled * scaled))
@@ -237,24 +212,13 @@ class _Search:
 
     def _check_bound(self) -> None:
         """Make sure that the bounds do not contradict each other."""
-        if self._best is not None and self._lower > self._value:
-            scale = self._best.magnitude + abs(self._value) + abs(self._plane[1])
+        if self.best is not None and self._lower > self._value:
+            scale = self.best.magnitude + abs(self._value) + abs(self._plane[1])
             check_bound(self._risk, self._lower, self._value, scale)
 
-    def _take_in(self, new: Evaluation) -> None:
-        """Count a call, keep the better point, write the history."""
+    def _add(self, new: Evaluation) -> None:
+        """Count a call, keep the better point, and record the state."""
         self.n_iter += 1
-        if self._best is not None:
-            check_tangents(self._risk, self._best, new)
-        value = new.risk + self._regularizer(new.w)
-        if value < self._value:
-            self._best, self._value = new, value
-            self._check_bound()
-        self._history.add(
-            value=self._value,
-            lower_bound=self._lower,
-            gap=self._gap,
-            planes=self._dual.n_planes,
-            n_iter=self.n_iter,
-            seconds=time.perf_counter() - self._began,
-        )
+        self._offer(new, new.risk + self._regularizer(new.w))
+        self._check_bound()
+        self._record(self._dual.n_planes)

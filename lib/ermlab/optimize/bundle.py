@@ -1,30 +1,30 @@
 """Regularized risk minimization by cutting planes: ``min_w regularizer(w) + <v, w> + risk(w)``.
 
-Each call of the risk gives a plane below it. The planes make a model of the risk; the model with the
+Each call of the risk gives a plane below it. The planes form a model of the risk. The model plus the
 regularizer is minimized exactly (the *master problem*), which bounds the objective from below and proposes
-where to call next.
+the next point.
 """
 
 import math
-import time
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.validation import as_number, real_array
-from ermlab.optimize._consistency import check_bound, check_tangents
+from ermlab._utils.validation import as_number, check_choice, real_array
+from ermlab.optimize._consistency import check_bound
 from ermlab.optimize._master_l1 import L1Master, UnsolvableError
 from ermlab.optimize._master_l2 import L2Master
+from ermlab.optimize._search import Search, check_limits
 from ermlab.optimize._units import Units
 from ermlab.optimize.evaluation import Evaluation, Proposer, Risk, evaluate, part_count
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
-from ermlab.optimize.result import History, Result
+from ermlab.optimize.result import Result
 
 METHODS = ("level", "cutting-plane")
-# The master problem is solved to this share of the gap asked for.
+# The master problem is solved to this fraction of the required gap.
 MASTER_PRECISION = 1e-2
-# A proposal is good if it leaves at most this share of the gap.
+# A proposal is good if it leaves at most this fraction of the gap.
 GOOD_PROPOSAL = 0.5
 
 
@@ -50,53 +50,58 @@ def minimize(
 
     Parameters
     ----------
-    risk
-        Any callable with ``risk(w) -> (value, subgradient)``. Its attribute ``dimension``, if it has one,
-        gives the length of ``w`` where nothing else does. With an attribute ``n_parts`` it is a sum of so
-        many convex parts, and returns a value and a row of subgradients for each: a part then has planes of
-        its own, which bound it more tightly than planes of the sum do (L2 alone). A risk whose terms cancel
-        in its subgradient, too, may have a method ``rounding(w)`` for the error of the value returned last.
-    regularizer
-        `L2` (master problem: a QP on the simplex) or `L1` (a linear program).
-    tol
+    risk : callable
+        ``risk(w)`` returns ``(value, subgradient)``. An attribute ``dimension`` gives the length of ``w`` if
+        no other argument does. With an attribute ``n_parts`` the risk is a sum of that many convex parts and
+        returns one value and one row of subgradients per part: each part then has its own planes, which are
+        tighter than planes of the sum (L2 only). A method ``rounding(w)`` may return the error of the last
+        value; it is needed if terms of the risk cancel in the subgradient.
+    regularizer : L1 or L2
+        With `L2` the master problem is a QP on the simplex, with `L1` a linear program.
+    tol : float, default=1e-3
         Relative gap to reach: ``value - lower_bound <= tol |value|``.
-    max_iter
-        Limit on the calls of ``risk``; ``converged`` is false when it was met. The search ends earlier if the
-        gap has stopped falling, which rounding can cause.
-    w0
-        Where to call first. By default 0, or the minimizer of the model when ``planes`` are given.
-    planes
-        Planes below the same risk from an earlier run; they are copied, not changed.
-    linear, constant
-        A linear term ``<v, w>`` and a constant in the objective (cheap data, eq. 1.6).
-    risk_lower_bound
-        A number that no part of the risk falls below: 0 for the non-negative risks of this library. It makes
-        a constant plane, without which L1 master problems are unbounded; the lower bound of the objective
-        rests on it. ``None`` when nothing is known. A call that returns less raises a ValueError.
-    method
-        ``"level"`` calls the risk near the best point so far, where the model lies ``level`` of the way up
-        from the lower bound to the best value (L2: the projection onto that level set; L1: towards the
-        minimizer of the model). ``"cutting-plane"`` is the textbook method, which calls it at the minimizer
-        of the model. Lower bound and gap mean the same in both.
-    level
-        Share of the gap, by default 0.4 for L2 and 0.7 for L1.
-    max_idle
-        Remove a plane that held none of the last ``max_idle`` solutions; ``None`` keeps all.
-    start
-        An evaluation of ``risk`` that is known already; used in place of ``w0``, without a call.
-    propose
-        ``propose(best, gap)`` says from the best evaluation so far and the gap where to call next, such as a
-        `Surrogate`. After a proposal that does not halve the gap, ``method`` has the next call, after another
-        such the next two, then four, and so on. The bounds rest on planes of ``risk`` alone.
-    max_time
-        Limit in seconds, checked before each call of ``risk`` but the first; by default there is none.
-        ``converged`` is false when it was met.
+    max_iter : int, default=1000
+        Maximum number of calls of ``risk``. The search ends earlier if rounding keeps the gap from falling.
+        In both cases ``converged`` is false.
+    w0 : array-like, optional
+        First point. By default 0, or the minimizer of the model if ``planes`` are given.
+    planes : Planes, optional
+        Planes below the same risk from an earlier run; they are copied.
+    linear : array-like, optional
+        Slope ``v`` of a linear term in the objective (cheap data, eq. 1.6).
+    constant : float, default=0.0
+        Constant term of the objective.
+    risk_lower_bound : float or None, default=0.0
+        Lower bound of every part of the risk; 0 holds for all risks of this library. It gives a constant
+        plane, without which L1 master problems are unbounded, and the lower bound of the objective relies on
+        it. A call that returns less raises a ValueError. None if no bound is known.
+    method : {"level", "cutting-plane"}, default="level"
+        ``"level"`` calls the risk near the best point, where the model is at a level between the lower bound
+        and the best value (L2: the projection onto that level set; L1: towards the minimizer of the model).
+        ``"cutting-plane"`` calls it at the minimizer of the model.
+    level : float, optional
+        Level as a fraction of the gap, by default 0.4 for L2 and 0.7 for L1.
+    max_idle : int or None, default=50
+        Remove planes that supported none of the last ``max_idle`` solutions; None keeps all.
+    start : Evaluation, optional
+        A known evaluation of ``risk``, used in place of ``w0`` without a call.
+    propose : callable, optional
+        ``propose(best, gap)`` returns the next point given the best evaluation and the gap, as `Surrogate`
+        does. After a proposal that does not halve the gap, ``method`` chooses the next point, after another
+        one the next two, then four, and so on. The bounds use planes of ``risk`` only.
+    max_time : float, optional
+        Limit in seconds, checked before each call of ``risk`` except the first; ``converged`` is false if it
+        was reached.
+
+    Returns
+    -------
+    Result
+        Best point, its value, and a lower bound of the minimum.
 
     Raises
     ------
     ValueError
-        If values and subgradients contradict each other, as those of a convex risk cannot: then no bound
-        could be trusted. See `ermlab.optimize.check_risk`.
+        If values and subgradients contradict each other, which no convex risk does; see `check_risk`.
     """
     check_limits(tol, max_iter, max_time)
     _check_options(method, level, max_idle)
@@ -112,7 +117,7 @@ def minimize(
             raise ValueError(f"{name} is {number}: expected a finite number")
     if risk_lower_bound is not None:
         _add_constant_plane(planes, float(risk_lower_bound))
-    search = _Search(risk, regularizer, v, constant, planes, tol)
+    search = _Search(risk, regularizer, tol, constant, v, planes)
     if start is None:
         if w is None:
             w = search.minimize_model() if planes.bounds_all_parts else np.zeros(planes.dimension)
@@ -130,41 +135,20 @@ def minimize(
     return search.result() if units is None else search.result().in_units(units.inverse())
 
 
-class _Search:
-    """The state of one minimization: planes, master problem, best point, bounds. Values lack the constant."""
+class _Search(Search):
+    """A search whose bounds come from the master problem."""
 
     def __init__(
-        self, risk: Risk, regularizer: L1 | L2, v: NDArray, constant: float, planes: Planes, tol: float
+        self, risk: Risk, regularizer: L1 | L2, tol: float, constant: float, v: NDArray, planes: Planes
     ):
+        super().__init__(risk, regularizer, tol, constant)
         masters = {L1: L1Master, L2: L2Master}
         if type(regularizer) not in masters:
             raise ValueError(f"regularizer is {regularizer!r}: expected an L1 or an L2")
-        self._regularizer, self._v, self._constant, self._tol = regularizer, v, float(constant), float(tol)
-        self._risk, self._planes = risk, planes
+        self._v, self._planes = v, planes
         self._master = masters[type(regularizer)](regularizer, v, planes)
         self._idle = np.zeros(len(planes), dtype=np.int64)
-        self.best: Evaluation | None = None
-        self._value, self._lower = np.inf, -np.inf
-        self._history, self._began = History(), time.perf_counter()
-        self.n_iter = 0
-        self._failed = False
         self.minimizer = v
-
-    @property
-    def gap(self) -> float:
-        """The best value less the lower bound, and what rounding may have taken from the value."""
-        return max(self._value - self._lower, 0.0) + (0.0 if self.best is None else self.best.rounding)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the relative gap is reached."""
-        return bool(self.gap <= self._tol * abs(self._value + self._constant))
-
-    def goes_on(self, max_iter: int, max_time: float | None) -> bool:
-        """Whether another call of the risk is needed, allowed and worthwhile."""
-        if self.converged or self._failed or self._history.stalled or self.n_iter >= max_iter:
-            return False
-        return max_time is None or time.perf_counter() - self._began <= max_time
 
     def minimize_model(self) -> NDArray[np.float64]:
         """Solve the master problem; return its minimizer."""
@@ -176,17 +160,14 @@ class _Search:
     def add(self, new: Evaluation, n_iter: int) -> None:
         """Take in an evaluation that cost ``n_iter`` calls of the risk, and solve the master problem."""
         self.n_iter += n_iter
-        if self.best is not None:
-            check_tangents(self._risk, self.best, new)
         with np.errstate(over="ignore", invalid="ignore"):  # checked next
             value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
         if not math.isfinite(value):
             raise ValueError(
-                f"the objective is {value} for weights up to {np.abs(new.w).max():.3g}: expected weights for "
-                "which it is a finite number"
+                f"the objective is {value} for weights up to {np.abs(new.w).max():.3g}: expected weights "
+                "with a finite objective"
             )
-        if value < self._value:
-            self.best, self._value = new, value
+        self._offer(new, value)
         try:
             self._add_planes(new)
             self.minimize_model()
@@ -195,14 +176,10 @@ class _Search:
                 raise
             self._failed = True  # the bounds found so far hold
         if self._lower > self._value:
-            check_bound(self._risk, self._lower, self._value, self._scale)
-        self._record()
-
-    def _add_planes(self, new: Evaluation) -> None:
-        for part, (a, b) in enumerate(new.planes):
-            if self._planes.add(a, b, part):
-                self._master.plane_added()
-                self._idle = np.append(self._idle, 0)
+            linear = float(np.sum(np.abs(self._v * self.best.w)))
+            scale = self.best.magnitude + self._regularizer(self.best.w) + linear
+            check_bound(self._risk, self._lower, self._value, scale + abs(self._value) + abs(self._lower))
+        self._record(len(self._planes))
 
     def level_point(self, level: float | None) -> NDArray[np.float64]:
         """Return the next point of the level method."""
@@ -213,7 +190,7 @@ class _Search:
         return self._master.level_point(self.best.w, target, self.gap, MASTER_PRECISION * self.gap)
 
     def drop_idle(self, max_idle: int) -> None:
-        """Count for each plane the solutions it did not hold, and remove what is idle for too long."""
+        """Remove planes that supported none of the last ``max_idle`` solutions."""
         self._idle = np.where(self._master.support, 0, self._idle + 1)
         chosen = self._idle <= max_idle
         if not chosen.all():
@@ -222,38 +199,18 @@ class _Search:
             self._idle = self._idle[chosen]
 
     def result(self) -> Result:
-        """Return where the search stands."""
-        return Result(
-            w=self.best.w,
-            value=self._value + self._constant,
-            lower_bound=self._value - self.gap + self._constant,
-            converged=self.converged,
-            n_iter=self.n_iter,
-            planes=self._planes,
-            best=self.best,
-            history=self._history,
-        )
+        """Return the best point so far with its bounds."""
+        return self._result(self._planes)
 
-    @property
-    def _scale(self) -> float:
-        """The size of the terms of the objective at the best point, of which rounding is a share."""
-        best = self.best
-        linear = float(np.sum(np.abs(self._v * best.w)))
-        return best.magnitude + self._regularizer(best.w) + linear + abs(self._value) + abs(self._lower)
-
-    def _record(self) -> None:
-        self._history.add(
-            value=self._value + self._constant,
-            lower_bound=self._lower + self._constant,
-            gap=self.gap,
-            planes=len(self._planes),
-            n_iter=self.n_iter,
-            seconds=time.perf_counter() - self._began,
-        )
+    def _add_planes(self, new: Evaluation) -> None:
+        for part, (a, b) in enumerate(new.planes):
+            if self._planes.add(a, b, part):
+                self._master.plane_added()
+                self._idle = np.append(self._idle, 0)
 
 
 class _Proposals:
-    """Ask a proposer where to call next, the less often the more often its answers were no good."""
+    """Ask a proposer for the next point, less often the more often its proposals were bad."""
 
     def __init__(self, propose: Proposer | None):
         self._propose = propose
@@ -261,7 +218,7 @@ class _Proposals:
         self._gap_before: float | None = None
 
     def next_point(self, search: _Search) -> NDArray[np.float64] | None:
-        """Return a point, or None if it is not the proposer's turn or it has nothing to say."""
+        """Return a point, or None if it is not the proposer's turn or it has no proposal."""
         if self._propose is None:
             return None
         if self._gap_before is not None and search.gap > GOOD_PROPOSAL * self._gap_before:
@@ -283,25 +240,14 @@ class _Proposals:
 
 
 def units_of(regularizer: L1 | L2, dimension: int) -> Units | None:
-    """Return units in which all strengths are 1 if an `L2` has several; None for other regularizers."""
+    """Return units in which all strengths are 1 if an `L2` has one per weight; else None."""
     if not isinstance(regularizer, L2) or np.ndim(regularizer.alpha) == 0:
         return None
     return Units(np.sqrt(regularizer.strengths(dimension)))
 
 
-def check_limits(tol: float, max_iter: int, max_time: float | None = None) -> None:
-    """Raise a ValueError for a tolerance or a limit that cannot be."""
-    if not as_number(tol) >= 0:
-        raise ValueError(f"tol is {tol}: expected a number of at least 0")
-    if not as_number(max_iter) >= 1:
-        raise ValueError(f"max_iter is {max_iter}: expected at least 1")
-    if max_time is not None and not as_number(max_time) > 0:
-        raise ValueError(f"max_time is {max_time}: expected a positive number of seconds, or None")
-
-
 def _check_options(method: str, level: float | None, max_idle: int | None) -> None:
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}: expected one of {METHODS}")
+    check_choice("method", method, METHODS)
     if level is not None and not 0 < as_number(level) < 1:
         raise ValueError(f"level is {level}: expected a number between 0 and 1")
     if max_idle is not None and not as_number(max_idle) >= 1:
@@ -315,7 +261,7 @@ def _resolve_start(
     linear: ArrayLike | None,
     start: Evaluation | None,
 ) -> tuple[Planes, NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return planes to work on, the linear term, and where to begin (None: at the model's minimizer)."""
+    """Return planes, linear term and first point (None for the minimizer of the model)."""
     given = {
         "w0": None if w0 is None else np.size(w0),
         "start": None if start is None else np.size(start.w),
@@ -338,7 +284,7 @@ def _resolve_start(
 
 
 def agreed_dimension(given: dict[str, int | None]) -> int:
-    """Return the dimension on which all that have one agree."""
+    """Return the common dimension of all arguments that have one."""
     given = {name: size for name, size in given.items() if size is not None}
     if not given:
         raise ValueError("the dimension is unknown: give w0, or a risk with the attribute `dimension`")
@@ -348,7 +294,7 @@ def agreed_dimension(given: dict[str, int | None]) -> int:
 
 
 def finite_vector(name: str, vector: ArrayLike, dimension: int) -> NDArray[np.float64]:
-    """Return a fresh vector of floats, or raise a ValueError that names it."""
+    """Return a copy as a vector of floats, or raise a ValueError."""
     vector = np.array(real_array(vector, name))
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise ValueError(f"{name} has shape {vector.shape}: expected ({dimension},) and finite numbers")
@@ -356,7 +302,7 @@ def finite_vector(name: str, vector: ArrayLike, dimension: int) -> NDArray[np.fl
 
 
 def _add_constant_plane(planes: Planes, height: float) -> None:
-    """Add the plane ``0 w + height`` to each part unless recycled planes hold it or a higher one."""
+    """Add a constant plane to each part unless there is one that is at least as high."""
     high = ~planes.A.any(axis=1) & (planes.b >= height)
     for part in np.setdiff1d(np.arange(planes.n_parts), planes.part[high]):
         planes.add(np.zeros(planes.dimension), height, int(part))

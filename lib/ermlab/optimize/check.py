@@ -1,4 +1,4 @@
-"""A check of risks that users write."""
+"""Check of user-defined risks."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,27 +6,27 @@ from numpy.typing import ArrayLike
 from ermlab.optimize._consistency import LIKELY_CAUSES, check_tangents, name_of
 from ermlab.optimize.evaluation import Evaluation, Risk, evaluate
 
-# Distances of the points that are compared with ``w``, as multiples of its size, and of 1 if that is less.
+# Distances of the points that are compared with ``w``, relative to its norm, or to 1 if that is larger.
 DISTANCES = (1e-4, 1e-2, 1.0)
-# Differences and slopes agree if they are the same up to this share.
+# Relative difference up to which differences and slopes agree.
 AGREEMENT = 0.1
 
 
 def check_risk(risk: Risk, w: ArrayLike, *, n_directions: int = 10, random_state: int | None = 0) -> None:
-    """Raise a ValueError if the values of a risk do not fit its subgradients.
+    """Raise a ValueError if the values of a risk do not agree with its subgradients.
 
     A convex risk lies above each of its tangent planes. This is tested at ``w`` and at points around it, in
     random directions and along the subgradient, for each part of a risk that has parts.
 
     Parameters
     ----------
-    risk
-        What `ermlab.optimize.minimize` is to minimize: ``risk(w) -> (value, subgradient)``.
-    w
-        Where to test it. A point with small random entries shows more than 0, where many risks have a kink.
-    n_directions
+    risk : callable
+        A risk for `ermlab.optimize.minimize`: ``risk(w) -> (value, subgradient)``.
+    w : array-like
+        Where to test it. Small random entries are better than 0, where many risks have a kink.
+    n_directions : int, default=10
         Number of random directions.
-    random_state
+    random_state : int or None, default=0
         Seed of the directions.
 
     Examples
@@ -47,12 +47,10 @@ def check_risk(risk: Risk, w: ArrayLike, *, n_directions: int = 10, random_state
     before = w.copy()
     here = evaluate(risk, w, None, name_of(risk))
     if not np.array_equal(w, before):
-        raise ValueError(f"{name_of(risk)} changes w: expected a copy to be changed")
+        raise ValueError(f"{name_of(risk)} modifies w: expected it to work on a copy")
     again = evaluate(risk, w, None, name_of(risk))
     if again.risk != here.risk or not np.array_equal(again.subgradient, here.subgradient):
-        raise ValueError(
-            f"{name_of(risk)} returns something else when called again: expected a function of w"
-        )
+        raise ValueError(f"{name_of(risk)} returns different values for the same w: expected a function of w")
     directions = np.random.default_rng(random_state).standard_normal((n_directions, w.size))
     if here.subgradient.any():
         directions = np.vstack([here.subgradient, -here.subgradient, directions])
@@ -66,7 +64,7 @@ def check_risk(risk: Risk, w: ArrayLike, *, n_directions: int = 10, random_state
 
 
 def _check_factor(risk: Risk, here: Evaluation, steps: np.ndarray) -> None:
-    """Raise a ValueError if all differences are the same multiple, not 1, of what the slopes say."""
+    """Raise a ValueError if all differences are the same multiple, other than 1, of the slopes."""
     slopes = steps @ here.subgradient
     differences = np.array(
         [
@@ -87,6 +85,6 @@ def _check_factor(risk: Risk, here: Evaluation, steps: np.ndarray) -> None:
             f"{name_of(risk)} rises where its subgradient falls: the sign is wrong. {LIKELY_CAUSES}"
         )
     raise ValueError(
-        f"the subgradient of {name_of(risk)} is {1.0 / factor:.4g} times as long as the differences of its "
-        f"values say. {LIKELY_CAUSES}"
+        f"the subgradient of {name_of(risk)} is {1.0 / factor:.4g} times as long as expected from the "
+        f"differences of its values. {LIKELY_CAUSES}"
     )

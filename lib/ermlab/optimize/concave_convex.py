@@ -1,7 +1,7 @@
 """The concave-convex procedure: ``min_w regularizer(w) + P(w) - R(w)`` for convex ``P`` and ``R``.
 
-Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent, the convex rest is minimized by
-cutting planes, and so on. Only ``P`` is bounded by planes, and ``P`` never changes, so they can be recycled.
+Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent and the resulting convex problem
+is solved by cutting planes, repeatedly. Only ``P`` is bounded by planes, so they can be recycled.
 """
 
 import time
@@ -18,7 +18,7 @@ from ermlab.optimize.regularizers import L1, L2
 
 @dataclass
 class CCCPHistory:
-    """One entry an outer iteration; ``points`` and ``objective`` begin with the start."""
+    """One entry per outer iteration; ``points`` and ``objective`` begin with the first point."""
 
     points: list[NDArray[np.float64]] = field(default_factory=list)
     objective: list[float] = field(default_factory=list)
@@ -30,7 +30,7 @@ class CCCPHistory:
 
 @dataclass(frozen=True)
 class CCCPResult:
-    """What `cccp` found; ``bounds`` counts the planes of ``P`` that were computed, one a call."""
+    """Result of `cccp`; ``bounds`` is the number of calls of ``P``, each of which gives a plane."""
 
     w: NDArray[np.float64]
     value: float
@@ -62,39 +62,47 @@ def cccp(
 ) -> CCCPResult:
     """Descend on ``regularizer(w) + P(w) - R(w)`` (cheap data, Algorithm 1.1).
 
-    The objective never rises from one outer iteration to the next, whatever the precision: each begins at the
-    best point of the last.
+    The objective never increases from one outer iteration to the next, whatever the precision, since each
+    starts at the best point of the last.
 
     Parameters
     ----------
-    convex, concave
-        ``P`` and ``R``, both convex, each ``(w) -> (value, subgradient)``, or both of as many parts (see
-        `ermlab.optimize.minimize`). A loss ``[p - r]_+`` for each
-        sample is no difference of convex functions as it stands; write it as ``max(p, r) - r``, that is, let
-        ``P`` be the sum of ``max(p, r)`` with the subgradient of the larger. If calls of ``R`` can raise
-        ``P``, as where ``P`` is the highest of the planes that were found so far, an attribute ``grows`` of
-        ``P`` says so: it is then evaluated anew.
-    w0
-        Where to start, by default 0 if ``convex`` has the attribute ``dimension``.
-    recycle
+    convex, concave : callable
+        ``P`` and ``R``, both convex, each ``(w) -> (value, subgradient)``, possibly with the same number of
+        parts (see `ermlab.optimize.minimize`). A loss ``[p - r]_+`` of a sample has to be written as the
+        difference ``max(p, r) - r``: ``P`` is the sum of ``max(p, r)`` with the subgradient of the larger. If
+        calls of ``R`` can raise ``P``, for example if ``P`` is the maximum of the planes found so far, an
+        attribute ``grows`` of ``P`` must be true; ``P`` is then evaluated again.
+    regularizer : L1 or L2
+        The regularizer.
+    w0 : array-like, optional
+        First point, by default 0 if ``convex`` has the attribute ``dimension``.
+    recycle : bool, default=True
         Keep the planes of ``P`` from one outer iteration to the next.
-    adaptive
-        Tighten the inner precision, ``eps <- max(rho eps, eps_min)``; else use ``eps_min`` always.
-    eps, eps_min, rho
-        Precision of the inner minimizations: *relative* gaps, since objectives come in all magnitudes.
-    eta
-        Stop when an outer iteration at precision ``eps_min`` lowers the objective by at most ``eta`` of it.
-    max_iter, max_inner_iter
-        Limits on outer iterations and on the calls of ``P`` in each.
-    nonnegative
-        Promise that ``P >= R`` everywhere. Then the tangent of ``R`` is a plane of ``P``, for free, and
-        the inner problems are bounded for L1, too.
-    convex_lower_bound
-        A number that ``P`` nowhere falls below, if one is known.
-    method
+    adaptive : bool, default=True
+        Tighten the inner precision, ``eps <- max(rho eps, eps_min)``; if false, it is always ``eps_min``.
+    eps, eps_min, rho : float
+        Precision of the inner minimizations, as *relative* gaps.
+    eta : float, default=1e-3
+        Stop when an outer iteration at precision ``eps_min`` lowers the objective by at most this fraction.
+    max_iter : int, default=100
+        Maximum number of outer iterations.
+    max_inner_iter : int, default=1000
+        Maximum number of calls of ``P`` in each outer iteration.
+    nonnegative : bool, default=True
+        Whether ``P >= R`` everywhere. Then the tangent of ``R`` is a plane of ``P`` at no cost, and the inner
+        problems are bounded for L1 as well.
+    convex_lower_bound : float, optional
+        Lower bound of ``P``, if one is known.
+    method : {"level", "cutting-plane"}, default="level"
         As in `ermlab.optimize.minimize`.
-    planes
-        Planes below ``P`` from an earlier run, to be recycled, too.
+    planes : Planes, optional
+        Planes below ``P`` from an earlier run, to be recycled as well.
+
+    Returns
+    -------
+    CCCPResult
+        The last point with its value.
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
     current = _evaluate_start(convex, w0, convex_lower_bound)

@@ -1,4 +1,4 @@
-"""What estimators say when a solver stopped too early."""
+"""The warning of estimators whose solver stopped early."""
 
 import warnings
 
@@ -8,12 +8,12 @@ from ermlab.optimize.result import Result
 
 
 def warn_unless_converged(result: Result, max_iter: int, max_time: float | None = None) -> None:
-    """Warn the caller of ``fit``, from which this is called, if the relative gap is above ``tol``."""
+    """Warn the caller of the calling ``fit`` if the relative gap is above ``tol``."""
     if result.converged:
         return
     limits = "max_iter" if max_time is None else "max_iter, max_time"
     warnings.warn(
-        f"stopped after {result.n_iter} passes of at most {max_iter}, with a relative gap of "
+        f"stopped after {result.n_iter} of at most {max_iter} iterations with a relative gap of "
         f"{result.relative_gap:.2g}: raise {limits} or tol, or scale the features, for example with "
         "sklearn.preprocessing.StandardScaler",
         ConvergenceWarning,

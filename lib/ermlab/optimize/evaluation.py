@@ -8,37 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-# A risk of parts, with the attribute n_parts, returns an array of values and a subgradient in each row.
+# A risk with an attribute n_parts returns one value and one row of subgradients per part.
 Risk = Callable[[Vector], tuple[float, Vector]]
 
-# Error of a risk and of its products with weights, as a share of the absolute values of their terms.
+# Error of a risk and of its products with weights, relative to the sum of the absolute values of the terms.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The risk at a point, and a subgradient of it; where it has parts, ``parts`` holds both for each."""
+    """The risk at a point and a subgradient; ``parts`` holds both for each part of a risk that has parts."""
 
     w: Vector
     risk: float
     subgradient: Vector
     parts: tuple[tuple[float, Vector], ...] = ()
-    rounding: float = 0.0  #: error of the value, as far as the risk knows of more than its slopes tell
+    rounding: float = 0.0  #: error of the value beyond what its slopes imply, if the risk reports it
 
     @property
     def magnitude(self) -> float:
-        """The size of the terms that the risk is the sum of, of which rounding is a share."""
+        """The size of the terms of the risk, to which rounding errors are relative."""
         return abs(self.risk) + float(np.sum(np.abs(self.subgradient * self.w)))
 
     @cached_property
     def planes(self) -> tuple[tuple[Vector, float], ...]:
         """Slope and offset of the tangent plane of each part.
 
-        The offset is lowered by what rounding may have added to it, which is much where ``w`` is far away:
-        a plane above the risk would make the lower bound of the optimum wrong.
+        The offset is lowered by its possible rounding error, which is large if ``w`` is far from 0: a plane
+        above the risk would make the lower bound of the optimum wrong.
         """
         planes = []
-        with np.errstate(over="ignore", invalid="ignore"):  # `Planes.add` refuses what is not finite
+        with np.errstate(over="ignore", invalid="ignore"):  # `Planes.add` rejects NaN and infinity
             for value, slope in self.parts or ((self.risk, self.subgradient),):
                 products = slope * self.w
                 rounding = ROUNDING * (abs(value) + float(np.sum(np.abs(products))))
@@ -46,17 +46,17 @@ class Evaluation:
         return tuple(planes)
 
 
-# Best evaluation so far and gap -> where to call next, or None where the proposer knows nothing better.
+# Best evaluation so far and gap -> next point, or None without a proposal.
 Proposer = Callable[[Evaluation, float], Vector | None]
 
 
 def part_count(risk: Risk) -> int:
-    """Return the number of parts that a risk is the sum of: its attribute ``n_parts``, else 1."""
+    """Return the number of parts of a risk: its attribute ``n_parts``, else 1."""
     return getattr(risk, "n_parts", 1)
 
 
 def evaluate(risk: Risk, w: Vector, lower_bound: float | None, name: str = "the risk") -> Evaluation:
-    """Call the risk and check its answer; no part of it may be less than ``lower_bound``."""
+    """Call the risk and check what it returns; no part may be less than ``lower_bound``."""
     value, subgradient = risk(w)
     has_parts = hasattr(risk, "n_parts")
     values = np.asarray(value if has_parts else float(value), dtype=np.float64)
@@ -75,5 +75,5 @@ def evaluate(risk: Risk, w: Vector, lower_bound: float | None, name: str = "the 
     if not has_parts:
         rounding = float(risk.rounding(w)) if hasattr(risk, "rounding") else 0.0
         return Evaluation(w, float(values), slopes, rounding=rounding)
-    parts = tuple((float(one), slope) for one, slope in zip(values, slopes, strict=True))
+    parts = tuple((float(part), slope) for part, slope in zip(values, slopes, strict=True))
     return Evaluation(w, float(values.sum()), slopes.sum(axis=0), parts)

@@ -1,4 +1,4 @@
-"""Means over samples as sums of parts, each with planes of its own."""
+"""Means over samples as sums of parts, each with its own planes."""
 
 from collections.abc import Callable
 
@@ -11,23 +11,23 @@ Vector = NDArray[np.float64]
 
 
 class MeanInParts:
-    """The mean of convex functions as a sum of parts, for `ermlab.optimize.minimize` and `cccp`.
+    """Mean of convex functions as a sum of parts, for `ermlab.optimize.minimize` and `cccp`.
 
-    A plane for each part says more than one for the mean, so that fewer calls do; the master problem grows
-    with the number of parts, which should stay well below a hundred.
+    One plane per part is tighter than one plane of the mean, so that fewer calls are needed. The master
+    problem grows with the number of parts, which should stay well below a hundred.
 
     Parameters
     ----------
-    function
-        Number of a function and ``w`` to its value and a subgradient.
-    n
-        How many functions.
-    dimension
+    function : callable
+        ``function(i, w)`` returns the value and a subgradient of function ``i`` at ``w``.
+    n : int
+        Number of functions.
+    dimension : int
         Length of ``w``.
-    n_parts
-        At most so many parts; function ``i`` belongs to part ``i % n_parts``.
-    n_threads
-        Functions that are called side by side; the result does not depend on it.
+    n_parts : int
+        Maximum number of parts; function ``i`` belongs to part ``i % n_parts``.
+    n_threads : int, optional
+        Number of functions that are evaluated in parallel; the result does not depend on it.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class MeanInParts:
         n_threads: int | None = None,
     ):
         if min(n, n_parts) < 1:
-            raise ValueError(f"{n} functions in {n_parts} parts: expected at least 1 of either")
+            raise ValueError(f"{n} functions in {n_parts} parts: expected at least 1 of each")
         self._function, self._n, self._n_threads = function, n, n_threads
         self.dimension, self.n_parts = dimension, min(n, n_parts)
 

@@ -8,29 +8,28 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import real_array
 
-# The squared length of a plane with such slopes is a finite number, and far from overflowing.
+# Slopes up to this size can be squared and summed without overflow.
 LARGEST_SLOPE = 1e145
 
 
 class Planes:
-    """A growing set of planes; the rows of ``A`` and the entries of ``b`` (cheap data, eq. 1.6).
+    """A growing set of planes with slopes ``A`` and offsets ``b`` (cheap data, eq. 1.6).
 
-    The Gram matrix ``A A'`` grows with it, one matrix-vector product a plane. A set can be handed from one
+    The Gram matrix ``A A'`` grows along, at one matrix-vector product per plane. A set can be passed from one
     `ermlab.optimize.minimize` to the next as long as the risk is the same function.
 
     Parameters
     ----------
-    dimension
-        Length of each subgradient.
-    n_parts
-        A risk that is a sum of so many parts has planes below each; most have one.
+    dimension : int
+        Length of each slope.
+    n_parts : int, default=1
+        Number of parts of the risk; each plane is below one of them.
     """
 
     def __init__(self, dimension: int, n_parts: int = 1):
-        if dimension < 1:
-            raise ValueError(f"dimension is {dimension}: expected at least 1")
-        if n_parts < 1:
-            raise ValueError(f"n_parts is {n_parts}: expected at least 1")
+        for name, number in (("dimension", dimension), ("n_parts", n_parts)):
+            if number < 1:
+                raise ValueError(f"{name} is {number}: expected at least 1")
         self._count, self.n_parts = 0, n_parts
         self._part = np.zeros(4, dtype=np.int64)
         self._A = np.empty((4, dimension))
@@ -42,12 +41,12 @@ class Planes:
 
     @property
     def dimension(self) -> int:
-        """Length of each subgradient."""
+        """Length of each slope."""
         return self._A.shape[1]
 
     @property
     def A(self) -> NDArray[np.float64]:
-        """Subgradients, one a row."""
+        """Slopes, one per row."""
         return self._A[: self._count]
 
     @property
@@ -57,7 +56,7 @@ class Planes:
 
     @property
     def part(self) -> NDArray[np.int64]:
-        """Number of the part of the risk that each plane is below."""
+        """Part of the risk to which each plane belongs."""
         return self._part[: self._count]
 
     @property
@@ -71,7 +70,7 @@ class Planes:
         return self._gram[: self._count, : self._count]
 
     def add(self, a: ArrayLike, b: float, part: int = 0) -> bool:
-        """Add the plane ``<a, w> + b`` of a part; return false if the very same is there already."""
+        """Add the plane ``<a, w> + b`` of a part; return false if the set has it already."""
         a = real_array(a, "a plane")
         if a.shape != (self.dimension,):
             raise ValueError(f"plane of shape {a.shape}: expected ({self.dimension},)")
@@ -90,7 +89,7 @@ class Planes:
 
     @classmethod
     def of(cls, A: ArrayLike, b: ArrayLike, part: ArrayLike | None = None, n_parts: int = 1) -> Self:
-        """Return a set of planes that are all different, given at once."""
+        """Return a set of distinct planes."""
         A, b = np.ascontiguousarray(real_array(A, "A")), real_array(b, "b")
         part = np.zeros(b.shape, dtype=np.int64) if part is None else np.asarray(part)
         if A.ndim != 2 or not b.shape == part.shape == A.shape[:1]:
@@ -110,7 +109,7 @@ class Planes:
         return planes
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Drop the planes that are not ``chosen``."""
+        """Drop all planes except the ``chosen`` ones."""
         A, b, part = self.A[chosen], self.b[chosen], self.part[chosen]
         gram = self.gram[np.ix_(chosen, chosen)]
         m = self._count = len(b)
@@ -135,7 +134,7 @@ class Planes:
         return self.height(self.products(w) + self.b)
 
     def height(self, heights: NDArray[np.float64]) -> float:
-        """Return the largest of the heights of all planes, summed over parts."""
+        """Return the largest of the given heights of all planes, summed over parts."""
         if self.n_parts == 1:
             return float(np.max(heights, initial=-np.inf))
         tops = np.full(self.n_parts, -np.inf)

@@ -1,4 +1,4 @@
-"""Proximal gradient descent with momentum: ``min_w smooth(w) + penalty(w)``, the prox known."""
+"""Proximal gradient descent with momentum: ``min_w smooth(w) + penalty(w)``."""
 
 import math
 import time
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.validation import safe_norm
 
 Vector = NDArray[np.float64]
-# The line search accepts differences of the objective that rounding makes.
+# Rounding error of the objective that the line search accepts.
 ROUNDING = 1e-12
 MAX_HALVINGS = 100
 
 
 @dataclass
 class FISTAHistory:
-    """One entry an iteration; ``value`` holds the penalty only if `fista` was given it."""
+    """One entry per iteration; ``value`` includes the penalty only if `fista` was given it."""
 
     value: list[float] = field(default_factory=list)
     residual: list[float] = field(default_factory=list)
@@ -29,7 +29,7 @@ class FISTAHistory:
 
 @dataclass(frozen=True)
 class FISTAResult:
-    """What `fista` found; ``residual`` is the norm of the proximal gradient, 0 at a minimum."""
+    """Result of `fista`; ``residual`` is the norm of the proximal gradient, 0 at a minimum."""
 
     w: Vector
     value: float
@@ -53,18 +53,27 @@ def fista(
 
     Parameters
     ----------
-    smooth
+    smooth : callable
         Convex and differentiable, ``smooth(w) -> (value, gradient)``.
-    prox
+    prox : callable
         ``prox(u, step) = argmin_w penalty(w) + |w - u|^2 / (2 step)``.
-    penalty
+    w0 : array-like
+        First point.
+    penalty : callable, optional
         Needed only to report values; by default they are those of ``smooth`` alone.
-    step
+    step : float, optional
         First step length, by default the inverse curvature of ``smooth`` along its gradient at ``w0``. It is
         halved wherever the quadratic upper bound of ``smooth`` fails.
-    tol
+    tol : float, default=1e-6
         Stop when the proximal gradient ``(y - prox(y - step g, step)) / step`` is at most ``tol`` times the
         larger of the gradients ``g`` here and at ``w0``, in Euclidean norm.
+    max_iter : int, default=10000
+        Maximum number of iterations.
+
+    Returns
+    -------
+    FISTAResult
+        The last point with its value and residual.
     """
     if not (tol >= 0 and max_iter >= 1):
         raise ValueError(f"tol is {tol} and max_iter {max_iter}: expected at least 0 and at least 1")
@@ -91,7 +100,7 @@ def fista(
         if converged:
             w = new
             break
-        # The momentum points uphill: forget it.
+        # Restart if the momentum points uphill.
         if np.sum((y - new) * (new - w)) > 0:
             momentum, restarts = 1.0, restarts + 1
             w, y, value, gradient = new, new, new_value, new_gradient
@@ -131,7 +140,7 @@ def _evaluate(smooth, w: Vector) -> tuple[float, Vector]:
 
 
 def _first_step(smooth, w: Vector, gradient: Vector) -> float:
-    """Return the inverse curvature along the gradient, a little less for rounding; 1 where there is none."""
+    """Return slightly less than the inverse curvature along the gradient; 1 if there is no curvature."""
     length = safe_norm(gradient)
     if length == 0:
         return 1.0

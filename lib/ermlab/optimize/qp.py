@@ -12,15 +12,15 @@ from ermlab.optimize.simplex_qp_numba import maximize
 
 # The kernel counts steps in 64 bits.
 MOST_STEPS = 2**62
-# Sums of weights up to this are finite.
+# Weights up to this size can be summed without overflow.
 LARGEST_WEIGHT = 1e290
-# Weights sum to the number of parts up to this share.
+# Relative error of the sum of the weights, which is the number of parts.
 SIMPLEX_ERROR = 1e-6
 
 
 @dataclass(frozen=True)
 class SimplexQPResult:
-    """A point of the simplex, or of several, and how good it is.
+    """A point of one or several simplices, and its quality.
 
     ``value`` is ``b' alpha - 1/2 alpha' G alpha``; the maximum lies in ``[value, value + gap]``.
     """
@@ -41,25 +41,29 @@ def solve_simplex_qp(
 ) -> SimplexQPResult:
     """Maximize ``b' alpha - 1/2 alpha' G alpha`` over the simplex (cheap data, eq. 1.7).
 
-    With ``part`` the indices are cut into parts, and each has a simplex of its own (section 1.5.3).
+    With ``part`` the indices are divided into parts, each with its own simplex (section 1.5.3).
 
     Parameters
     ----------
-    G
+    G : array-like of shape (m, m)
         Symmetric positive semidefinite matrix; it may be singular.
-    b
+    b : array-like of shape (m,)
         Linear term.
-    alpha0
-        Where to start; what is negative is cut off and the rest is scaled to sum 1. By default the best
+    alpha0 : array-like of shape (m,), optional
+        Starting point; negative entries are set to 0 and the others scaled to sum 1. By default the best
         corner. A start near the solution saves most of the work.
-    tol
+    tol : float, default=1e-10
         Duality gap to reach, ``max_i g_i - alpha' g`` with ``g = b - G alpha``, in the units of the
-        objective; with parts the sum of their maxima. Rounding ends the search earlier if it must; ``gap``
-        tells.
-    max_iter
-        Limit on steps and changes of the support, by default ``100 + 20 m``.
-    part
-        Number of the part of each index, from 0; none may be empty. By default there is one.
+        objective; with parts the sum of their maxima. Rounding may end the search earlier, see ``gap``.
+    max_iter : int, optional
+        Maximum number of steps and changes of the support, by default ``100 + 20 m``.
+    part : array-like of shape (m,), optional
+        Part of each index, numbered from 0; no part may be empty. By default there is one part.
+
+    Returns
+    -------
+    SimplexQPResult
+        The point with its value and duality gap.
     """
     G, b = np.ascontiguousarray(real_array(G, "G")), np.ascontiguousarray(real_array(b, "b"))
     if b.ndim != 1 or b.size == 0 or G.shape != (b.size, b.size):
@@ -84,7 +88,7 @@ def solve_simplex_qp(
 
 
 def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:
-    """Return the part of each index and how many there are."""
+    """Return the part of each index and the number of parts."""
     if part is None:
         return np.zeros(m, dtype=np.int64), 1
     numbers = np.asarray(part)
@@ -92,7 +96,7 @@ def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:
         raise ValueError(
             f"part has shape {numbers.shape}, type {numbers.dtype}: expected ({m},) and whole numbers from 0"
         )
-    present = np.unique(numbers)  # not counts, of which a large number would ask for too many
+    present = np.unique(numbers)  # np.bincount would allocate memory for the largest number
     if present[-1] != present.size - 1:
         empty = int(np.argmax(present != np.arange(present.size)))
         raise ValueError(f"part {empty} is empty: expected an index in each")
@@ -102,7 +106,7 @@ def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:
 def _start(
     G: NDArray, b: NDArray, alpha0: ArrayLike | None, part: NDArray[np.int64], n_parts: int
 ) -> NDArray[np.float64]:
-    """Return a fresh feasible point: ``alpha0`` brought onto each simplex, or its best corner."""
+    """Return a new feasible point: ``alpha0`` scaled onto each simplex, or its best corner."""
     alpha = np.zeros_like(b) if alpha0 is None else np.maximum(real_array(alpha0, "alpha0"), 0.0)
     if alpha.shape != b.shape or not np.isfinite(alpha).all():
         raise ValueError(f"alpha0 has shape {alpha.shape}: expected {b.shape} and finite numbers")

@@ -1,4 +1,4 @@
-"""The regularizers that `ermlab.optimize.minimize` knows."""
+"""The regularizers of `ermlab.optimize.minimize`."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,14 +7,13 @@ from ermlab._utils.validation import real_array
 
 
 class _Scaled:
-    """A regularizer with a positive strength, for all coordinates alike or for each.
+    """A regularizer with a positive strength, common to all coordinates or one per coordinate.
 
     Parameters
     ----------
-    alpha
-        Strength: a number, or one for each coordinate of ``w``. To measure a feature in another unit, which
-        multiplies it by ``s``, and its strength to match (by ``s`` for `L1`, by ``s**2`` for `L2`) changes
-        nothing but the unit of its weight.
+    alpha : float or array-like
+        Strength: one number, or one per coordinate of ``w``. Multiplying a feature by ``s`` and its strength
+        accordingly (by ``s`` for `L1`, by ``s**2`` for `L2`) changes nothing but the unit of its weight.
     """
 
     def __init__(self, alpha: ArrayLike):
@@ -41,18 +40,18 @@ class _Scaled:
 
 
 class L2(_Scaled):
-    """``1/2 sum_j alpha_j w_j^2``, that is ``alpha / 2 |w|^2`` for a number ``alpha``."""
+    """Squared norm ``1/2 sum_j alpha_j w_j^2``, that is ``alpha/2 |w|^2`` for a single ``alpha``."""
 
     def __call__(self, w: NDArray[np.float64]) -> float:
         """Return the value at ``w``."""
-        with np.errstate(over="ignore"):  # the caller refuses what is not finite
+        with np.errstate(over="ignore"):  # the caller rejects infinity
             if isinstance(self.alpha, float):
                 return 0.5 * self.alpha * float(np.sum(w * w))
             return 0.5 * float(np.sum((np.sqrt(self.alpha) * w) ** 2))
 
 
 class L1(_Scaled):
-    """``sum_j alpha_j |w_j|``, that is ``alpha |w|_1`` for a number ``alpha``."""
+    """Weighted 1-norm ``sum_j alpha_j |w_j|``, that is ``alpha |w|_1`` for a single ``alpha``."""
 
     def __call__(self, w: NDArray[np.float64]) -> float:
         """Return the value at ``w``."""

@@ -1,4 +1,4 @@
-"""What the solvers return: a point, bounds of the optimum, and how they came about."""
+"""What the solvers return: a point, bounds of the optimum, and the history of the search."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -10,15 +10,15 @@ from ermlab.optimize._units import Units
 from ermlab.optimize.evaluation import Evaluation
 from ermlab.optimize.planes import Planes
 
-# A search has stalled if this many calls have lowered the gap by less than this share: rounding keeps it
-# where it is, as where the optimum is 0 or the features are of very different scales.
+# A search has stalled if this many calls have lowered the gap by less than this fraction, because of
+# rounding: for example if the optimum is 0 or the features have very different scales.
 STALLED_ENTRIES = 100
 STALLED_SHARE = 1e-3
 
 
 @dataclass
 class History:
-    """One entry for each solution of the master problem; ``value`` is that of the best point so far."""
+    """One entry per solution of the master problem; ``value`` is the best value so far."""
 
     value: list[float] = field(default_factory=list)
     lower_bound: list[float] = field(default_factory=list)
@@ -43,7 +43,25 @@ class History:
 
 @dataclass(frozen=True)
 class Result:
-    """What `minimize` or `minimize_blocks` found: the optimum lies in ``[lower_bound, value]``."""
+    """Result of `minimize` or `minimize_blocks`; the optimum lies in ``[lower_bound, value]``.
+
+    Attributes
+    ----------
+    w : ndarray
+        The best point.
+    value, lower_bound : float
+        Objective at ``w``, and a lower bound of its minimum.
+    converged : bool
+        Whether the relative gap is at most the requested tolerance.
+    n_iter : int
+        Number of calls of the risk.
+    planes : Planes
+        Planes below the risk, for a warm start.
+    best : Evaluation
+        The risk and a subgradient at ``w``.
+    history : History
+        The course of the search.
+    """
 
     w: NDArray[np.float64]
     value: float
@@ -61,14 +79,14 @@ class Result:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the absolute value, 0 when there is no gap."""
+        """The gap divided by the absolute value; 0 if there is no gap."""
         if self.gap == 0:
             return 0.0
         return self.gap / abs(self.value) if self.value != 0 else math.inf
 
     @property
     def seconds(self) -> float:
-        """Seconds that it took."""
+        """Duration of the search in seconds."""
         return self.history.seconds[-1]
 
     def in_units(self, units: Units) -> "Result":
@@ -77,7 +95,7 @@ class Result:
         return replace(self, w=best.w, best=best, planes=units.planes(self.planes))
 
     def after(self, first: "Result") -> "Result":
-        """Return this result of a search that went on where ``first`` had ended, with the history of both."""
+        """Return this result of a search that continued ``first``, with the history of both."""
         history = History()
         for name, entries in vars(first.history).items():
             offset = {"n_iter": first.n_iter, "seconds": first.seconds}.get(name, 0)

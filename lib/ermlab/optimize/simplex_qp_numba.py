@@ -1,30 +1,30 @@
-"""The active-set kernel of `ermlab.optimize.qp`, and its Cholesky factor that grows and shrinks.
+"""Active-set kernel of `ermlab.optimize.qp`, with a Cholesky factor that grows and shrinks.
 
-The indices are cut into parts, each with a simplex of its own; mostly there is one. The factor
+The indices are divided into parts, each with its own simplex; usually there is one part. The factor
 ``L L' = M_SS`` is kept in the leading ``k`` rows of a work array, where ``S`` is the list of the ``k``
 indices that may be positive and ``M = G + sigma sum_d 1_d 1_d'`` with the indicator ``1_d`` of part ``d``.
-The shift changes nothing where each ``1_d' alpha`` is constant, and makes ``M_SS`` regular as long as the
-columns of ``S`` are affinely independent. That is the invariant of the active set: an index whose column
-depends on those of ``S`` never joins them, but takes the place of one of them (`_enter`). So ``k`` is at most
-the rank of ``G`` plus the number of parts, whatever the scale of ``G``, and at most the number of indices.
+The shift has no effect while each ``1_d' alpha`` is constant, and makes ``M_SS`` regular if the columns of
+``S`` are affinely independent. That is the invariant of the active set: an index whose column depends on
+those of ``S`` never joins them but replaces one of them (`_enter`). So ``k`` is at most the rank of ``G``
+plus the number of parts, whatever the scale of ``G``, and at most the number of indices.
 """
 
 import numpy as np
 from numba import njit
 
-# A new column counts as dependent on the others below this share of its own squared length.
+# A new column counts as dependent if less than this fraction of its squared length is independent.
 DEPENDENT = 1e-11
-# One full Newton step reaches the maximum over a support; more of them only remove rounding errors.
+# One full Newton step reaches the maximum over a support; further steps only remove rounding errors.
 FULL_STEPS = 3
-# The shift is at least this share of the linear term: a quadratic term below it is lost in rounding anyway.
+# The shift is at least this fraction of the linear term: a smaller quadratic term is lost in rounding.
 LEAST_SHIFT = 1e-30
-# And at least this number, so that its inverse does not overflow.
+# It is at least this number, so that its inverse does not overflow.
 SMALLEST_SHIFT = 1e-290
 
 
 @njit(cache=True)
 def _append(L, k, G, S, part, sigma, j):
-    """Grow the factor by index ``j``, and say so; row ``k`` is ``L^-1 M_Sj`` if its column is dependent."""
+    """Add index ``j`` to the factor; if it is dependent, return false and set row ``k`` to ``L^-1 M_Sj``."""
     alone = True
     for row in range(k):
         entry = G[S[row], j]
@@ -38,7 +38,7 @@ def _append(L, k, G, S, part, sigma, j):
     pivot = diagonal
     for column in range(k):
         pivot -= L[k, column] ** 2
-    if alone:  # the first index of its part is independent of all others: rounding must not keep it out
+    if alone:  # the first index of its part is independent of all others, whatever rounding says
         pivot = max(pivot, sigma)
     if not pivot > DEPENDENT * diagonal:
         return False
@@ -49,7 +49,7 @@ def _append(L, k, G, S, part, sigma, j):
 
 @njit(cache=True)
 def _remove(L, k, S, position):
-    """Shrink the factor by the index at ``position``: drop its row, rotate back to triangular form."""
+    """Remove the index at ``position`` from the factor: drop its row, rotate back to triangular form."""
     for row in range(position, k - 1):
         S[row] = S[row + 1]
         for column in range(row + 2):
@@ -88,9 +88,9 @@ def _solve(L, k, x):
 
 @njit(cache=True)
 def _balance(x, S, k, part, j, total, members):
-    """Shift the entries of each part alike, so that they sum to 0, but to 1 in the part of index ``j``.
+    """Shift the entries of each part by a constant so that they sum to 0, or to 1 in the part of index ``j``.
 
-    They do but for rounding, which a part with a single index must not feel: its entry is 0, or 1, exactly.
+    This removes rounding errors, so that the entry of a part with a single index is 0 or 1 exactly.
     """
     total[:], members[:] = 0.0, 0.0
     for position in range(k):
@@ -106,7 +106,7 @@ def _balance(x, S, k, part, j, total, members):
 @njit(cache=True)
 def _gradient(G, b, alpha, S, k, gradient):
     """Write ``b - G alpha``."""
-    for i in range(b.size):  # with the copy of a slice numba compiles its error messages, for seconds
+    for i in range(b.size):  # copying a slice would take seconds to compile
         gradient[i] = b[i]
     for position in range(k):
         weight = alpha[S[position]]
@@ -116,10 +116,10 @@ def _gradient(G, b, alpha, S, k, gradient):
 
 @njit(cache=True)
 def _newton_direction(L, k, S, part, gradient, direction, ones, levels):
-    """Write the step to the maximum over ``S`` with the sum of each part kept; return whether there is one.
+    """Write the step to the maximum over ``S`` that keeps the sum of each part; return whether it exists.
 
-    ``M p = g - sum_d mu_d 1_d`` with ``1_d' p = 0``; ``ones[d]`` is room for ``M^-1 1_d`` and
-    ``levels`` for the equations of ``mu``.
+    ``M p = g - sum_d mu_d 1_d`` with ``1_d' p = 0``; ``ones[d]`` is workspace for ``M^-1 1_d`` and ``levels``
+    for the equations of ``mu``.
     """
     n_parts = len(ones)
     for position in range(k):
@@ -145,9 +145,9 @@ def _newton_direction(L, k, S, part, gradient, direction, ones, levels):
 
 @njit(cache=True)
 def _eliminate(system):
-    """Solve a positive definite system, its right side in the last column, which becomes the solution.
+    """Solve a positive definite system; its last column is the right side and becomes the solution.
 
-    Return whether that was possible: it may not be if ``G`` has negative eigenvalues.
+    Return whether that was possible; it may not be if ``G`` has negative eigenvalues.
     """
     n = len(system)
     for pivot in range(n):
@@ -166,7 +166,7 @@ def _eliminate(system):
 
 @njit(cache=True)
 def _step(alpha, S, k, direction):
-    """Move along ``direction`` as far as 1 or the first bound; return the position that met it or -1."""
+    """Move along ``direction`` up to length 1 or the first bound; return the blocking position or -1."""
     length, blocking = 1.0, -1
     for position in range(k):
         if direction[position] < 0.0:
@@ -182,9 +182,9 @@ def _step(alpha, S, k, direction):
 
 @njit(cache=True)
 def _trade(alpha, S, k, share, j, forward):
-    """Move weight from ``S`` to ``j`` in the given shares, or back, until one of them has none left.
+    """Move weight from ``S`` to ``j`` in the given shares, or back, until a weight reaches 0.
 
-    Return the position that has none, or -1 if it is ``j``.
+    Return the position of that weight, or -1 for ``j``.
     """
     sign = 1.0 if forward else -1.0
     length, blocking = np.inf if forward else alpha[j], -1
@@ -205,11 +205,11 @@ def _trade(alpha, S, k, share, j, forward):
 
 @njit(cache=True)
 def _enter(L, k, G, S, part, sigma, alpha, gradient, j, share, total, members):
-    """Let index ``j`` join ``S``; return the new size of ``S``.
+    """Add index ``j`` to ``S``; return the new size of ``S``.
 
-    If the column of ``j`` is an affine combination of those of ``S``, with coefficients ``share``, then
-    ``e_j - share`` is a direction along which the objective is linear. A move along it, upwards until an
-    index meets zero, makes room: without that index the others are independent. ``j`` itself may be the one.
+    If the column of ``j`` is an affine combination of those of ``S``, with coefficients ``share``, then the
+    objective is linear along ``e_j - share``. A move upwards until the weight of an index reaches 0 makes
+    room: without that index the others are independent. It may be ``j`` itself.
     """
     while not _append(L, k, G, S, part, sigma, j):
         share[:k] = L[k, :k]
@@ -228,7 +228,7 @@ def _enter(L, k, G, S, part, sigma, alpha, gradient, j, share, total, members):
 
 @njit(cache=True)
 def _normalize(alpha, part, total):
-    """Undo the drift of the sum of each part away from 1."""
+    """Scale each part to sum 1, from which rounding makes it drift."""
     total[:] = 0.0
     for i in range(alpha.size):
         total[part[i]] += alpha[i]
@@ -238,7 +238,7 @@ def _normalize(alpha, part, total):
 
 @njit(cache=True)
 def _shift(G, b):
-    """Return ``sigma``: of the size of ``G``, unless that is nothing beside ``b``."""
+    """Return ``sigma``: of the size of ``G``, unless that is negligible compared with ``b``."""
     largest, height = 0.0, 0.0
     for i in range(b.size):
         largest = max(largest, G[i, i])
@@ -263,9 +263,9 @@ def _best_outside(gradient, high, part, S, k, inside):
 def maximize(G, b, alpha, tol, max_iter, part, n_parts):
     """Improve ``alpha`` in place; return the duality gap reached and the number of iterations.
 
-    A primal active-set method: Newton steps on the support ``S``, an index leaves when it meets zero, and the
-    index whose gradient exceeds those of its part most enters when the support is optimal. Each part begins
-    with a positive index, and keeps one.
+    A primal active-set method: Newton steps on the support ``S``; an index leaves when its weight reaches 0,
+    and the index whose gradient exceeds those of its part most enters when the support is optimal. Each part
+    starts with a positive index, and keeps one.
     """
     m = b.size
     S, inside = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.bool_)
@@ -275,14 +275,14 @@ def maximize(G, b, alpha, tol, max_iter, part, n_parts):
     low, high, top = np.empty(n_parts), np.empty(n_parts), np.empty(n_parts)
     total, members = np.empty(n_parts), np.empty(n_parts)
     sigma = _shift(G, b)
-    n_positive = np.int64(0)  # not 0: numba would compile what takes it once more, for that number
+    n_positive = np.int64(0)  # typed, or numba would compile the kernels again for the literal 0
     for i in range(m):
         if alpha[i] > 0.0:
             S[n_positive] = i
             n_positive += 1
     _gradient(G, b, alpha, S, n_positive, gradient)
     k = np.int64(0)
-    for position in range(n_positive):  # S[:k] grows no faster than S[position] is read
+    for position in range(n_positive):  # S[:k] never grows beyond the position that is read
         k = _enter(L, k, G, S, part, sigma, alpha, gradient, S[position], direction, total, members)
 
     gap, entered, full_steps, kept_out, last = np.inf, -1, 0, False, False
@@ -305,10 +305,10 @@ def maximize(G, b, alpha, tol, max_iter, part, n_parts):
             if best < 0:  # rounding: nothing outside is better
                 return gap, iteration
             k = _enter(L, k, G, S, part, sigma, alpha, gradient, best, direction, total, members)
-            # An index whose column is a combination of others may look good only while these are not at
-            # their optimum; to try it again before they are would never end.
+            # An index whose column is a combination of others may look good only while these are not
+            # optimal; it must not be tried again before they are.
             kept_out = S[k - 1] != best
-            if kept_out and full_steps >= FULL_STEPS:  # rounding: they are
+            if kept_out and full_steps >= FULL_STEPS:  # rounding: they are optimal
                 return gap, iteration
             entered, full_steps = best, 0
             continue
@@ -318,7 +318,7 @@ def maximize(G, b, alpha, tol, max_iter, part, n_parts):
         blocking = _step(alpha, S, k, direction)
         _normalize(alpha, part, total)
         if blocking >= 0:
-            last = S[blocking] == entered  # rounding: the index that should grow does not
+            last = S[blocking] == entered  # rounding: the index that entered leaves at once
             _remove(L, k, S, blocking)
             k -= 1
             full_steps = 0

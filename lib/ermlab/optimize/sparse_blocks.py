@@ -1,7 +1,7 @@
-"""The dual of a structured risk whose joint features are mostly zeros.
+"""The dual of a structured risk with sparse joint features.
 
-A plane of a sample is ``<feature of an output - feature of the right one, w> + loss``. Only the filled
-entries of the outputs' features are kept; the feature of the right output is common to all planes.
+A plane of a sample is ``<feature of an output - feature of the true one, w> + loss``. Only the nonzero
+entries of the features are kept; the feature of the true output is common to all planes of a sample.
 """
 
 from typing import NamedTuple, Protocol, Self
@@ -13,12 +13,12 @@ from ermlab.optimize import _sparse_blocks_numba as kernels
 from ermlab.optimize._plane_blocks import MAX_IDLE, QP_PRECISION, HighestPlanes
 
 Vector = NDArray[np.float64]
-#: Stands for the right output of a sample, whose plane is 0.
+#: The true output of a sample, whose plane is 0.
 RIGHT = -1
 
 
 class SparseRow(NamedTuple):
-    """The filled entries of a vector."""
+    """The nonzero entries of a vector."""
 
     columns: NDArray[np.int32]
     values: Vector
@@ -27,7 +27,7 @@ class SparseRow(NamedTuple):
 class SparseRisk(Protocol):
     """The mean over samples i of ``max(0, max_z <feature(i, z) - feature(i, RIGHT), w> + loss(i, z))``.
 
-    The outputs z of a sample are numbers from 0.
+    The outputs z of a sample are numbered from 0.
     """
 
     @property
@@ -48,7 +48,7 @@ class SparseRisk(Protocol):
 
 
 class _Block:
-    """The planes of one sample and the weights of their convex combination, which begins as the plane 0."""
+    """The planes of one sample and the weights of their convex combination, initially the plane 0."""
 
     def __init__(self, right: SparseRow, dense: Vector):
         self.right = right
@@ -68,7 +68,7 @@ class _Block:
         return SparseRow(columns[part], values[part])
 
     def add(self, z: int, row: SparseRow, loss: float, dense: Vector) -> None:
-        """Take in the plane of an output; ``dense`` holds zeros before and after."""
+        """Add the plane of an output; ``dense`` holds zeros before and after."""
         starts, columns, values = self.rows
         self.rows = (
             np.append(starts, columns.size + row.columns.size),
@@ -82,7 +82,7 @@ class _Block:
         self.alpha, self._idle = np.append(self.alpha, 0.0), np.append(self._idle, 0)
 
     def forget_idle(self) -> None:
-        """Drop the planes that had no weight at many calls in a row."""
+        """Drop the planes that had no weight in many consecutive calls."""
         self._idle = np.where(self.alpha > 0, 0, self._idle + 1)
         chosen = self._idle <= MAX_IDLE
         if chosen.all():
@@ -93,11 +93,11 @@ class _Block:
         self.rows = np.append(0, np.cumsum(lengths[chosen])), columns[entries], values[entries]
         self.gram = self.gram[np.ix_(chosen, chosen)]
         self.outputs, self.b, self.alpha, self._idle = (
-            some[chosen] for some in (self.outputs, self.b, self.alpha, self._idle)
+            values[chosen] for values in (self.outputs, self.b, self.alpha, self._idle)
         )
 
     def shrink(self, factor: float, dense: Vector) -> None:
-        """Multiply all weights by ``factor``, at most 1, and give the rest to the plane 0."""
+        """Multiply all weights by ``factor``, at most 1, and add the rest to that of the plane 0."""
         if RIGHT not in self:
             self.add(RIGHT, self.right, 0.0, dense)
         self.alpha = factor * self.alpha
@@ -109,7 +109,7 @@ class _Block:
 
 
 def _checked(row: SparseRow, dimension: int, i: int, z: int) -> SparseRow:
-    """Return a row that compiled loops may follow, or raise a ValueError."""
+    """Return a row that is safe for compiled loops, or raise a ValueError."""
     columns, values = np.asarray(row.columns), np.ascontiguousarray(row.values, dtype=np.float64)
     if columns.ndim != 1 or columns.shape != values.shape or columns.dtype.kind not in "iu":
         raise ValueError(
@@ -135,13 +135,13 @@ class SparseBlocks:
         self.w = np.zeros(risk.dimension)
 
     def _feature(self, i: int, z: int) -> SparseRow:
-        """Return the joint feature of a sample and an output, checked."""
+        """Return the checked joint feature of a sample and an output."""
         return _checked(self._risk.feature(i, z), self._risk.dimension, i, z)
 
     def at(self, alpha: float) -> Self:
-        """Go on with another strength of regularization: the planes stay.
+        """Continue with another regularization strength and the same planes.
 
-        With less of it the combinations give the same ``w``; with more, `aggregate` gives a shorter one.
+        With a lower one the combinations give the same ``w``; with a higher one a shorter ``w``.
         """
         if alpha < self._strength:
             for block in self._blocks:
@@ -155,7 +155,7 @@ class SparseBlocks:
         return sum(len(block.b) for block in self._blocks)
 
     def collect(self) -> tuple[float, Vector]:
-        """Return risk and subgradient at ``w``; each sample keeps its plane."""
+        """Return risk and subgradient at ``w``; the plane of each sample is kept."""
         total, subgradient = 0.0, np.zeros_like(self.w)
         found = self._risk.most_violated(self.w)
         for i, (block, z) in enumerate(zip(self._blocks, found, strict=True)):
@@ -184,21 +184,12 @@ class SparseBlocks:
         total, scale = 0.0, self._strength * len(self._blocks)
         for i in order:
             block = self._blocks[i]
-            total += kernels.ascend(
-                block.rows,
-                block.right,
-                block.b,
-                block.gram,
-                block.alpha,
-                self.w,
-                scale,
-                precision,
-                QP_PRECISION,
-            )
+            planes = block.rows, block.right, block.b, block.gram
+            total += kernels.ascend(*planes, block.alpha, self.w, scale, precision, QP_PRECISION)
         return total / len(self._blocks)
 
     def aggregate(self) -> tuple[Vector, float]:
-        """Return the mean of all combinations, and free ``w`` of the rounding errors of its updates."""
+        """Return the mean of all combinations, and recompute ``w`` without accumulated rounding errors."""
         a, b = np.zeros_like(self.w), 0.0
         for block in self._blocks:
             kernels.combine(block.rows, block.right, block.alpha, 1.0, a)

@@ -1,4 +1,4 @@
-"""A cheap risk that resembles a dear one, to say where the dear one is worth a call."""
+"""A cheap risk that resembles an expensive one, used to choose where to evaluate the latter."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,48 +8,48 @@ from ermlab.optimize.evaluation import Evaluation, Risk
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 
-# The surrogate is minimized until its error is this share of the gap of the dear problem, were that smooth.
+# The surrogate is minimized to this fraction of the gap of the expensive problem, if that were smooth.
 PRECISION = 0.1
 FIRST_PRECISION = 1e-3
-MAX_CALLS = 30
-FIRST_CALLS = 300
+MAX_ITER = 30
+FIRST_MAX_ITER = 300
 
 
 class Surrogate:
-    """Proposals for `minimize` from a cheap risk, as that of a subsample.
+    """Proposals for `minimize` from a cheap risk, such as that of a subsample.
 
-    The cheap risk gets a linear term that makes its slope that of the dear risk at the best point so far, as
-    in distributed approximate Newton methods. Where both risks curve alike, a proposal leaves a small share
-    of the error of the one before: that by which the curvatures differ. Planes of the cheap risk are kept
-    from one proposal to the next.
+    The cheap risk gets a linear term that makes its slope equal to that of the expensive risk at the best
+    point so far, as in distributed approximate Newton methods. If both risks have similar curvature, a
+    proposal leaves a small fraction of the previous error. Planes of the cheap risk are kept from one
+    proposal to the next.
 
     Parameters
     ----------
-    risk
-        The cheap risk, non-negative and convex, with the attribute ``dimension``.
-    regularizer
-        That of the dear problem.
+    risk : callable
+        The cheap risk, non-negative and convex, with an attribute ``dimension``.
+    regularizer : L2
+        The regularizer of the expensive problem.
+
+    Attributes
+    ----------
+    minimizer : ndarray
+        Minimizer of the cheap risk plus the regularizer, a good first point.
     """
 
     def __init__(self, risk: Risk, regularizer: L2):
         self._risk, self._regularizer = risk, regularizer
         origin = np.zeros(risk.dimension)
         height, slope = risk(origin)
-        first = minimize(
-            risk,
-            regularizer,
-            tol=FIRST_PRECISION,
-            max_iter=FIRST_CALLS,
-            start=Evaluation(origin, float(height), slope),
-        )
+        start = Evaluation(origin, float(height), slope)
+        first = minimize(risk, regularizer, tol=FIRST_PRECISION, max_iter=FIRST_MAX_ITER, start=start)
         self.minimizer: NDArray[np.float64] = first.w
         self._planes: Planes = first.planes
         # A non-negative risk of curvature L has a squared slope of at most 2 L times its height.
         curvature = float(np.sum(slope * slope)) / (2.0 * height) if height > 0 else 0.0
-        # The lower bound at a point with an error e in the slope is too low by e^2 / (2 lam), the value there
-        # too high by e^2 / (2 L): the surrogate must be solved that much better than the dear problem.
-        lam = float(np.min(regularizer.alpha))
-        self._sharpness = lam / (lam + curvature)
+        # At a point with an error e in the slope the lower bound is too low by e^2 / (2 alpha), the value too
+        # high by e^2 / (2 L): the surrogate must be solved that much more precisely.
+        alpha = float(np.min(regularizer.alpha))
+        self._sharpness = alpha / (alpha + curvature)
 
     def __call__(self, best: Evaluation, gap: float) -> NDArray[np.float64] | None:
         """Return the minimizer of the surrogate fitted at ``best``; None if that is ``best`` itself."""
@@ -59,7 +59,7 @@ class Surrogate:
             self._risk,
             self._regularizer,
             tol=PRECISION * self._sharpness * gap / (best.risk + self._regularizer(best.w)),
-            max_iter=MAX_CALLS,
+            max_iter=MAX_ITER,
             planes=self._planes,
             linear=linear,
             constant=best.risk - height - float(np.sum(linear * best.w)),

@@ -181,7 +181,7 @@ def test_l1_without_a_lower_bound_says_what_to_do():
 
 
 def test_l1_with_a_steep_linear_term_says_what_to_do(hinge):
-    with pytest.raises(ValueError, match="linear term steeper than lam"):
+    with pytest.raises(ValueError, match="linear term steeper than the regularizer"):
         minimize(hinge, L1(0.1), linear=np.full(8, -100.0))
 
 
