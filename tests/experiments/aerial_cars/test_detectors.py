@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.claims.results import read_json, write_json
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars, simulate_kit_ais_cars
+from reproduction.experiments.aerial_cars import prepare
+from reproduction.experiments.aerial_cars import train as train_stage
 from reproduction.experiments.aerial_cars.detectors import Trainer, choose_regions
 from reproduction.experiments.aerial_cars.prepare import frame_grid, read_frames
-from reproduction.experiments.aerial_cars.protocol import METHODS
+from reproduction.experiments.aerial_cars.protocol import CONTROLS, METHODS, Frames, detect, load_grids
 from reproduction.experiments.aerial_cars.select import best_C, validate_pairs
 
 
@@ -105,3 +108,52 @@ def test_C_is_selected_among_the_training_scenes(settings, frames):
     assert best_C(rows, "slot", [a, c]) == 0.01
     with pytest.raises(ValueError, match="no pair of"):
         best_C(rows, "cubic", [a, b])
+
+
+def test_stages_hold_out_one_scene_and_use_its_C(settings, folder, tmp_path):
+    names = ("receipt", "frames", "grids", "validated", "detections", "training", "timings")
+    paths = {name: str(tmp_path / name) for name in names}
+    for name in ("frames", "grids"):
+        paths[name] += ".npz"
+    write_json(paths["receipt"], {"folder": str(folder)})
+    prepare.main(paths, paths, frames=1, cell=5)
+    frames, grids = Frames.load(paths["frames"]), load_grids(paths["grids"])
+    np.testing.assert_array_equal(grids[1], frame_grid(frames.images[1], 5))
+    a, b, c = frames.scene_names
+    # C = 0.1 is best on the pair of the scenes that fold 1 trains on, and 0.01 on the others.
+    pd.DataFrame(
+        [
+            {
+                "method": method,
+                "price": C,
+                "train": train,
+                "test": test,
+                "ap": C if b not in (train, test) else -C,
+            }
+            for method in METHODS
+            for train in (a, b, c)
+            for test in (a, b, c)
+            if train != test
+            for C in (0.01, 0.1)
+        ]
+    ).to_csv(paths["validated"], index=False)
+    control = {"cars": 8, "backgrounds": 9}
+    train_stage.main(paths, paths, seed=3, fold=1, settings=settings, control=control)
+    found, training = pd.read_csv(paths["detections"]), pd.read_csv(paths["training"])
+    (frame,) = frames.of_scene(b)
+    assert set(found["frame"]) == {frame}
+    assert training["method"].tolist() == [*METHODS, *CONTROLS]
+    assert set(read_json(paths["timings"])) == {*METHODS, *CONTROLS}
+    assert training["samples"].tolist() == [2 * 11] * 4 + [2 * 17] * 2
+    assert (training["gap"] <= settings.tol).all()
+    for name, usual in (
+        ("slot_equivariant", settings),
+        ("linear_more", dataclasses.replace(settings, **control)),
+    ):
+        (detector,) = Trainer(frames, usual, seed=3).train(CONTROLS.get(name, name), [a, c], [0.1])
+        assigned = detector.slots.assign_windows(grids[frame])
+        centers, scores = detect(detector.scores(grids[frame], assigned), settings)
+        rows = found[found["method"] == name]
+        np.testing.assert_array_equal(rows[["x", "y"]], centers)
+        np.testing.assert_allclose(rows["score"], scores)
+        assert training.set_index("method").loc[name, "virtual_samples"] == detector.n_virtual

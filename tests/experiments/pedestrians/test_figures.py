@@ -8,11 +8,10 @@ from reproduction.claims.results import over_seeds
 from reproduction.experiments.pedestrians.figures import (
     KINDS,
     ROC_COLORS,
-    curve_table,
     plot_pedestrians,
     plot_versions,
 )
-from reproduction.experiments.pedestrians.measures import TITLES
+from reproduction.experiments.pedestrians.protocol import TITLES
 
 
 @pytest.fixture
@@ -42,20 +41,12 @@ def values():
 def test_curves_groups_and_published_rates_are_drawn(examples, roc, values):
     fig = plot_pedestrians(examples, roc, values, {"none": 14, "flip": 13, "all": 11})
     titles = {ax.get_title(loc): ax for ax in fig.get_axes() for loc in ("left", "center")}
-    assert {"grouping 1: 1 image", "grouping 4: 40 images, 12 of them"} <= set(titles)
+    assert {"grouping 1: 1 image", "grouping 4: 40 images, 12 shown"} <= set(titles)
     marked = [line for line in titles["(a) ROC"].lines if line.get_marker() == "o" and len(line.get_xdata())]
     dots = [line.get_xydata()[0].tolist() for line in marked]
     assert dots == [[14, 86], [13, 87], [11, 89]]
     lines = {line.get_label(): line.get_ydata().tolist() for line in titles["(b) error"].lines}
     assert lines["ranking natural"] == [4, 5, 6, 7]
-
-
-def test_the_table_holds_all_panels(roc, values):
-    table = curve_table(roc, values)
-    assert table.groupby("panel").size().to_dict() == {"a": 55, "b": 16, "c": 16}
-    row = table[(table["panel"] == "b") & (table["line"] == "ranking") & (table["x"] == 2)]
-    assert row["y"].item() == 4
-    assert row["sd"].item() == pytest.approx(np.sqrt(2))
 
 
 def test_versions_are_shown_with_both_borders(examples):
