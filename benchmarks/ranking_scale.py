@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ermlab.ranking import RankingSVM
-from reproduction.experiments.ranking_oracle.cases import fill_planted_problem
+from reproduction.experiments.ranking_oracle.evaluate import fill_planted_problem
 
 
 def train(X, losses, C, rescaling, tol):

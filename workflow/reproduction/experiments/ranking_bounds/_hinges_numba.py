@@ -5,10 +5,10 @@ from numba import njit
 
 
 @njit(cache=True)
-def minimise_hinges(directions, margin, price, regularization, tol, sweeps=1_000_000):
-    """Minimise ``sum_p price_p max(0, margin_p - directions_p w) + regularization ||w||^2``.
+def minimize_hinges(directions, margin, weights, regularization, tol, sweeps=1_000_000):
+    """Minimize ``sum_p weights_p max(0, margin_p - directions_p w) + regularization ||w||^2``.
 
-    Each dual variable in turn goes to its optimum between 0 and ``price_p``. Returns ``w`` and the
+    Each dual variable in turn is set to its optimum between 0 and ``weights_p``. Returns ``w`` and the
     duality gap at ``w``.
     """
     count, dimension = directions.shape
@@ -24,7 +24,7 @@ def minimise_hinges(directions, margin, price, regularization, tol, sweeps=1_000
                 slope -= directions[p, k] * w[k]
             curvature /= 2 * regularization
             optimum = alpha[p] + slope / curvature if curvature > 0 else np.inf
-            moved = min(max(optimum, 0.0), price[p])
+            moved = min(max(optimum, 0.0), weights[p])
             for k in range(dimension):
                 w[k] += (moved - alpha[p]) * directions[p, k] / (2 * regularization)
             alpha[p] = moved
@@ -34,7 +34,7 @@ def minimise_hinges(directions, margin, price, regularization, tol, sweeps=1_000
                 slack = margin[p]
                 for k in range(dimension):
                     slack -= directions[p, k] * w[k]
-                gap += price[p] * max(slack, 0.0) - alpha[p] * slack
+                gap += weights[p] * max(slack, 0.0) - alpha[p] * slack
             if gap <= tol:
                 break
     return w, gap

@@ -1,4 +1,4 @@
-"""The ranking bounds 3.25 and 3.26, and measured stability against them (rule evaluate_ranking_bounds)."""
+"""Evaluate the ranking bounds 3.25 and 3.26, and measure stability (rule evaluate_ranking_bounds)."""
 
 from pathlib import Path
 
@@ -13,19 +13,18 @@ from reproduction.experiments.ranking_bounds.stability import (
     score_change_ratio,
     worst_exchange,
 )
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 SIGMAS = (0.5, 1.0, 2.0)
 SIZES = np.geomspace(10, 1e8, 57)
 REGULARIZATIONS = np.geomspace(1e-4, 10, 21)
 RESCALINGS = ("slack", "margin")
-#: The regularisation that the figure shows.
+#: Regularization strength of the curves in the figure.
 SHOWN = 0.01
 
 
-def main(folder: str | Path, seed: int, trials: int) -> None:
-    """Compare the bounds on a grid; exchange one example in random and in the worst problems."""
-    folder = Path(folder)
+def main(inputs: Paths, outputs: Paths, *, seed: int, trials: int) -> None:
+    """Compare the bounds on a grid, and exchange one example in random and in worst-case problems."""
     rng = np.random.default_rng(seed)
     n, regularization = np.meshgrid(SIZES, REGULARIZATIONS)
     slack_minus_margin = {
@@ -33,38 +32,41 @@ def main(folder: str | Path, seed: int, trials: int) -> None:
         - ranking_excess(n, regularization, sigma, "margin")
         for sigma in SIGMAS
     }
-    changes = pd.DataFrame(_trained_changes(rng, trials))
-    slack, margin = (changes[changes["rescaling"] == rescaling] for rescaling in RESCALINGS)
+    tables = {
+        "changes": pd.DataFrame(trained_changes(rng, trials)),
+        "excess": excess_curves(),
+        "ratios": ratio_curves(),
+    }
+    largest_ratios = tables["changes"].groupby("rescaling")["ratio"].max()
     large = SIZES[SIZES >= 1e4]
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "slack_minus_margin_sigma_half_max": slack_minus_margin[0.5].max(),
             "slack_minus_margin_sigma_one_abs_max": np.abs(slack_minus_margin[1.0]).max(),
             "slack_minus_margin_sigma_two_min": slack_minus_margin[2.0].min(),
             "rate": fitted_rate(large, ranking_excess(large, SHOWN, 1.0, "slack")),
             "trials": trials,
-            # The worst cases attain the bounds, so the digits that rounding disturbs are left off.
-            "stability_ratio_max": round(max(_loss_changes(rng, trials)), 9),
-            "trained_stability_ratio_max": round(changes["ratio"].max(), 9),
-            "trained_stability_ratio_slack_max": round(slack["ratio"].max(), 9),
-            "trained_stability_ratio_margin_max": round(margin["ratio"].max(), 9),
-            "tight_crossing": _tight_crossing(),
-            "informative_from": _informative_from(),
+            # The worst cases attain the bounds, so the digits that depend on rounding are dropped.
+            "stability_ratio_max": round(max(loss_changes(rng, trials)), 9),
+            "trained_stability_ratio_max": round(largest_ratios.max(), 9),
+            "trained_stability_ratio_slack_max": round(largest_ratios["slack"], 9),
+            "trained_stability_ratio_margin_max": round(largest_ratios["margin"], 9),
+            "tight_crossing": tight_crossing(tables["ratios"]),
+            "informative_from": informative_from(tables["excess"]),
         },
     )
-    changes.to_csv(folder / "changes.csv", index=False, lineterminator="\n")
-    _excess_curves().to_csv(folder / "excess.csv", index=False, lineterminator="\n")
-    _ratio_curves().to_csv(folder / "ratios.csv", index=False, lineterminator="\n")
+    for name, table in tables.items():
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
 
 
-def _loss_changes(rng: np.random.Generator, trials: int) -> list[float]:
-    """Return the change of losses over the bound of theorem 3.2.3 for arbitrary scores and losses."""
+def loss_changes(rng: np.random.Generator, trials: int) -> list[float]:
+    """Return the change of losses over the bound of theorem 3.2.3 for random scores and losses."""
     ratios = []
     for _ in range(trials):
         size, sigma = int(rng.integers(2, 12)), rng.choice(SIGMAS)
         losses = rng.uniform(0, sigma, size)
-        # The extreme losses and opposite changes of two scores are what the theorem must withstand.
+        # Two examples with extreme losses and opposite changes of score attain the bound.
         losses[:2] = 0, sigma
         scores = rng.normal(size=size)
         nu = rng.exponential()
@@ -73,13 +75,13 @@ def _loss_changes(rng: np.random.Generator, trials: int) -> list[float]:
     return ratios
 
 
-def _trained_changes(rng: np.random.Generator, trials: int) -> list[dict]:
+def trained_changes(rng: np.random.Generator, trials: int) -> list[dict]:
     """Return the change of trained scores over its bound; every tenth exchange is the worst possible."""
     changes = []
     for trial in range(trials):
         size, sigma = int(rng.integers(3, 13)), rng.choice(SIGMAS)
         exchange = "random" if trial % 10 else "worst"
-        # The worst exchange moves the scores most if every pair keeps a loss: lambda of 10 is enough here.
+        # In the worst exchange every pair must have a positive hinge loss: lambda of 10 is enough here.
         regularization = 10 ** (rng.uniform(-2, 2) if exchange == "random" else rng.uniform(1, 2))
         random_samples = random_exchange(rng, size, 2, sigma)
         for rescaling in RESCALINGS:
@@ -97,7 +99,8 @@ def _trained_changes(rng: np.random.Generator, trials: int) -> list[dict]:
     return changes
 
 
-def _excess_curves() -> pd.DataFrame:
+def excess_curves() -> pd.DataFrame:
+    """Return both bounds, less the empirical risk, for each sigma and sample size."""
     return pd.concat(
         pd.DataFrame(
             {"n": SIZES, "sigma": sigma}
@@ -107,34 +110,25 @@ def _excess_curves() -> pd.DataFrame:
     )
 
 
-def _ratio_curves() -> pd.DataFrame:
+def ratio_curves() -> pd.DataFrame:
     """Return slack bound over margin bound for a large sample, over sigma."""
     sigmas = np.geomspace(0.25, 4, 81)
-    bounds = {
-        (rescaling, tight): ranking_excess(1e6, SHOWN, sigmas, rescaling, tight=tight)
-        for rescaling in RESCALINGS
-        for tight in (False, True)
-    }
-    return pd.DataFrame(
-        {
-            "sigma": sigmas,
-            "published": bounds["slack", False] / bounds["margin", False],
-            "tight": bounds["slack", True] / bounds["margin", True],
-        }
-    )
+    ratios = {}
+    for name, tight in (("published", False), ("tight", True)):
+        slack, margin = (ranking_excess(1e6, SHOWN, sigmas, kind, tight=tight) for kind in RESCALINGS)
+        ratios[name] = slack / margin
+    return pd.DataFrame({"sigma": sigmas, **ratios})
 
 
-def _tight_crossing() -> float:
-    """Return the sigma at which the two bounds meet when each has its tight stability."""
-    curves = _ratio_curves()
-    return float(np.exp(np.interp(0, np.log(curves["tight"]), np.log(curves["sigma"]))))
+def tight_crossing(ratios: pd.DataFrame) -> float:
+    """Return the sigma at which the bounds with tight stability are equal."""
+    return float(np.exp(np.interp(0, np.log(ratios["tight"]), np.log(ratios["sigma"]))))
 
 
-def _informative_from() -> int:
-    """Return the first sample size of the grid at which the bound is below sigma = 1, the largest risk."""
-    return int(SIZES[ranking_excess(SIZES, SHOWN, 1.0, "slack") < 1].min())
+def informative_from(excess: pd.DataFrame) -> int:
+    """Return the first sample size at which the slack bound for sigma = 1 is below 1, the largest risk."""
+    return int(excess.loc[(excess["sigma"] == 1) & (excess["slack"] < 1), "n"].min())
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(Path(snakemake.output.values).parent, snakemake.params.seed, snakemake.params.trials)
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""Generalisation bounds (T-thm-3.2, C-thm-1.1)."""
+"""Figure of the generalization bounds of ranking (T-thm-3.2)."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,15 +15,15 @@ _RESCALINGS = {"slack": (ORANGE, "o"), "margin": (BLUE, "s")}
 
 
 def plot_ranking_bounds(excess: pd.DataFrame, ratios: pd.DataFrame, changes: pd.DataFrame) -> Figure:
-    """Draw the ranking bounds over n, their ratio over sigma, and trained against guaranteed stability.
+    """Plot the ranking bounds over n, their ratio over sigma, and measured changes of scores.
 
     Parameters
     ----------
-    excess
+    excess : DataFrame
         Columns ``n``, ``sigma``, ``slack``, ``margin``: what each bound adds to the empirical risk.
-    ratios
+    ratios : DataFrame
         Columns ``sigma``, ``published``, ``tight``: slack bound over margin bound.
-    changes
+    changes : DataFrame
         Columns ``rescaling``, ``regularization``, ``ratio``: measured change of scores over its bound.
     """
     fig, axes = plt.subplots(1, 3, figsize=(11, 3.7))
@@ -43,13 +43,13 @@ def _plot_excess(ax: Axes, excess: pd.DataFrame) -> None:
     ax.plot(margin["n"], margin["margin"], color=BLUE, linestyle="--", label=r"margin, $\sigma \leq 2$")
     ax.axhline(1, **PUBLISHED)
     ax.annotate(
-        r"below: says something for $\sigma=1$",
+        r"below: informative for $\sigma=1$",
         (excess["n"].min(), 1),
         xytext=(2, -12),
         textcoords="offset points",
         fontsize=8,
     )
-    ax.set(xscale="log", yscale="log", xlabel="sample size $n$", ylabel="bound less empirical risk")
+    ax.set(xscale="log", yscale="log", xlabel="sample size $n$", ylabel="bound minus empirical risk")
     ax.set_title("(a) eqs. 3.25 and 3.26")
     ax.legend(fontsize=8, loc="upper right")
 
@@ -91,7 +91,7 @@ def _plot_changes(ax: Axes, changes: pd.DataFrame) -> None:
     ax.annotate(
         "published bound", (changes["regularization"].min(), 1), xytext=(0, 3), textcoords="offset points"
     )
-    ax.set(xscale="log", yscale="log", ylim=(3e-4, 2), xlabel=r"regularisation $\lambda$")
+    ax.set(xscale="log", yscale="log", ylim=(3e-4, 2), xlabel=r"regularization strength $\lambda$")
     ax.set_ylabel(r"change of scores / $\nu(n)$")
     ax.set_title("(c) one training example exchanged")
     title = "dashed: tight bound"
@@ -99,5 +99,5 @@ def _plot_changes(ax: Axes, changes: pd.DataFrame) -> None:
 
 
 def _opaque(legend: Legend) -> None:
-    """Keep the curves behind a legend from running through its words."""
+    """Hide the curves behind a legend."""
     legend.get_frame().set(edgecolor="none", alpha=1)

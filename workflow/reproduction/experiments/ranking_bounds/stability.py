@@ -1,7 +1,7 @@
-"""Measured stability of small ranking problems, to hold against the theory (thesis, section 3.2.3).
+"""Measured stability of small ranking problems, for comparison with the theory (thesis, section 3.2.3).
 
-All pairs are listed, so this is for a few dozen examples. An example has features ``phi(x, y)`` and an
-output loss ``Delta``; of two examples the one with the lower loss should score higher.
+All pairs are enumerated, so this is for a few dozen examples. An example has features ``phi(x, y)`` and an
+output loss ``Delta``; of two examples the one with the lower loss should have the higher score.
 """
 
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from ermlab.structured.bounds import admissibility, score_stability
 from ermlab.structured.losses import Rescaling, rescaled_hinge
-from reproduction.experiments.ranking_bounds._hinges_numba import minimise_hinges
+from reproduction.experiments.ranking_bounds._hinges_numba import minimize_hinges
 
 
 @dataclass(frozen=True, eq=False)
 class RankingProblem:
-    """A sample to learn a linear ranking function from.
+    """Training sample of a linear ranking function.
 
     Parameters
     ----------
-    features
-        Joint features, shape (n, d).
-    losses
-        Output loss of each example, shape (n,), at least 0.
+    features : ndarray of shape (n, d)
+        Joint features.
+    losses : ndarray of shape (n,)
+        Output loss of each example, at least 0.
     """
 
     features: NDArray[np.float64]
@@ -52,7 +52,7 @@ class RankingProblem:
 def pairwise_losses(
     scores: NDArray[np.float64], losses: NDArray[np.float64], rescaling: Rescaling
 ) -> NDArray[np.float64]:
-    """Return the hinge loss of every pair ``i < j`` (thesis, eq. 3.17 and 3.18)."""
+    """Return the hinge loss of every pair ``i < j`` (thesis, eqs. 3.17 and 3.18)."""
     i, j = np.triu_indices(len(losses), 1)
     gap = losses[j] - losses[i]
     return rescaled_hinge((scores[i] - scores[j]) * np.sign(gap), np.abs(gap), rescaling)
@@ -79,8 +79,8 @@ def train_ranker(
 ) -> NDArray[np.float64]:
     """Return ``argmin_w`` of the mean pairwise hinge loss plus ``regularization * ||w||^2``.
 
-    Dual coordinate ascent; the duality gap bounds the squared distance from the minimiser by
-    ``gap / regularization``, and a distance above ``tol`` raises.
+    The method is dual coordinate ascent. The duality gap bounds the squared distance from the minimizer by
+    ``gap / regularization``; a ValueError is raised if this distance is above ``tol``.
     """
     if not (regularization > 0 and np.isfinite(regularization)):
         raise ValueError(f"regularization is {regularization}: expected a finite positive number")
@@ -89,10 +89,10 @@ def train_ranker(
     ordered = gaps != 0
     i, j, gaps = i[ordered], j[ordered], gaps[ordered]
     directions = (problem.features[i] - problem.features[j]) * np.sign(gaps)[:, None]
-    price = np.abs(gaps) if rescaling == "slack" else np.ones(len(gaps))
+    weights = np.abs(gaps) if rescaling == "slack" else np.ones(len(gaps))
     margin = np.ones(len(gaps)) if rescaling == "slack" else np.abs(gaps)
     pairs = len(problem.losses) * (len(problem.losses) - 1) / 2
-    w, gap = minimise_hinges(directions, margin, price / pairs, regularization, tol**2 * regularization)
+    w, gap = minimize_hinges(directions, margin, weights / pairs, regularization, tol**2 * regularization)
     if not gap <= tol**2 * regularization:
         raise ValueError(
             f"the ranker was not trained: duality gap {gap:.1e}, expected {tol**2 * regularization:.1e}"
@@ -108,7 +108,7 @@ def score_change_ratio(
     rescaling: Rescaling,
     kappa: float = 1.0,
 ) -> float:
-    """Return the change of the learnt scores over its bound ``8 a kappa^2 / (lambda n)``.
+    """Return the change of the learned scores over its bound ``8 a kappa^2 / (lambda n)``.
 
     The largest change over all features of norm at most ``kappa`` is ``kappa * ||w_S - w_Sk||``.
     """
@@ -122,7 +122,7 @@ def score_change_ratio(
 def random_exchange(
     rng: np.random.Generator, n: int, dimension: int, sigma: float, kappa: float = 1.0
 ) -> tuple[RankingProblem, RankingProblem]:
-    """Return two samples of ``n`` that differ in one example.
+    """Return two samples of size ``n`` that differ in one example.
 
     Features are uniform in the ball of radius ``kappa``, losses in ``[0, sigma]``.
     """
@@ -137,11 +137,12 @@ def random_exchange(
 def worst_exchange(
     n: int, sigma: float, rescaling: Rescaling, kappa: float = 1.0
 ) -> tuple[RankingProblem, RankingProblem]:
-    """Return two samples that differ in their last example and move the scores as far as can be.
+    """Return two samples that differ in their last example and change the scores as much as possible.
 
-    The others share one loss and one end of a line. For slack rescaling the last one, with the highest
-    loss, goes from one end to the other; for margin rescaling it stays at the other end and goes from
-    the lowest loss to the highest. Regularisation must be strong enough that every pair keeps a loss.
+    All other examples have the same loss and lie at one end of a line. For slack rescaling the last example,
+    with the highest loss, moves from one end to the other; for margin rescaling it stays at the other end,
+    and its loss changes from the lowest to the highest. The regularization must be so strong that every pair
+    has a positive hinge loss.
     """
     if rescaling == "slack":
         sample = RankingProblem(np.full((n, 1), -kappa), np.zeros(n)).exchanged(n - 1, kappa, sigma)

@@ -1,4 +1,4 @@
-"""Compiled loops of `algorithms`."""
+"""Compiled kernels of `algorithms`."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True)
 def split_order(order, t, spare):
-    """Bring the samples below ``t`` to the front of ``order``, in the same order (complexity, item i)."""
+    """Move the samples below ``t`` to the front of ``order``, keeping their order (complexity, item i)."""
     low, high = 0, 0
     for k in range(order.size):
         sample = order[k]
@@ -47,7 +47,7 @@ def bipartite_constraint(losses, scores, positive, negative, alpha):
 
 @njit(cache=True)
 def _split_place(losses, start, end):
-    """Return the first row of the upper half: where the loss changes, as near to the middle as can be."""
+    """Return the first row of the upper half: the change of loss nearest to the middle."""
     middle = (start + end) // 2
     for distance in range(end - start):
         for place in (middle - distance, middle + distance):
@@ -57,10 +57,11 @@ def _split_place(losses, start, end):
 
 
 @njit(cache=True)
-def play_level(losses, scores, order, nodes, alpha, spare):
-    """Do one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
+def process_level(losses, scores, order, nodes, alpha, spare):
+    """Process one level of Algorithm 2; return its unfinished nodes, their halves, and the sum of the deltas.
 
-    ``order[start:end]`` holds the samples of the node ``[start, end)`` by score, then those of its halves.
+    On entry ``order[start:end]`` holds the samples of the node ``[start, end)`` by score; on exit, those of
+    its two halves.
     """
     active = np.empty_like(nodes)
     halves = np.empty((2 * len(nodes), 2), nodes.dtype)

@@ -1,7 +1,7 @@
-"""Algorithms 1 and 2 of the thesis as they stand there, with their slips put right.
+"""Algorithms 1 and 2 of the thesis as printed, with their errors corrected.
 
-`most_violated` computes the same several times as fast, for both rescalings and for groups; these are its
-independent check, and show what each level of the recursion costs.
+`ermlab.ranking.most_violated` computes the same several times faster, for both rescalings and for groups. The
+printed algorithms are an independent check of it, and show the cost of each level of the recursion.
 """
 
 import time
@@ -16,7 +16,7 @@ from reproduction.experiments.ranking_oracle import _algorithms_numba
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the recursion: the nodes on it that were not yet finished, and what they cost."""
+    """Unfinished nodes of one level of the recursion, their samples, and the seconds they took."""
 
     nodes: int
     samples: int
@@ -30,12 +30,17 @@ def bipartite_constraint(
 
     Parameters
     ----------
-    losses, scores
-        Of each sample, sorted by loss.
-    order
+    losses, scores : array-like of shape (n_samples,)
+        Losses and scores of the samples, sorted by loss.
+    order : array-like of shape (n_samples,)
         Indices that sort the scores.
-    t
+    t : int
         The first ``t`` samples are to be ranked above all others.
+
+    Returns
+    -------
+    alpha : ndarray of shape (n_samples,)
+    delta : float
     """
     losses = check_losses(losses)
     scores = check_scores(scores, losses.shape)
@@ -44,7 +49,7 @@ def bipartite_constraint(
         raise ValueError(f"t is {t}: expected 0 to {losses.size}, the number of samples")
     alpha = np.zeros(losses.size)
     if _algorithms_numba.split_order(order, t, np.empty_like(order)) != t:
-        raise ValueError(f"order has some index below t = {t} twice or not at all: expected a permutation")
+        raise ValueError(f"order repeats or lacks an index below t = {t}: expected a permutation")
     return alpha, _algorithms_numba.bipartite_constraint(losses, scores, order[:t], order[t:], alpha)
 
 
@@ -53,8 +58,14 @@ def complete_constraint(
 ) -> tuple[NDArray[np.float64], float, tuple[Level, ...]]:
     """Return the most violated slack-rescaled constraint of the complete graph, level by level (Algorithm 2).
 
-    Samples are sorted here; the levels' costs are without that. Nodes are halved at the change of loss that
-    is nearest to the middle, and are finished when all their losses are equal.
+    The times of the levels do not include sorting. A node is split at the change of loss that is nearest to
+    its middle, and is finished when all its losses are equal.
+
+    Returns
+    -------
+    alpha : ndarray of shape (n_samples,)
+    delta : float
+    levels : tuple of Level
     """
     losses = check_losses(losses)
     scores = check_scores(scores, losses.shape)
@@ -65,7 +76,7 @@ def complete_constraint(
     nodes, spare = np.array([[0, losses.size]]), np.empty_like(order)
     while nodes.size > 0:
         began = time.perf_counter()
-        nodes, halves, gain = _algorithms_numba.play_level(losses, scores, order, nodes, alpha, spare)
+        nodes, halves, gain = _algorithms_numba.process_level(losses, scores, order, nodes, alpha, spare)
         delta += gain
         if nodes.size > 0:
             levels.append(Level(len(nodes), int(np.diff(nodes).sum()), time.perf_counter() - began))

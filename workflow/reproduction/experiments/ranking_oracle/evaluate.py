@@ -1,33 +1,38 @@
-"""Exactness, cost and scaling of the ranking oracle, and training with it (rule evaluate_ranking_oracle)."""
+"""Measure exactness and cost of the ranking oracle, and train with it (rule evaluate_ranking_oracle)."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from ermlab.ranking import RankingSVM, most_violated
 from reproduction.claims.results import write_results
-from reproduction.experiments.ranking_oracle.algorithms import bipartite_constraint, complete_constraint
-from reproduction.experiments.ranking_oracle.cases import (
-    best_seconds,
-    brute_force_sums,
-    fill_planted_problem,
-    oracle_sums,
-    random_losses_and_scores,
+from reproduction.experiments.ranking_oracle.algorithms import (
+    Level,
+    bipartite_constraint,
+    complete_constraint,
 )
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: Where the thesis says what the oracle takes.
+#: The size for which the thesis states a time.
 NAMED_SIZE = 100_000
 THREADS_SIZE = 1_000_000
-FEATURES = 7
+N_FEATURES = 7
+CHUNK = 1_000_000
+
+#: ``alpha`` and ``delta`` of a constraint.
+Constraint = tuple[NDArray[np.float64], float]
 
 
-def main(folder: str | Path, seed: int, largest: int, levels: int, training: int, problems: int) -> None:
+def main(
+    inputs: Paths, outputs: Paths, *, seed: int, largest: int, levels: int, training: int, problems: int
+) -> None:
     """Measure the oracle up to ``largest`` samples and the recursion on ``levels``; train on ``training``."""
     _compile()
-    sizes = _sizes(largest)
+    sizes = timed_sizes(largest)
     timings = _time_sizes(sizes, seed)
     if NAMED_SIZE in sizes:
         timings["at_100000"] = timings["oracle_seconds"][sizes.index(NAMED_SIZE)]
@@ -36,7 +41,7 @@ def main(folder: str | Path, seed: int, largest: int, levels: int, training: int
     timings["level_seconds"] = [level.seconds for level in costs]
     model, timings["training_seconds"] = _train(training, seed)
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "brute_force_problems": problems,
             "brute_force_difference_max": _brute_force_difference(seed, problems),
@@ -47,7 +52,7 @@ def main(folder: str | Path, seed: int, largest: int, levels: int, training: int
             "trained_samples_max": training,
             "training": {
                 "samples": training,
-                "features": FEATURES,
+                "features": N_FEATURES,
                 "pairs": model.n_pairs_,
                 "calls": model.n_iter_,
                 "gap": model.gap_,
@@ -57,8 +62,8 @@ def main(folder: str | Path, seed: int, largest: int, levels: int, training: int
     )
 
 
-def _sizes(largest: int) -> list[int]:
-    """Return 1e4, 2e4, 5e4, 1e5 ... up to the largest."""
+def timed_sizes(largest: int) -> list[int]:
+    """Return 1e4, 2e4, 5e4, 1e5, ... below the largest size, and the largest."""
     candidates = [m * 10**k for k in range(4, 9) for m in (1, 2, 5)]
     return [n for n in candidates if n < largest] + [largest]
 
@@ -70,8 +75,38 @@ def _compile() -> None:
     complete_constraint(losses[:100], scores[:100])
 
 
+# ------------------------------------------------------------------------------------------------ exactness
+
+
+def brute_force_constraint(
+    losses: NDArray, scores: NDArray, rescaling: str, threshold: float | None = None
+) -> Constraint:
+    """Return the most violated constraint by enumerating all pairs (thesis, eqs. 3.11 and 3.12).
+
+    Without ``threshold`` the graph is complete, else bipartite.
+    """
+    difference = losses - losses[:, None]
+    violated = difference > 0
+    if threshold is not None:
+        violated &= (losses <= threshold)[:, None] & (losses > threshold)
+    if rescaling == "slack":
+        violated &= scores[:, None] < scores + 1
+        weight = violated * difference
+    else:
+        violated &= scores[:, None] - scores < difference
+        weight = violated.astype(float)
+    return weight.sum(axis=1) - weight.sum(axis=0), float((violated * difference).sum())
+
+
+def relative_difference(constraint: Constraint, other: Constraint) -> float:
+    """Return the largest difference of any number, relative to the largest number of ``constraint``."""
+    (alpha, delta), (other_alpha, other_delta) = constraint, other
+    largest = max(1.0, float(np.abs(alpha).max()), abs(delta))
+    return max(float(np.abs(alpha - other_alpha).max()), abs(delta - other_delta)) / largest
+
+
 def _brute_force_difference(seed: int, problems: int) -> float:
-    """Return the largest difference from the sum over all pairs, as a share of its largest number."""
+    """Return the largest relative difference of oracle and brute force on small random problems."""
     rng = np.random.default_rng(seed)
     differences = []
     for _ in range(problems):
@@ -80,13 +115,36 @@ def _brute_force_difference(seed: int, problems: int) -> float:
         losses, scores = rng.integers(0, 16, n) / 16, rng.integers(-48, 48, n) / 16
         for rescaling in ("slack", "margin"):
             for threshold in (None, 0.0, float(rng.choice(losses))):
-                case = losses, scores, rescaling, threshold
-                differences.append(oracle_sums(*case).difference(brute_force_sums(*case)))
+                graph = "complete" if threshold is None else "bipartite"
+                found = most_violated(losses, scores, rescaling=rescaling, graph=graph, threshold=threshold)
+                expected = brute_force_constraint(losses, scores, rescaling, threshold)
+                differences.append(relative_difference(found, expected))
     return max(differences)
 
 
+# ----------------------------------------------------------------------------------------------------- cost
+
+
+def random_losses_and_scores(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return distinct losses in [0, 1), and noisy scores that decrease with the loss."""
+    rng = np.random.default_rng(seed)
+    losses = rng.random(n)
+    return losses, rng.normal(size=n) - 2 * losses
+
+
+def best_seconds(repeats: int, *actions: Callable[[], object]) -> list[float]:
+    """Return the shortest time of each action; they alternate, so that a busy machine affects all alike."""
+    best = [np.inf] * len(actions)
+    for _ in range(repeats):
+        for k, action in enumerate(actions):
+            began = time.perf_counter()
+            action()
+            best[k] = min(best[k], time.perf_counter() - began)
+    return best
+
+
 def _time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
-    """Return the seconds of the oracle, of numpy's sort alone, and of Algorithm 1 on sorted samples."""
+    """Return the seconds of the oracle, of NumPy's sort alone, and of Algorithm 1 on sorted samples."""
     rows = []
     for n in sizes:
         losses, scores = random_losses_and_scores(n, seed)
@@ -94,7 +152,7 @@ def _time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
         sorted_problem = losses[by_loss], scores[by_loss], np.argsort(scores[by_loss])
         rows.append(
             best_seconds(
-                _repeats(n),
+                int(np.clip(2_000_000 // n, 1, 20)),  # small problems often, the largest once
                 lambda problem=(losses, scores): most_violated(*problem),
                 lambda scores=scores: np.argsort(scores, kind="stable"),
                 lambda problem=sorted_problem, n=n: bipartite_constraint(*problem, n // 2),
@@ -109,34 +167,48 @@ def _time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
     }
 
 
-def _repeats(n: int) -> int:
-    """Return how often to measure: small problems often, the largest once."""
-    return int(np.clip(2_000_000 // n, 1, 20))
-
-
 def _compare_threads(n: int, seed: int) -> tuple[float, float]:
-    """Return the largest difference between one thread and two, and how much faster two are."""
+    """Return the largest difference between one thread and two, and the speedup of two."""
     losses, scores = random_losses_and_scores(n, seed)
     threads = numba.get_num_threads()
     results, seconds = [], []
     for count in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(count)
-        results.append(oracle_sums(losses, scores, "slack", None))
+        results.append(most_violated(losses, scores))
         seconds += best_seconds(5, lambda: most_violated(losses, scores))
     numba.set_num_threads(threads)
-    return results[0].difference(results[1]), seconds[0] / seconds[1]
+    return relative_difference(*results), seconds[0] / seconds[1]
 
 
-def _cost_levels(n: int, seed: int) -> list:
+def _cost_levels(n: int, seed: int) -> list[Level]:
     """Return the cost of each level of the recursion, the best of three runs."""
     losses, scores = random_losses_and_scores(n, seed)
     runs = [complete_constraint(losses, scores)[2] for _ in range(3)]
     return [min(levels, key=lambda level: level.seconds) for levels in zip(*runs, strict=True)]
 
 
+# ------------------------------------------------------------------------------------------------- training
+
+
+def fill_planted_problem(X: NDArray, losses: NDArray[np.float64], seed: int) -> None:
+    """Fill in Gaussian features, and losses in (0, 1) that decrease with a linear score plus noise.
+
+    The problem is generated in chunks, so that memory-mapped files can be filled.
+    """
+    n, d = X.shape
+    w = np.random.default_rng(seed).normal(size=d)
+    w /= np.linalg.norm(w)
+    for number, start in enumerate(range(0, n, CHUNK)):
+        rng = np.random.default_rng([seed, number])
+        rows = slice(start, min(start + CHUNK, n))
+        chunk = rng.normal(size=(rows.stop - start, d))
+        X[rows] = chunk
+        losses[rows] = 1 / (1 + np.exp(chunk @ w + rng.normal(size=len(chunk))))
+
+
 def _train(n: int, seed: int) -> tuple[RankingSVM, float]:
-    """Train on all pairs of n samples; return the model and the seconds."""
-    X, losses = np.empty((n, FEATURES), dtype=np.float32), np.empty(n)
+    """Train on all pairs of ``n`` samples; return the model and the seconds."""
+    X, losses = np.empty((n, N_FEATURES), dtype=np.float32), np.empty(n)
     fill_planted_problem(X, losses, seed)
     began = time.perf_counter()
     model = RankingSVM(C=1000.0, tol=1e-3).fit(X, losses)
@@ -144,10 +216,4 @@ def _train(n: int, seed: int) -> tuple[RankingSVM, float]:
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        sizes = ("largest", "levels", "training", "problems")
-        main(
-            Path(snakemake.output.values).parent,
-            snakemake.params.seed,
-            **{name: snakemake.params[name] for name in sizes},
-        )
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""The cost of the ranking oracle: Algorithm 1 (T-alg-1), Algorithm 2 (T-alg-2), its recursion (T-fig-3.4)."""
+"""Figures of the ranking oracle's cost: Algorithms 1 and 2 (T-alg-1, T-alg-2), recursion (T-fig-3.4)."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,16 +11,16 @@ from matplotlib.ticker import MultipleLocator
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, SKY
 from reproduction.plotting.style import PUBLISHED
 
-#: Nodes are drawn one by one down to this level of the recursion, and named down to the other.
+#: Last level of the recursion whose nodes are drawn one by one, and last level with node sizes.
 _DRAWN_LEVELS, _NAMED_LEVELS = 8, 3
 #: "A fraction of a second for 10^5 samples" (thesis, 3.2.2).
 _PUBLISHED_SIZE, _PUBLISHED_SECONDS = 1e5, 1.0
 
 
 def plot_bipartite_time(times: pd.DataFrame) -> Figure:
-    """Draw the time of Algorithm 1 on sorted samples, in all and for each sample.
+    """Plot the time of Algorithm 1 on sorted samples, in total and per sample.
 
-    Columns: ``n``, ``bipartite_seconds``.
+    ``times`` has columns ``n`` and ``bipartite_seconds``.
     """
     n, seconds = times["n"].to_numpy(), times["bipartite_seconds"].to_numpy()
     fig, (total, each) = plt.subplots(1, 2, figsize=(9, 3.5))
@@ -30,15 +30,15 @@ def plot_bipartite_time(times: pd.DataFrame) -> Figure:
     total.set(ylabel="seconds", yscale="log", title="(a) time after sorting")
     each.plot(n, 1e9 * seconds / n, "o-", color=GREEN)
     each.axhline(1e9 * line[0] / n[0], color=GREY, linestyle="--", linewidth=1.2)
-    each.set(ylabel="nanoseconds a sample", title="(b) for each sample", ylim=(0, None))
+    each.set(ylabel="nanoseconds per sample", title="(b) per sample", ylim=(0, None))
     _share_sizes(total, each)
     return fig
 
 
 def plot_oracle_time(times: pd.DataFrame) -> Figure:
-    """Draw the time of the oracle, sorting included, beside that of numpy's sort alone.
+    """Plot the time of the oracle, sorting included, and that of NumPy's sort alone.
 
-    Columns: ``n``, ``oracle_seconds``, ``argsort_seconds``.
+    ``times`` has columns ``n``, ``oracle_seconds`` and ``argsort_seconds``.
     """
     n = times["n"].to_numpy()
     steps = n * np.log2(n)
@@ -66,9 +66,9 @@ def plot_oracle_time(times: pd.DataFrame) -> Figure:
 
 
 def plot_recursion(levels: pd.DataFrame) -> Figure:
-    """Draw the recursion tree of Algorithm 2, and what each of its levels costs.
+    """Draw the recursion tree of Algorithm 2 and the cost of each of its levels.
 
-    Columns: ``level``, ``nodes``, ``samples``, ``seconds``.
+    ``levels`` has columns ``level``, ``nodes``, ``samples`` and ``seconds``.
     """
     n = int(levels["samples"].iloc[0])
     fig, (tree, samples, time) = plt.subplots(
@@ -79,10 +79,10 @@ def plot_recursion(levels: pd.DataFrame) -> Figure:
     samples.set(xlabel="samples, as a share of $n$", title="work")
     time.barh(levels["level"], 1e3 * levels["seconds"], color=BLUE)
     time.axvline(1e3 * levels["seconds"].mean(), **PUBLISHED)
-    time.set(xlabel="milliseconds (dotted: all alike)", title="measured time")
+    time.set(xlabel="milliseconds (dotted: mean)", title="measured time")
     tree.set(
         ylabel="level of the recursion",
-        title=f"nodes, and how many (n = {n:,})",
+        title=f"nodes and their number (n = {n:,})",
         xticks=[],
         ylim=(len(levels) - 0.4, -0.6),
     )
@@ -93,7 +93,7 @@ def plot_recursion(levels: pd.DataFrame) -> Figure:
 
 
 def _draw_tree(ax: Axes, levels: pd.DataFrame) -> None:
-    """Draw the upper levels node by node, the lower ones as a row that says how many there are."""
+    """Draw the upper levels node by node, and the lower ones as lines; each level has its number of nodes."""
     for level, nodes in zip(levels["level"], levels["nodes"], strict=True):
         if level <= _DRAWN_LEVELS:
             places = (np.arange(nodes) + 0.5) / nodes
