@@ -1,4 +1,4 @@
-"""Loops of `ermlab.features.hog_cells`."""
+"""Compiled loops of `ermlab.features.hog_cells`."""
 
 import numpy as np
 from numba import njit
@@ -8,9 +8,8 @@ from numba import njit
 def cell_histograms(image, cell, cosines, sines, histograms):
     """Add the gradient of each pixel to the four cells around it; ``histograms`` is (rows, columns, 2 n).
 
-    ``cosines`` and ``sines`` are those of the n borders between bins, from 0 to pi.
-
-    Where the last cell goes beyond the image, the last gradient is repeated.
+    ``cosines`` and ``sines`` are those of the n borders between bins, from 0 to pi. Where the last cell
+    extends beyond the image, the last gradient is repeated.
     """
     rows, columns, _ = histograms.shape
     n = cosines.size
@@ -31,7 +30,7 @@ def cell_histograms(image, cell, cosines, sines, histograms):
                     dx, dy, strongest = u, v, square
             if strongest == 0.0:
                 continue
-            # Turned into the upper half, a gradient has the bin of as many borders as it lies beyond.
+            # Rotated into the upper half plane, the bin of a gradient is the number of borders below it.
             opposite = dy < 0 or (dy == 0 and dx < 0)
             u, v = (-dx, -dy) if opposite else (dx, dy)
             beyond = 0
@@ -54,8 +53,8 @@ def cell_histograms(image, cell, cosines, sines, histograms):
 
 
 @njit(cache=True, nogil=True)
-def normalised_cells(histograms, clip, epsilon, texture, features):
-    """Fill ``features`` (rows - 2, columns - 2, 3 n + 4) from the histograms of all cells."""
+def normalized_cells(histograms, clip, epsilon, texture, features):
+    """Write ``features``, (rows - 2, columns - 2, 3 n + 4), from the histograms of all cells."""
     rows, columns, n_signed = histograms.shape
     n = n_signed // 2
     energy = np.zeros((rows, columns), dtype=np.float32)

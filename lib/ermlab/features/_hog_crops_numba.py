@@ -1,11 +1,11 @@
-"""Compiled loops of `small_hog`."""
+"""Compiled loops of `ermlab.features.hog_crops`."""
 
 import math
 
 import numpy as np
 from numba import njit
 
-#: Votes are whole multiples of this part of a grey level: whole numbers add up to the same in any order.
+#: Votes are integer multiples of this fraction of a gray level, whose sums do not depend on the order.
 FINENESS = 1024
 
 
@@ -44,8 +44,8 @@ def describe_crops(
 def _vote(crop, n_orientations, bins, votes):
     """Share the gradient of each pixel between the two nearest orientations.
 
-    The angle is that of the absolute values, and the sign of their product mirrors the orientations: so a
-    mirrored crop has mirrored votes, to the last bit.
+    The angle is that of the absolute values, and the sign of their product mirrors the orientations, so that
+    a mirrored crop has exactly mirrored votes.
     """
     height, width = crop.shape
     for y in range(height):
@@ -55,7 +55,7 @@ def _vote(crop, n_orientations, bins, votes):
             dx, dy = crop[y, after] - crop[y, before], crop[below, x] - crop[above, x]
             place = math.atan2(abs(dy), abs(dx)) / math.pi * n_orientations - 0.5
             low = math.floor(place)
-            # An even number: halves, which upright and level edges have, must be equal.
+            # An even number, as the two votes of vertical and horizontal edges must be equal.
             total = 2 * round(FINENESS / 2 * math.sqrt(dx * dx + dy * dy))
             votes[1, y, x] = round((place - low) * total)
             votes[0, y, x] = total - votes[1, y, x]

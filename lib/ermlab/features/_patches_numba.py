@@ -1,18 +1,18 @@
-"""Loop of `ermlab.features.patches`."""
+"""Compiled loop of `ermlab.features.patches`."""
 
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
 def sample_turned(image, x, y, cosine, sine, patch):
-    """Fill ``patch`` with bilinear samples around (x, y); pixels outside are those of the border."""
+    """Write bilinear samples around (x, y) to ``patch``; outside the image the border is repeated."""
     height, width, n_channels = image.shape
     side = patch.shape[0]
     half = (side - 1) / 2
     for i in range(side):
         for j in range(side):
             u, v = j - half, i - half
-            # Turned backwards: what comes to lie at (u, v) was there before.
+            # Rotated backwards, to where the sample at (u, v) was before the rotation.
             column = min(max(x + cosine * u + sine * v, 0.0), width - 1.0)
             row = min(max(y - sine * u + cosine * v, 0.0), height - 1.0)
             left, top = int(column), int(row)

@@ -1,4 +1,4 @@
-"""Upright SURF descriptors from an integral image (kernel of `ermlab.features.surf`)."""
+"""Compiled loops of `ermlab.features.surf`: upright SURF descriptors from an integral image."""
 
 import numpy as np
 from numba import njit
@@ -11,8 +11,8 @@ SAMPLES, SIDE, REGIONS = 20, 5, 4
 def describe_points(integral, points, steps, parts, weights, flat, descriptors, start, stop):
     """Write the descriptors of ``points[start:stop]``.
 
-    ``steps + parts``, whole and fractional, are the 22 lines that cut the window into cells of the size of a
-    scale, in the coordinates of ``integral`` relative to a point. Haar wavelets are made of 2 x 2 cells.
+    ``steps + parts``, integer and fractional, are the 22 lines that divide the window into cells of the size
+    of a scale, in the coordinates of ``integral`` relative to a point. Haar wavelets consist of 2 x 2 cells.
     """
     cells = np.empty((SAMPLES + 1, SAMPLES + 1))
     sums = np.empty((4, SAMPLES))
@@ -27,12 +27,12 @@ def describe_points(integral, points, steps, parts, weights, flat, descriptors, 
                     for j in range(SIDE * region, SIDE * region + SIDE):
                         total += sums[kind, j]
                     descriptor[4 * (REGIONS * row + region) + kind] = total
-        _normalise(descriptor, flat)
+        _normalize(descriptor, flat)
 
 
 @njit(cache=True, nogil=True)
 def _cut_into_cells(integral, x, y, steps, parts, cells):
-    """Integrate the image over each cell; between the lines of ``integral`` it is linear in x and in y."""
+    """Integrate the image over each cell; ``integral`` is interpolated linearly in x and in y."""
     above, below = np.empty(SAMPLES + 2), np.empty(SAMPLES + 2)
     for i in range(SAMPLES + 2):
         upper, lower = integral[y + steps[i]], integral[y + steps[i] + 1]
@@ -49,9 +49,9 @@ def _cut_into_cells(integral, x, y, steps, parts, cells):
 
 @njit(cache=True, nogil=True)
 def _sum_responses(cells, top, weights, sums):
-    """Sum weighted dx, dy, |dx|, |dy| over the rows of a subregion, for each column.
+    """Sum weighted dx, dy, |dx|, |dy| over the rows of a subregion for each column.
 
-    Sums for columns, not for subregions, so that neighbours in memory are added side by side.
+    Sums over columns, not over subregions, can be vectorized.
     """
     sums[:] = 0.0
     for i in range(top, top + SIDE):
@@ -67,8 +67,8 @@ def _sum_responses(cells, top, weights, sums):
 
 
 @njit(cache=True, nogil=True)
-def _normalise(descriptor, flat):
-    """Scale to length 1; what is not longer than ``flat``, the rounding of the integral image, becomes 0."""
+def _normalize(descriptor, flat):
+    """Scale to length 1, or to 0 if not longer than ``flat``, the rounding error of the integral image."""
     length = 0.0
     for value in descriptor:
         length += value * value

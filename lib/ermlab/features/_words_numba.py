@@ -1,4 +1,4 @@
-"""Nearest centres and histograms of words (kernels of `ermlab.features.words`)."""
+"""Compiled loops of `ermlab.features.words`: nearest centers, and histograms of words."""
 
 import numpy as np
 from numba import njit
@@ -6,15 +6,15 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def nearest_of_close(scores, limits, descriptors, centres, words):
-    """Write the nearest centre of each descriptor, the first of several that are equally near.
+    """Write the nearest center of each descriptor, the first of several that are equally near.
 
-    ``scores`` are rough distances; only centres up to a descriptor's limit are measured, entry by entry.
+    ``scores`` are approximate distances; exact ones are computed for centers up to a descriptor's limit.
     """
     n, n_words = scores.shape
     for i in range(n):
         nearest, smallest = -1, np.inf
         for k in range(n_words):
-            if not scores[i, k] > limits[i]:  # a rough distance that overflowed to NaN tells nothing
+            if not scores[i, k] > limits[i]:  # an approximate distance of NaN excludes nothing
                 distance = 0.0
                 for j in range(centres.shape[1]):
                     distance += (descriptors[i, j] - centres[k, j]) ** 2
@@ -31,7 +31,7 @@ def _cell(position, length, cells):
 
 @njit(cache=True, nogil=True)
 def count_words(points, words, left, top, width, height, levels, counts):
-    """Add the words of the points inside a box to ``counts``, a row a cell, level by level."""
+    """Add the words of the points inside a box to ``counts``, one row per cell, level by level."""
     for i in range(points.shape[0]):
         x, y = points[i, 0] - left, points[i, 1] - top
         if 0 <= x < width and 0 <= y < height:

@@ -1,15 +1,14 @@
 """Multi-level histograms of oriented gradients for very small crops (equivariant SVM, section 3.2).
 
-The descriptor follows the idea of Maji, Berg and Malik (2008), which the source uses: oriented energies are
-summed over the cells of several grids, from coarse to fine, and normalised by their sum over larger blocks.
-A window of Dalal and Triggs would leave a crop of 18 x 36 pixels a handful of cells; here the finest cells
-have 3 x 3 pixels and need no margin.
+The descriptor follows Maji, Berg and Malik (2008), whom the source cites: oriented energies are summed over
+the cells of several grids, from coarse to fine, and normalized by their sum over larger blocks. The finest
+cells have 3 x 3 pixels and need no margin, so that even a crop of 18 x 36 pixels has many.
 
-Taken over are levels, unsigned orientations and the L1 normalisation over blocks. The oriented filters
-of the original, which are longer than such a crop's details, are central differences here, whose strength is
-shared between the two nearest orientations. The square root of each share may be taken (`HogLayout.root`):
-linear functions then compare histograms by the Hellinger kernel, a relative of the intersection kernel for
-which the original was made.
+Levels, unsigned orientations and the L1 normalization over blocks are those of the original. Its oriented
+filters, which are longer than the details of such a crop, are replaced by central differences, whose strength
+is shared between the two nearest orientations. With the square root of each share (`HogLayout.root`) linear
+functions compare histograms by the Hellinger kernel, which is similar to the intersection kernel of the
+original.
 """
 
 from collections.abc import Sequence
@@ -24,24 +23,35 @@ from ermlab._utils.validation import largest_magnitude, real_array, require_room
 from ermlab.features._hog_crops_numba import describe_crops
 
 Grid = tuple[int, int]
-#: Crops worth a thread.
+#: Number of crops worth a thread.
 _GRAIN = 64
-#: Largest grey level times the pixels of a crop: sums of votes, in 1/1024 of a level, fit into 64 bits.
+#: Largest gray level times the pixels of a crop: sums of votes, in 1/1024 of a level, fit into 64 bits.
 _LARGEST = 1e15
 
 
 @dataclass(frozen=True)
 class HogLayout:
-    """Which histograms make up a descriptor.
+    """Layout of the histograms of a descriptor, ordered by level, row, column and orientation.
 
-    The numbers stand level by level, row by row, cell by cell, orientation by orientation.
+    Parameters
+    ----------
+    levels : tuple of (int, int), default=((4, 2), (12, 6))
+        Rows and columns of cells of each level.
+    blocks : (int, int), default=(4, 2)
+        Rows and columns of blocks, each of whole cells at every level.
+    orientations : int, default=8
+        Number of orientations over half a turn.
+    root : bool, default=True
+        Whether to take the square root of each share.
+    floor : float, default=1.0
+        Gradient in gray levels per pixel that is added to the sum of each block.
     """
 
-    levels: tuple[Grid, ...] = ((4, 2), (12, 6))  #: rows and columns of cells of each level
-    blocks: Grid = (4, 2)  #: rows and columns of blocks, each of whole cells of every level
-    orientations: int = 8  #: over half a turn
-    root: bool = True  #: whether the square root of each share is taken
-    floor: float = 1.0  #: grey levels of gradient a pixel that a block is taken to have anyway
+    levels: tuple[Grid, ...] = ((4, 2), (12, 6))
+    blocks: Grid = (4, 2)
+    orientations: int = 8
+    root: bool = True
+    floor: float = 1.0
 
     def __post_init__(self):
         if not self.levels or not (isinstance(self.floor, Real) and 0 < self.floor < np.inf):
@@ -49,7 +59,7 @@ class HogLayout:
                 f"levels and floor are {self.levels} and {self.floor!r}: expected at least one level, and a "
                 "positive floor"
             )
-        # Compiled loops want whole numbers of a whole type.
+        # Compiled loops need integers of an integer type.
         object.__setattr__(self, "orientations", whole_number("orientations", self.orientations, 1))
         object.__setattr__(self, "levels", tuple(_grid(level) for level in self.levels))
         object.__setattr__(self, "blocks", _grid(self.blocks))
@@ -67,7 +77,7 @@ class HogLayout:
 
     @property
     def mirror(self) -> NDArray[np.int64]:
-        """The permutation that makes a crop's descriptor that of its mirror image, to the last bit.
+        """Permutation of a descriptor to exactly that of the mirrored crop.
 
         It swaps left and right cells, and orientations that lean left and right.
         """
@@ -82,10 +92,23 @@ class HogLayout:
 def small_hog(
     crops: ArrayLike, layout: HogLayout | None = None, *, n_threads: int | None = None
 ) -> NDArray[np.float32]:
-    """Return the (n, layout.dimension) descriptors of (n, height, width) grey crops.
+    """Compute the descriptors of small gray crops.
 
-    Beyond its border a crop goes on as its last pixel. Where the pixels are no multiple of the cells, the
-    lines between cells are rounded to whole pixels, alike on the left and on the right.
+    Pixels at the border are repeated outside. If the side is no multiple of the number of cells, the lines
+    between cells are rounded to whole pixels, symmetrically.
+
+    Parameters
+    ----------
+    crops : array-like of shape (n_crops, height, width)
+        Gray levels.
+    layout : HogLayout, default=None
+        Cells and blocks, by default ``HogLayout()``.
+    n_threads : int, default=None
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_crops, layout.dimension), float32
     """
     layout = HogLayout() if layout is None else layout
     crops = _crops(crops, layout)
@@ -96,35 +119,24 @@ def small_hog(
     )
     require_room((len(crops), layout.dimension), f"{len(crops)} descriptors of {layout.dimension} numbers", 4)
     descriptors = np.empty((len(crops), layout.dimension), dtype=np.float32)
-    over_ranges(
-        lambda first, last: describe_crops(
-            crops,
-            cell_rows,
-            cell_columns,
-            blocks,
-            layout.orientations,
-            float(layout.floor),
-            layout.root,
-            descriptors,
-            first,
-            last,
-        ),
-        len(crops),
-        n_threads,
-        _GRAIN,
-    )
+    options = layout.orientations, float(layout.floor), layout.root
+
+    def work(first: int, last: int) -> None:
+        describe_crops(crops, cell_rows, cell_columns, blocks, *options, descriptors, first, last)
+
+    over_ranges(work, len(crops), n_threads, _GRAIN)
     return descriptors
 
 
 def cell_edges(length: int, cells: int) -> NDArray[np.int64]:
-    """Return the pixels at which cells begin, and the length: mirrored ones are the same."""
+    """Return the pixels at which cells begin, and the length; the edges are symmetric."""
     edges = np.arange(cells + 1) * length / cells
     lower = np.floor(edges[: cells // 2 + 1] + 0.5).astype(np.int64)
     return np.concatenate([lower, length - lower[: (cells + 1) // 2][::-1]])
 
 
 def _grid(counts: Grid) -> Grid:
-    """Return rows and columns as whole numbers, or raise a ValueError."""
+    """Return rows and columns as integers, or raise a ValueError."""
     if np.shape(counts) != (2,):
         raise ValueError(f"a grid is {counts!r}: expected rows and columns")
     rows, columns = (whole_number("a number of rows or columns", count, 0) for count in counts)
@@ -142,15 +154,15 @@ def _crops(crops: ArrayLike, layout: HogLayout) -> NDArray[np.float64]:
     finest = np.max(layout.levels, axis=0)
     if crops.shape[1] < finest[0] or crops.shape[2] < finest[1]:
         raise ValueError(
-            f"crops of {crops.shape[1]} x {crops.shape[2]} pixels: expected at least one a cell of the "
-            f"{finest[0]} x {finest[1]} grid"
+            f"crops of {crops.shape[1]} x {crops.shape[2]} pixels: expected at least one pixel per cell of "
+            f"the {finest[0]} x {finest[1]} grid"
         )
     if not np.isfinite(crops).all():
-        raise ValueError("crops hold NaN or infinity: expected grey levels")
+        raise ValueError("crops have values that are not finite: expected gray levels")
     area = crops.shape[1] * crops.shape[2]
     if largest_magnitude(crops) > _LARGEST / area:
         raise ValueError(
-            f"crops of {crops.shape[1]} x {crops.shape[2]} pixels hold grey levels up to "
+            f"crops of {crops.shape[1]} x {crops.shape[2]} pixels have gray levels up to "
             f"{largest_magnitude(crops):.3g}: expected at most {_LARGEST / area:.3g}"
         )
     return crops

@@ -1,4 +1,4 @@
-"""Square patches of images, turned by any angle, and their cells, computed once."""
+"""Square patches of images, rotated by any angle, and their HOG cells, which are cached."""
 
 import math
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.validation import real_array, require_room, whole_number
 from ermlab.features._patches_numba import sample_turned
-from ermlab.features.hog_cells import hog
+from ermlab.features.hog_cells import hog, with_channels
 
-#: Digits of a cosine: with fewer than all, quarter turns are exact.
+#: Digits of a rounded cosine, which makes quarter turns exact.
 _DIGITS = 12
 
 
 def turned(points: ArrayLike, angle: float) -> NDArray[np.float64]:
-    """Turn points (..., 2) around the origin by ``angle`` radians, from the x to the y axis."""
+    """Rotate points (..., 2) around the origin by ``angle`` radians, from the x to the y axis."""
     c, s = _direction(angle)
     points = real_array(points, "points")
     if points.shape[-1:] != (2,):
@@ -26,46 +26,48 @@ def turned(points: ArrayLike, angle: float) -> NDArray[np.float64]:
     with np.errstate(over="ignore", invalid="ignore"):
         moved = points @ np.array([[c, s], [-s, c]])
     if not np.isfinite(moved).all():
-        raise ValueError(f"a point is not finite after a turn by {angle}: expected finite coordinates")
+        raise ValueError(f"a point is not finite after a rotation by {angle}: expected finite coordinates")
     return moved
 
 
 def turned_patch(
-    image: ArrayLike, centre: tuple[float, float], side: int, angle: float = 0.0
+    image: ArrayLike, center: tuple[float, float], side: int, angle: float = 0.0
 ) -> NDArray[np.float32]:
-    """Return the square patch around ``centre`` (x, y) after the image was turned around it by ``angle``.
+    """Return the square patch around ``center`` after the image was rotated around it by ``angle``.
 
-    What was at ``centre + p`` comes to lie at ``turned(p, angle)`` from the middle of the patch. Samples are
-    bilinear; outside the image the nearest pixel of its border is taken. An odd side and a whole centre make
-    quarter turns exact.
+    The pixel at ``center + p`` moves to ``turned(p, angle)`` from the middle of the patch. Samples are
+    bilinear; outside the image the nearest pixel of its border is used. With an odd side and an integer
+    center quarter turns are exact.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, n_channels)
+        Pixels.
+    center : tuple of float
+        x and y.
+    side : int
+        Side of the patch in pixels.
+    angle : float, default=0.0
+        Angle in radians, from the x to the y axis.
     """
-    side = whole_number("side", side, 1)
-    if np.ma.is_masked(image):
-        raise ValueError("image has masked pixels: expected a number at each")
-    image = np.asarray(image)
-    if image.ndim not in (2, 3) or not image.size:
-        raise ValueError(
-            f"image has shape {image.shape}: expected (height, width) or (height, width, channels)"
-        )
-    if image.dtype.kind not in "biuf":
-        raise ValueError(f"image has type {image.dtype}: expected real numbers")
+    side, has_channels = whole_number("side", side, 1), np.ndim(image) == 3
+    image = with_channels(image)
     if image.dtype.kind == "f" and image.dtype.newbyteorder("=") not in (np.float32, np.float64):
-        with np.errstate(over="ignore"):  # half and extended precision, which numba does not know
+        with np.errstate(over="ignore"):  # half and extended precision, which numba does not support
             image = image.astype(np.float32 if image.dtype.itemsize < 8 else np.float64)
     if not image.dtype.isnative:
         image = image.astype(image.dtype.newbyteorder("="))
-    if len(centre) != 2:
-        raise ValueError(f"centre is {centre}: expected x and y")
-    x, y = (float(value) for value in centre)
+    if len(center) != 2:
+        raise ValueError(f"center is {center}: expected x and y")
+    x, y = (float(value) for value in center)
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise ValueError(f"centre is {(x, y)}: expected finite numbers")
-    channels = image if image.ndim == 3 else image[..., None]
-    require_room((side, side, channels.shape[2]), f"a patch of {side} x {side} pixels", 4)
-    patch = np.empty((side, side, channels.shape[2]), dtype=np.float32)
-    sample_turned(channels, x, y, *_direction(angle), patch)
+        raise ValueError(f"center is {(x, y)}: expected finite numbers")
+    require_room((side, side, image.shape[2]), f"a patch of {side} x {side} pixels", 4)
+    patch = np.empty((side, side, image.shape[2]), dtype=np.float32)
+    sample_turned(image, x, y, *_direction(angle), patch)
     if image.dtype.kind == "f" and not np.isfinite(patch).all():
         raise ValueError(f"image is not finite around {(x, y)}: expected numbers that are finite in float32")
-    return patch if image.ndim == 3 else patch[..., 0]
+    return patch if has_channels else patch[..., 0]
 
 
 def _direction(angle: float) -> tuple[float, float]:
@@ -77,7 +79,7 @@ def _direction(angle: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Region:
-    """A square part of an image: the image's number, its middle (x, y), and how far it is turned."""
+    """A square region of an image: the number of the image, the middle (x, y), and a rotation."""
 
     image: int
     x: int
@@ -86,28 +88,28 @@ class Region:
 
 
 class RegionGrids:
-    """HOG cells of regions of some images, each computed when first asked for and kept.
+    """HOG cells of regions of images, computed when first requested and cached.
 
     Parameters
     ----------
-    images
-        In the order of `Region.image`.
-    cells
-        Cells along a side of a region, odd; the region itself has two more, which a grid leaves out.
-    cell
-        Side of a cell in pixels, odd, so that a region has a middle pixel.
+    images : sequence of ndarray
+        Images in the order of `Region.image`.
+    cells : int
+        Odd number of cells along a side of a region; the region itself has two more, which a grid leaves out.
+    cell : int, default=5
+        Odd side of a cell in pixels, so that a region has a middle pixel.
 
     Attributes
     ----------
-    computed
-        How many grids have been computed so far.
+    computed : int
+        Number of grids computed so far.
     """
 
     def __init__(self, images: Sequence[NDArray], cells: int, cell: int = 5):
         cells, cell = whole_number("cells", cells, 0), whole_number("cell", cell, 0)
         if cells % 2 == 0 or cell % 2 == 0:
             raise ValueError(
-                f"{cells} cells of {cell} pixels: expected odd numbers, for the sake of a middle"
+                f"{cells} cells of {cell} pixels: expected odd numbers, so that there is a middle"
             )
         self.images, self.cells, self.cell = images, cells, cell
         self.computed = 0

@@ -1,12 +1,12 @@
-"""Upright SURF descriptors at any point of an image, on a dense grid as a rule (Bay and others, 2008).
+"""Upright SURF descriptors at any points of an image, usually on a dense grid (Bay et al., 2008).
 
-Around a point, at scale ``s``, a window of side ``20 s`` has 4 x 4 subregions of 5 x 5 samples each. A sample
+At scale ``s``, a window of side ``20 s`` around a point has 4 x 4 subregions of 5 x 5 samples each. A sample
 is a pair of Haar wavelet responses of side ``2 s``, dx to the right and dy downwards, with a Gaussian weight
 of standard deviation ``3.3 s`` around the point. A subregion gives ``(sum dx, sum dy, sum |dx|, sum |dy|)``,
-and the 64 numbers are scaled to length 1. The directions stay those of the image: upright.
+and the 64 numbers are scaled to length 1. Directions are those of the image ("upright").
 
-The window is centred at the middle of the point's pixel and the image is constant inside a pixel, so that
-wavelets may begin anywhere: mirroring an image mirrors its descriptors, for every scale.
+The window is centered on the middle of a pixel and the image is constant inside a pixel, so that wavelets may
+begin anywhere. Mirroring an image therefore mirrors its descriptors at every scale.
 """
 
 from collections.abc import Sequence
@@ -23,32 +23,32 @@ DIMENSION = 64
 #: Standard deviation of the weight, in samples.
 WEIGHT_WIDTH = 3.3
 _GRAIN = 256
-#: Pixels that a window may leave the image by, or so many times its longer side.
+#: Largest number of pixels by which a window may leave the image, or of multiples of its longer side.
 _FURTHEST, _TIMES = 4096, 8
 
 
 def dense_surf(
     image: ArrayLike, *, step: int, scales: Sequence[float] = (1.0,), n_threads: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the points of a grid that fills the image up to its borders, and their descriptors.
+    """Compute SURF descriptors on a grid that fills the image up to its borders.
 
     Parameters
     ----------
-    image
-        Grey values, (height, width).
-    step
-        Distance of neighbours in the grid, in pixels; what is left over is shared by opposite borders.
-    scales
-        Size of a sample in pixels; a window has 20 of them a side. Each scale repeats the grid.
-    n_threads
-        By default one a core. The result does not depend on it.
+    image : array-like of shape (height, width)
+        Gray values.
+    step : int
+        Distance of neighboring points in pixels; the remainder is divided between opposite borders.
+    scales : sequence of float, default=(1.0,)
+        Sizes of a sample in pixels; a window is 20 samples wide. Each scale repeats the grid.
+    n_threads : int, default=None
+        Number of threads, one per core by default. The result does not depend on it.
 
     Returns
     -------
-    points
-        (n, 2), x and y, scale by scale and row by row.
-    descriptors
-        (n, 64), of length 1, or 0 where the window is flat.
+    points : ndarray of shape (n, 2)
+        x and y, ordered by scale and row.
+    descriptors : ndarray of shape (n, 64)
+        Vectors of length 1, or 0 where the window is flat.
     """
     image = _image(image)
     if len(scales) == 0:
@@ -61,10 +61,9 @@ def dense_surf(
 def describe(
     image: ArrayLike, points: ArrayLike, scale: float = 1.0, *, n_threads: int | None = None
 ) -> NDArray[np.float64]:
-    """Return the (n, 64) descriptors at whole ``points`` (x, y) of the image.
+    """Compute the (n, 64) SURF descriptors at integer ``points`` (x, y) of the image.
 
-    Beyond its borders the image goes on as its own mirror image: no edge appears at the border that is not in
-    the image, and the texture there stays that of the neighbourhood.
+    Beyond its borders the image is mirrored, which adds no edges and preserves the texture.
     """
     image = _image(image)
     points = _points(points, image.shape)
@@ -76,10 +75,10 @@ def describe(
             f"scale is {scale}: expected at most {2 * furthest / (SAMPLES + 1):.5g} pixels for an image of "
             f"{image.shape[1]} x {image.shape[0]}"
         )
-    # Lines between cells: the middle of the window is the middle of the pixel, half a pixel from its corner.
+    # Lines between cells: the window is centered on the middle of the pixel, half a pixel from its corner.
     lines = (np.arange(SAMPLES + 2) - (SAMPLES + 1) / 2) * scale + 0.5
     margin = int(np.ceil(lines[-1])) + 1
-    # The image with its margin, and sums of it, as the last axis says; a long and narrow image has many.
+    # The image with its margin, and three arrays of its size.
     require_room(
         (*(side + 2 * margin + 1 for side in image.shape), 4),
         f"an image of {image.shape[1]} x {image.shape[0]} pixels and a margin of {margin} for scale {scale}",
@@ -101,7 +100,7 @@ def describe(
 
 
 def grid_points(shape: tuple[int, int], step: int) -> NDArray[np.int64]:
-    """Return the (n, 2) points (x, y) of the centred grid for an image of ``shape`` (height, width)."""
+    """Return the (n, 2) points (x, y) of the centered grid for an image of ``shape`` (height, width)."""
     step = whole_number("step", step, 1)
     height, width = (whole_number("a side of the image", side, 0) for side in shape)
     require_room((height // step + 1, width // step + 1, 4), f"a grid in {width} x {height} pixels")
@@ -110,12 +109,12 @@ def grid_points(shape: tuple[int, int], step: int) -> NDArray[np.int64]:
 
 
 def _integral_image(image: NDArray[np.float64], margin: int) -> NDArray[np.float64]:
-    """Return ``S[y, x]``, the sum of what is above and left of corner (x, y) of the image with its margin.
+    """Return ``S[y, x]``, the sum above and left of corner (x, y) of the image with its margin.
 
-    No response sees a constant; without it sums stay small, and of whole grey values they are exact.
+    Responses do not depend on a constant; without it sums stay small, and of integers they are exact.
     """
     unit = safe_unit(image)
-    if unit != 1:  # descriptors have length 1, whatever the unit of grey values
+    if unit != 1:  # descriptors have length 1 in any unit of gray values
         image = image / unit
     padded = np.pad(image - np.round(image.mean()), margin, mode="symmetric")
     integral = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1))
@@ -126,10 +125,10 @@ def _integral_image(image: NDArray[np.float64], margin: int) -> NDArray[np.float
 def _image(image: ArrayLike) -> NDArray[np.float64]:
     image = real_array(image, "image")
     if image.ndim != 2 or image.size == 0:
-        raise ValueError(f"image has shape {image.shape}: expected (height, width) of grey values")
+        raise ValueError(f"image has shape {image.shape}: expected (height, width) of gray values")
     if not np.isfinite(image).all():
         y, x = np.argwhere(~np.isfinite(image))[0]
-        raise ValueError(f"image is {image[y, x]} at x = {x}, y = {y}: expected finite grey values")
+        raise ValueError(f"image is {image[y, x]} at x = {x}, y = {y}: expected finite gray values")
     return image
 
 

@@ -1,4 +1,4 @@
-"""Visual words: descriptors named by the nearest centre of a vocabulary, and counted inside boxes."""
+"""Visual words: descriptors assigned to the nearest center of a vocabulary, and counted inside boxes."""
 
 import math
 import zipfile
@@ -20,7 +20,7 @@ from ermlab.exceptions import DataError
 from ermlab.features._words_numba import count_words, nearest_of_close
 
 _CHUNK = 1024
-#: Magnitudes of centres between which their products are safe in single precision.
+#: Magnitudes of centers between which their products are safe in single precision.
 _SMALLEST_ROUGH, _LARGEST_ROUGH = 1e-10, 1e10
 #: Largest entry of a descriptor: squared distances stay finite.
 _LARGEST = 1e150
@@ -29,23 +29,23 @@ _FURTHEST = 1 << 31
 
 
 class Vocabulary(BaseEstimator):
-    """Centres of descriptors, found by mini-batch k-means.
+    """Vocabulary of visual words: centers of descriptors found by mini-batch k-means.
 
     Parameters
     ----------
-    n_words
-        Number of centres.
-    random_state
-        Seed; the centres depend on it and on nothing else, in particular not on the number of threads.
-    batch_size
-        Descriptors in a mini-batch.
-    max_iter
-        Limit on the passes over all descriptors.
+    n_words : int, default=1000
+        Number of centers.
+    random_state : int, default=None
+        Seed of k-means; the centers do not depend on the number of threads.
+    batch_size : int, default=1024
+        Number of descriptors in a mini-batch.
+    max_iter : int, default=30
+        Maximum number of passes over all descriptors.
 
     Attributes
     ----------
-    centers_
-        (n_words, n_features).
+    centers_ : ndarray of shape (n_words, n_features)
+        The words.
     """
 
     def __init__(
@@ -61,10 +61,12 @@ class Vocabulary(BaseEstimator):
         self.max_iter = max_iter
 
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
-        """Find the centres."""
+        """Find the centers of descriptors, (n_descriptors, n_features)."""
         descriptors = _matrix(descriptors, "descriptors")
         if not 1 <= whole_number("n_words", self.n_words, 0) <= len(descriptors):
-            raise ValueError(f"{self.n_words} words of {len(descriptors)} descriptors: expected 1 to as many")
+            raise ValueError(
+                f"{self.n_words} words: expected 1 to {len(descriptors)}, the number of descriptors"
+            )
         model = MiniBatchKMeans(
             int(self.n_words),
             random_state=self.random_state,
@@ -73,40 +75,40 @@ class Vocabulary(BaseEstimator):
             n_init=1,
         )
         unit = safe_unit(descriptors)
-        with threadpool_limits(1):  # sums over threads differ in their last bits, and then in the stopping
+        with threadpool_limits(1):  # sums over threads differ in their last bits, which affects the stopping
             model.fit(descriptors / unit)
         self.centers_ = model.cluster_centers_.astype(np.float64) * unit
         return self
 
     def assign(self, descriptors: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
-        """Return the word of each descriptor: the nearest centre, the first of several equally near.
+        """Return the word of each descriptor: the nearest center, the first of several equally near.
 
-        Distances are found roughly by a matrix product in single precision; all centres that it cannot tell
-        from the nearest are measured again in double precision. So the words are exact, and the same for
-        any number of threads and in any company.
+        Approximate distances are computed by a matrix product in single precision; centers that it cannot
+        distinguish from the nearest are compared in double precision. The words are therefore exact, and do
+        not depend on the number of threads or on other descriptors.
         """
         check_is_fitted(self)
-        centres = np.ascontiguousarray(self.centers_)
+        centers = np.ascontiguousarray(self.centers_)
         if np.shape(descriptors)[:1] == (0,):
             return np.zeros(0, dtype=np.int64)
-        descriptors = _matrix(descriptors, "descriptors", centres.shape[1])
-        unit = safe_unit(centres)
+        descriptors = _matrix(descriptors, "descriptors", centers.shape[1])
+        unit = safe_unit(centers)
         if unit != 1:
-            centres, descriptors = centres / unit, descriptors / unit
+            centers, descriptors = centers / unit, descriptors / unit
         if largest_magnitude(descriptors) > _LARGEST:
             raise ValueError(
                 f"descriptors up to {largest_magnitude(descriptors) * unit:.3g}: expected at most "
-                f"{_LARGEST * unit:.3g} with centres up to {largest_magnitude(centres) * unit:.3g}"
+                f"{_LARGEST * unit:.3g} with centers up to {largest_magnitude(centers) * unit:.3g}"
             )
         words = np.zeros(len(descriptors), dtype=np.int64)
-        # What all have in common would only cost digits.
-        middle = centres.mean(axis=0)
-        rough = centres - middle
+        # A common offset would only cost digits.
+        middle = centers.mean(axis=0)
+        rough = centers - middle
         rough_unit = _rough_unit(rough)
         rough = (rough / rough_unit).astype(np.float32)
         squares = np.einsum("ij,ij->i", rough, rough)
         longest = float(np.sqrt(squares.max()))
-        digits = float(np.finfo(np.float32).eps) * (centres.shape[1] + 8)
+        digits = float(np.finfo(np.float32).eps) * (centers.shape[1] + 8)
 
         def work(first: int, last: int) -> None:
             for start in range(first * _CHUNK, min(last * _CHUNK, len(words)), _CHUNK):
@@ -114,38 +116,38 @@ class Vocabulary(BaseEstimator):
                 moved = descriptors[part] - middle
                 if rough_unit != 1:
                     moved /= rough_unit
-                # A product that is infinite or NaN has all centres measured.
+                # If a product is infinite or NaN, all centers are compared exactly.
                 with np.errstate(over="ignore", invalid="ignore"):
                     scores = moved.astype(np.float32) @ rough.T
                     scores *= -2
                     scores += squares
-                    # Rounding of both sides, of a sum of products and of the difference, for two centres.
+                    # Rounding of both factors, of a sum of products and of the difference, for two centers.
                     tolerances = 2 * digits * longest * (np.linalg.norm(moved, axis=1) + longest)
                     limits = scores.min(axis=1) + tolerances
-                nearest_of_close(scores, limits, descriptors[part], centres, words[part])
+                nearest_of_close(scores, limits, descriptors[part], centers, words[part])
 
         with one_blas_thread():
             over_ranges(work, -(-len(words) // _CHUNK), n_threads)
         return words
 
     def save(self, path: str | Path) -> None:
-        """Write the centres to an ``.npz`` file."""
+        """Write the centers to an ``.npz`` file."""
         check_is_fitted(self)
         with Path(path).open("wb") as file:
-            np.savez(file, centres=self.centers_)
+            np.savez(file, centers=self.centers_)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a vocabulary that `save` wrote; a damaged file is a `DataError`."""
+        """Read a vocabulary written by `save`; raise a `DataError` if the file is damaged."""
         try:
             with np.load(path, allow_pickle=False) as content:
-                centres = _matrix(content["centres"], "centres")
-                if centres.size == 0:
-                    raise ValueError(f"centres of shape {centres.shape}: expected at least one")
+                centers = _matrix(content["centers"], "centers")
+                if centers.size == 0:
+                    raise ValueError(f"centers of shape {centers.shape}: expected at least one")
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError) as error:
-            raise DataError(f"{path}: {error}; expected an .npz file with a matrix `centres`") from error
-        vocabulary = cls(n_words=len(centres))
-        vocabulary.centers_ = centres
+            raise DataError(f"{path}: {error}; expected an .npz file with a matrix `centers`") from error
+        vocabulary = cls(n_words=len(centers))
+        vocabulary.centers_ = centers
         return vocabulary
 
 
@@ -157,34 +159,35 @@ def n_cells(levels: Sequence[int]) -> int:
 def histogram(
     points: ArrayLike, words: ArrayLike, box: ArrayLike, n_words: int, levels: Sequence[int] = (1,)
 ) -> NDArray[np.int64]:
-    """Count the words inside a box, cell by cell of a spatial pyramid.
+    """Count the words inside a box for each cell of a spatial pyramid.
 
     Parameters
     ----------
-    points, words
-        (n, 2) integers x, y, and the word at each.
-    box
+    points : array-like of int, of shape (n, 2)
+        x and y of each point.
+    words : array-like of int, of shape (n,)
+        Word at each point.
+    box : array-like of int, of shape (4,)
         Left, top, right and bottom pixel, inclusive; it may leave the image.
-    n_words
+    n_words : int
         Size of the vocabulary.
-    levels
-        For each level of the pyramid the number of cells along a side: ``(1, 2, 4, 8)`` halves the cells from
-        level to level, ``(1, 2, 3, 4)`` adds one a side. Row i of g begins at ``top + i * height // g``, and
-        columns likewise, as for the ``grids`` of `ermlab.detection`.
+    levels : sequence of int, default=(1,)
+        Number of cells along a side for each level of the pyramid. Row i of g begins at
+        ``top + i * height // g``, columns likewise, as for the ``grids`` of `ermlab.detection.pyramid`.
 
     Returns
     -------
-    counts
-        (n_cells, n_words), cells level by level and row by row.
+    ndarray of int, of shape (n_cells, n_words)
+        Cells are ordered by level and row.
     """
     points, words, box = np.asarray(points), np.asarray(words), np.asarray(box)
     sides = _levels(levels)
-    # Python's numbers, which do not overflow.
+    # Python integers do not overflow.
     shape = sum(side * side for side in sides), whole_number("n_words", n_words, 0)
     require_room(shape, "a histogram of so many words and cells")
     cells, counts = np.array(sides, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     if box.shape != (4,) or not np.issubdtype(box.dtype, np.integer):
-        raise ValueError(f"box is {box.tolist()}: expected whole left, top, right, bottom")
+        raise ValueError(f"box is {box.tolist()}: expected integers left, top, right, bottom")
     left, top, right, bottom = (int(side) for side in box)
     if right < left or bottom < top:
         raise ValueError(f"box is {box.tolist()}: expected left <= right and top <= bottom")
@@ -210,7 +213,7 @@ def _levels(levels: Sequence[int]) -> tuple[int, ...]:
 
 
 def _signed(values: NDArray[np.integer]) -> NDArray[np.signedinteger]:
-    """Return whole numbers in a native signed type: numba makes unsigned and signed numbers a float."""
+    """Return integers in a native signed type, as numba turns sums of unsigned and signed ones to floats."""
     if values.dtype.kind == "u" or not values.dtype.isnative:
         if values.max() > np.iinfo(np.int64).max:
             raise ValueError(f"points go up to {values.max()}: expected numbers of 63 bits")
@@ -219,7 +222,7 @@ def _signed(values: NDArray[np.integer]) -> NDArray[np.signedinteger]:
 
 
 def _rough_unit(rough: NDArray[np.float64]) -> float:
-    """Return a power of two to divide by before single precision, 1 if the magnitudes are ordinary."""
+    """Return the power of two to divide by before single precision, 1 for ordinary magnitudes."""
     largest = largest_magnitude(rough)
     if largest == 0 or _SMALLEST_ROUGH <= largest <= _LARGEST_ROUGH:
         return 1.0
@@ -233,5 +236,5 @@ def _matrix(values: ArrayLike, name: str, n_features: int | None = None) -> NDAr
         raise ValueError(f"{name} of shape {values.shape}: expected (n, {n_features or 'n_features'})")
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-        raise ValueError(f"{name} row {row} holds NaN or infinity: expected finite numbers")
+        raise ValueError(f"{name} row {row} has NaN or infinity: expected finite numbers")
     return values

@@ -127,7 +127,7 @@ def test_cells_cover_the_length_evenly_and_symmetrically(length, cells):
     [
         (np.zeros((36, 18)), "expected \\(n, height, width\\)"),
         (np.zeros((1, 11, 18)), "11 x 18 pixels"),
-        (np.full((1, 36, 18), np.inf), "NaN or infinity"),
+        (np.full((1, 36, 18), np.inf), "not finite"),
     ],
 )
 def test_bad_crops(crops, message):
@@ -151,7 +151,7 @@ def test_bad_layout(change, message):
 
 
 def test_grey_levels_whose_votes_overflow_are_refused():
-    with pytest.raises(ValueError, match=r"grey levels up to 1e\+17: expected at most"):
+    with pytest.raises(ValueError, match=r"gray levels up to 1e\+17: expected at most"):
         small_hog(np.full((1, 36, 18), 1e17))
 
 

@@ -82,7 +82,7 @@ def test_bad_input(call, message):
 
 @pytest.mark.parametrize("centre", [(np.nan, 1.0), (1.0, np.nan), (np.inf, 1.0)])
 def test_a_centre_that_is_no_place_is_refused(centre):
-    with pytest.raises(ValueError, match=r"centre is .*: expected finite numbers"):
+    with pytest.raises(ValueError, match=r"center is .*: expected finite numbers"):
         turned_patch(np.zeros((5, 5)), centre, 3)
 
 

@@ -81,7 +81,7 @@ def test_save_and_load(tmp_path):
 
 
 def write_cut(path):
-    np.savez(path, centres=np.eye(9))
+    np.savez(path, centers=np.eye(9))
     path.write_bytes(path.read_bytes()[:-90])
 
 
@@ -97,8 +97,8 @@ def write_plain_array(path):
         pytest.param(lambda path: path.write_text("words"), id="text"),
         pytest.param(lambda path: path.write_bytes(b""), id="empty"),
         pytest.param(lambda path: np.savez(path, words=np.eye(2)), id="another name"),
-        pytest.param(lambda path: np.savez(path, centres=np.array([{}], dtype=object)), id="pickle"),
-        pytest.param(lambda path: np.savez(path, centres=np.full((2, 2), np.nan)), id="nan"),
+        pytest.param(lambda path: np.savez(path, centers=np.array([{}], dtype=object)), id="pickle"),
+        pytest.param(lambda path: np.savez(path, centers=np.full((2, 2), np.nan)), id="nan"),
         pytest.param(write_cut, id="cut"),
         pytest.param(write_plain_array, id="plain array"),
     ],
@@ -115,7 +115,7 @@ def test_broken_file(tmp_path, write):
     [
         (np.ones((2, 4)), r"shape \(2, 4\): expected \(n, 3\)"),
         (np.ones(3), r"shape \(3,\)"),
-        ([[0, 1, 2], [0, np.nan, 1]], "descriptors row 1 holds NaN"),
+        ([[0, 1, 2], [0, np.nan, 1]], "descriptors row 1 has NaN"),
     ],
 )
 def test_bad_descriptors(descriptors, message):
@@ -125,7 +125,7 @@ def test_bad_descriptors(descriptors, message):
 
 @pytest.mark.parametrize("n_words", [0, 6])
 def test_bad_number_of_words(n_words):
-    with pytest.raises(ValueError, match=f"{n_words} words of 5 descriptors"):
+    with pytest.raises(ValueError, match=f"{n_words} words: expected 1 to 5"):
         Vocabulary(n_words).fit(np.ones((5, 2)))
 
 
@@ -171,8 +171,8 @@ def test_histogram_of_nothing():
     ("arguments", "message"),
     [
         ({"box": [5, 0, 4, 3]}, r"box is \[5, 0, 4, 3\]: expected left <= right"),
-        ({"box": [0.5, 0, 4, 3]}, "expected whole left"),
-        ({"box": [0, 0, 4]}, "expected whole left"),
+        ({"box": [0.5, 0, 4, 3]}, "expected integers left"),
+        ({"box": [0, 0, 4]}, "expected integers left"),
         ({"words": [0, 4]}, "words from 0 to 4: expected 0 to 3"),
         ({"words": [0]}, r"points of shape \(2, 2\), words of \(1,\)"),
         ({"words": [0.0, 1.0]}, "expected integers"),
