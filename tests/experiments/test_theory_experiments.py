@@ -7,13 +7,9 @@ import pytest
 
 from reproduction.claims.results import read_results
 
-VARIANTS = ("fixed", "adaptive", "fixed_recycled", "adaptive_recycled")
 SIZES = {
     "structured_losses": {"points": 20},
     "ranking_bounds": {"seed": 1, "trials": 20},
-    "tree_covariance": {"seed": 1, "trees": 2},
-    "partial_bound": {"seed": 1, "problems": 2, "draws": 10},
-    "cccp_precision": {"seed": 1, "starts": 12, "repeats": 1},
 }
 NAMES = {
     "structured_losses": {
@@ -30,10 +26,6 @@ NAMES = {
         "stability_ratio_max",
         "trained_stability_ratio_max",
     },
-    "tree_covariance": {"metric_change_max", "centred_change_max"},
-    "partial_bound": {"rate", "monte_carlo_violations", "monte_carlo_trials", "bound_over_excess_min"},
-    "cccp_precision": {"optimum"}
-    | {f"{name}_{variant}" for name in ("bounds", "outer", "objective") for variant in VARIANTS},
 }
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ermlab.structured.bounds import admissibility, partial_annotation_bound, tight_score_stability
-from reproduction.experiments.partial_bound.cases import disc, random_problem, sampled_excess
+from reproduction.experiments.partial_bound.evaluate import disc, random_problem, sampled_excess
 from reproduction.experiments.ranking_bounds.stability import loss_change_ratio, random_exchange, train_ranker
 
 seeds = st.integers(0, 2**32 - 1)
@@ -41,10 +41,7 @@ def test_the_repaired_bound_holds_far_more_often_than_it_must(seed, n):
     bound = partial_annotation_bound(
         n,
         mu=1.0,
-        feature_norm=problem.feature_norm,
-        largest_loss=problem.largest_loss,
-        annotations=problem.annotations,
-        outputs=problem.outputs,
+        **problem.constants,
         repaired=True,
     )
     assert (excess <= bound).all()

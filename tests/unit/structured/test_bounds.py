@@ -9,7 +9,6 @@ from ermlab.structured.bounds import (
     score_stability,
     tight_score_stability,
 )
-from reproduction.experiments.partial_bound.cases import extreme_problem
 
 N, LAMBDA, SIGMA, KAPPA, DELTA = 500.0, 0.3, 1.7, 1.2, 0.1
 PARTIAL = {"mu": 1.5, "feature_norm": 2.0, "largest_loss": 0.7, "annotations": 8, "outputs": 4}
@@ -80,12 +79,6 @@ def test_the_repaired_bound_is_below_the_published_one(mu, largest_loss, confide
     smallest_sets = PARTIAL | {"mu": mu, "largest_loss": largest_loss, "annotations": 2, "outputs": 2}
     published = partial_annotation_bound(N, **smallest_sets, confidence=confidence)
     assert partial_annotation_bound(N, **smallest_sets, confidence=confidence, repaired=True) < published
-
-
-def test_the_bridge_loss_exceeds_the_maximum_that_the_proof_assumes():
-    """The supplement has mu B + Delta_max; two opposite features reach 2 mu B + Delta_max."""
-    mu, feature_norm, largest_loss = 1.0, 1.0, 0.6
-    assert extreme_problem(largest_loss)([-mu]) == pytest.approx(2 * mu * feature_norm + largest_loss)
 
 
 def test_fitted_rate_recovers_an_exponent():

@@ -1,26 +1,26 @@
-"""CCCP with fixed and adaptive precision on functions of one variable (rule evaluate_cccp_precision)."""
+"""Compare fixed and adaptive precision of CCCP on random problems (rule evaluate_cccp_precision)."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ermlab.optimize.concave_convex import CCCPResult, cccp
-from ermlab.optimize.regularizers import L2
+from ermlab.optimize import L2, CCCPResult, cccp
 from ermlab.structured.bridge import BridgeRisk
 from reproduction.claims.results import over_seeds, write_results
-from reproduction.experiments.partial_bound.cases import planted_problem
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 REGULARIZER = L2(0.05)
-#: The figure draws one problem from this start; the others start anywhere in the range.
+#: The figure shows one problem from this start; the other starts are random in the range.
 SHOWN_START, RANGE = -3.0, 4.0
 DIMENSIONS = (1, 2, 4, 8, 16, 32)
-#: A run has not reached the optimum if its objective is more than this share above it.
+#: A run is stuck if its objective exceeds the optimum by more than this share.
 STUCK = 0.01
-#: Stop when an iteration lowers the objective by at most this share of it.
+#: Stop when an iteration lowers the objective by at most this share.
 ETA = 1e-3
 VARIANTS = {
     "fixed": {"adaptive": False, "recycle": False},
@@ -30,45 +30,74 @@ VARIANTS = {
 }
 
 
-def main(folder: str | Path, seed: int, starts: int, repeats: int) -> None:
+def main(inputs: Paths, outputs: Paths, *, seed: int, starts: int, repeats: int) -> None:
     """Run all variants on one problem for the figure, and on many problems and starts for the claims."""
-    folder = Path(folder)
-    one, more, shown = np.random.SeedSequence(seed).spawn(3)
-    runs = pd.DataFrame([_one_weight(np.random.default_rng(child)) for child in one.spawn(starts)])
-    dimensions = _over_dimensions(more, repeats)
-    problem = planted_problem(np.random.default_rng(shown))
-    away = runs["optimum"] + STUCK * runs["optimum"].abs()
+    one_weight, more_weights, shown = np.random.SeedSequence(seed).spawn(3)
+    runs = pd.DataFrame([_one_weight(np.random.default_rng(child)) for child in one_weight.spawn(starts)])
+    dimensions = _over_dimensions(more_weights, repeats)
     write_results(
-        folder,
-        {name: over_seeds(runs[name]) for name in runs.columns.drop("start")}
-        | {f"stuck_{variant}": int((runs[f"objective_{variant}"] > away).sum()) for variant in VARIANTS}
-        | {
-            f"stuck_as_printed_{variant}": int((runs[f"printed_{variant}"] > away).sum())
-            for variant in VARIANTS
-        }
-        | {
-            "starts": starts,
-            "bounds_ratio_reached": _ratio_where_all_arrive(runs, away),
-            "bounds_ratio_by_dimension": dimensions.to_dict("list"),
-        },
+        Path(outputs["values"]).parent,
+        {**summarize(runs), "bounds_ratio_by_dimension": dimensions.to_dict("list")},
     )
+    problem = planted_problem(np.random.default_rng(shown))
     tables = {"starts": runs, "dimensions": dimensions, "curves": _curves(problem), "paths": _paths(problem)}
     for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
+
+
+def planted_problem(
+    rng: np.random.Generator, dimension: int = 1, samples: int = 30, outputs: int = 6
+) -> BridgeRisk:
+    """Return a random bridge risk; with one weight, a function that can be drawn.
+
+    Features are unit normal, those of the correct output shifted by a vector of length 2. The annotation
+    allows one more output, and every incompatible output costs 1. At ``w = 0`` all outputs tie and the first
+    one is predicted, so the outputs of each sample are in random order.
+    """
+    order = rng.permuted(np.tile(np.arange(outputs), (samples, 1)), axis=1)
+    features = rng.normal(size=(samples, outputs, dimension))
+    features[order == 0] += 2 / np.sqrt(dimension)
+    return BridgeRisk(features, np.ones((samples, outputs)), compatible=order < 2)
 
 
 def _one_weight(rng: np.random.Generator) -> dict[str, float]:
-    """Return what every variant does on one random function of one variable from a random start."""
+    """Return the counts of all variants on a random function of one variable from a random start."""
     risk, start = planted_problem(rng), rng.uniform(-RANGE, RANGE)
     return {"start": start, "optimum": _curves(risk)["objective"].min(), **_counts(risk, [start])}
 
 
-def _ratio_where_all_arrive(runs: pd.DataFrame, away: pd.Series) -> dict[str, float]:
-    """Return mean bounds, adaptive over fixed, of the starts from which every variant reaches the optimum."""
+def summarize(runs: pd.DataFrame) -> dict[str, Any]:
+    """Return all counts over starts, the numbers of stuck runs, and the ratios of bounds without these.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per start: ``start``, ``optimum``, and the counts of each variant.
+    """
+    limit = runs["optimum"] + STUCK * runs["optimum"].abs()
+    return {
+        **{name: over_seeds(runs[name]) for name in runs.columns.drop("start")},
+        **{f"stuck_{variant}": int((runs[f"objective_{variant}"] > limit).sum()) for variant in VARIANTS},
+        **{
+            f"stuck_as_printed_{variant}": int((runs[f"printed_{variant}"] > limit).sum())
+            for variant in VARIANTS
+        },
+        "starts": len(runs),
+        "bounds_ratio_reached": _ratio_of_reached(runs, limit),
+    }
+
+
+def _ratio_of_reached(runs: pd.DataFrame, limit: pd.Series) -> dict[str, float]:
+    """Return the ratios of mean bounds over the starts from which all variants reach the optimum."""
     objectives = runs[[f"objective_{variant}" for variant in VARIANTS]]
-    mean = runs[objectives.le(away, axis=0).all(axis=1)].mean()
+    mean = runs[objectives.le(limit, axis=0).all(axis=1)].mean()
     if mean.isna().any():
         raise ValueError(f"none of {len(runs)} starts reaches the optimum in every variant: take more starts")
+    return _bounds_ratios(mean)
+
+
+def _bounds_ratios(mean: pd.Series) -> dict[str, float]:
+    """Return the bounds of adaptive over those of fixed precision."""
     return {
         "not_recycled": mean["bounds_adaptive"] / mean["bounds_fixed"],
         "recycled": mean["bounds_adaptive_recycled"] / mean["bounds_fixed_recycled"],
@@ -76,27 +105,21 @@ def _ratio_where_all_arrive(runs: pd.DataFrame, away: pd.Series) -> dict[str, fl
 
 
 def _over_dimensions(seeds: np.random.SeedSequence, repeats: int) -> pd.DataFrame:
-    """Return the mean bounds of adaptive over those of fixed precision, for more and more weights."""
+    """Return the ratios of mean bounds for each number of weights."""
     rows = []
     for dimension, child in zip(DIMENSIONS, seeds.spawn(len(DIMENSIONS)), strict=True):
         rng = np.random.default_rng(child)
-        counts = pd.DataFrame(
+        mean = pd.DataFrame(
             _counts(planted_problem(rng, dimension), rng.uniform(-RANGE, RANGE, dimension))
             for _ in range(repeats)
         ).mean()
-        rows.append(
-            {
-                "dimension": dimension,
-                "not_recycled": counts["bounds_adaptive"] / counts["bounds_fixed"],
-                "recycled": counts["bounds_adaptive_recycled"] / counts["bounds_fixed_recycled"],
-                "both_over_neither": counts["bounds_adaptive_recycled"] / counts["bounds_fixed"],
-            }
-        )
+        both_over_neither = mean["bounds_adaptive_recycled"] / mean["bounds_fixed"]
+        rows.append({"dimension": dimension, **_bounds_ratios(mean), "both_over_neither": both_over_neither})
     return pd.DataFrame(rows)
 
 
 def _descend(risk: BridgeRisk, start: ArrayLike, variant: str) -> CCCPResult:
-    """Run Algorithm 1.1 as printed: textbook cutting planes, no bound but those computed."""
+    """Run Algorithm 1.1 as printed: textbook cutting planes, no bounds but the computed ones."""
     return cccp(
         risk.convex_part,
         risk.reward,
@@ -110,18 +133,18 @@ def _descend(risk: BridgeRisk, start: ArrayLike, variant: str) -> CCCPResult:
 
 
 def _counts(risk: BridgeRisk, start: ArrayLike) -> dict[str, float]:
-    """Return bounds, outer iterations and final objective of each variant."""
+    """Return the bounds, outer iterations and objectives of each variant."""
     counts = {}
     for variant in VARIANTS:
         result = _descend(risk, start, variant)
         counts[f"bounds_{variant}"] = result.bounds
         counts[f"outer_{variant}"] = result.n_iter
         counts[f"objective_{variant}"] = result.value
-        counts[f"printed_{variant}"] = _objective_of_printed_stop(result.history.objective)
+        counts[f"printed_{variant}"] = objective_at_printed_stop(result.history.objective)
     return counts
 
 
-def _objective_of_printed_stop(objectives: list[float]) -> float:
+def objective_at_printed_stop(objectives: Sequence[float]) -> float:
     """Return the objective at which line 15 of Algorithm 1.1 stops, which does not wait for ``eps_min``."""
     for last, value in pairwise(objectives):
         if last - value <= ETA * abs(last):
@@ -129,43 +152,38 @@ def _objective_of_printed_stop(objectives: list[float]) -> float:
     return objectives[-1]
 
 
+def _values(risk: BridgeRisk, points: ArrayLike) -> dict[str, list[float]]:
+    """Return the two convex functions of one weight at several points."""
+    return {
+        "convex": [risk.convex_part([w])[0] + REGULARIZER(np.array([w])) for w in points],
+        "reward": [risk.reward([w])[0] for w in points],
+    }
+
+
 def _curves(risk: BridgeRisk) -> pd.DataFrame:
     """Return the two convex functions and their difference on a fine grid."""
     grid = np.linspace(-RANGE, RANGE, 1601)
-    convex = [risk.convex_part([w])[0] + REGULARIZER(np.array([w])) for w in grid]
-    reward = [risk.reward([w])[0] for w in grid]
-    return pd.DataFrame({"w": grid, "convex": convex, "reward": reward}).eval("objective = convex - reward")
+    return pd.DataFrame({"w": grid, **_values(risk, grid)}).eval("objective = convex - reward")
 
 
 def _paths(risk: BridgeRisk) -> pd.DataFrame:
-    """Return the points that each variant passes from the start that the figure shows."""
+    """Return the iterates of each variant from the start that the figure shows."""
     tables = []
     for variant in VARIANTS:
         history = _descend(risk, [SHOWN_START], variant).history
-        w = np.concatenate(history.points)
-        tables.append(
-            pd.DataFrame(
-                {
-                    "variant": variant,
-                    "iteration": range(len(w)),
-                    "w": w,
-                    "convex": [risk.convex_part([x])[0] + REGULARIZER(np.array([x])) for x in w],
-                    "reward": [risk.reward([x])[0] for x in w],
-                    "slope": [risk.reward([x])[1][0] for x in w],
-                    "objective": history.objective,
-                    # The start has one bound of its own.
-                    "bounds": np.cumsum([1, *history.bounds]),
-                }
-            )
-        )
+        points = np.concatenate(history.points)
+        table = {
+            "variant": variant,
+            "iteration": range(len(points)),
+            "w": points,
+            **_values(risk, points),
+            "slope": [risk.reward([w])[1][0] for w in points],
+            "objective": history.objective,
+            "bounds": np.cumsum([1, *history.bounds]),  # the start has one bound of its own
+        }
+        tables.append(pd.DataFrame(table))
     return pd.concat(tables)
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            Path(snakemake.output.values).parent,
-            snakemake.params.seed,
-            snakemake.params.starts,
-            snakemake.params.repeats,
-        )
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""CCCP on a function of one variable (C-fig-1.3)."""
+"""Figure of CCCP on a function of one variable (C-fig-1.3)."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,18 +16,18 @@ _ABOVE_RIGHT = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
 def plot_cccp_precision(
     curves: pd.DataFrame, paths: pd.DataFrame, starts: pd.DataFrame, dimensions: pd.DataFrame
 ) -> Figure:
-    """Draw both descents between the two curves, the counts over many starts, and over the number of weights.
+    """Draw two descents between the curves, the ratios over many starts, and over the number of weights.
 
     Parameters
     ----------
-    curves
+    curves : DataFrame
         Columns ``w``, ``convex``, ``reward``, ``objective``.
-    paths
-        The points passed by each ``variant``: columns ``iteration``, ``w``, ``convex``, ``reward``, ``slope``
-        and ``bounds``.
-    starts
-        One row a start; columns ``bounds_<variant>`` and ``outer_<variant>``.
-    dimensions
+    paths : DataFrame
+        Iterates of each ``variant``: columns ``iteration``, ``w``, ``convex``, ``reward``, ``slope`` and
+        ``bounds``.
+    starts : DataFrame
+        One row per start; columns ``bounds_<variant>`` and ``outer_<variant>``.
+    dimensions : DataFrame
         Columns ``dimension``, ``not_recycled`` and ``recycled``: bounds of adaptive over fixed precision.
     """
     fig, axes = plt.subplots(2, 2, figsize=(9, 7))
@@ -43,7 +43,7 @@ def plot_cccp_precision(
 
 
 def _plot_descent(ax: Axes, curves: pd.DataFrame, path: pd.DataFrame) -> None:
-    """Draw each step: the tangent of R at one point, and the point of the other curve with that slope."""
+    """Draw each step: the tangent of ``R`` at a point, and the point of the other curve with that slope."""
     ax.plot(curves["w"], curves["convex"], color=BLUE, label=r"$\lambda\Omega(w) + P(w)$")
     ax.plot(curves["w"], curves["reward"], color=GREEN, label="$R(w)$")
     ax.plot(curves["w"], curves["objective"], color="black", linewidth=1, label="their difference")
@@ -67,7 +67,7 @@ def _plot_descent(ax: Axes, curves: pd.DataFrame, path: pd.DataFrame) -> None:
 
 
 def _plot_ratios(ax: Axes, starts: pd.DataFrame) -> None:
-    """Draw adaptive over fixed for each start, spread sideways in order so that all can be seen."""
+    """Draw the ratio of adaptive to fixed precision for each start, in ascending order from left to right."""
     labels = []
     for place, (suffix, count) in enumerate((s, c) for s in ("", "_recycled") for c in ("bounds", "outer")):
         ratio = np.sort(starts[f"{count}_adaptive{suffix}"] / starts[f"{count}_fixed{suffix}"])

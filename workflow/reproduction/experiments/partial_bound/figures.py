@@ -9,10 +9,13 @@ from reproduction.plotting.style import PUBLISHED
 
 
 def plot_partial_bound(curves: pd.DataFrame) -> Figure:
-    """Draw the bound of theorem 1.1, its repaired form and what was observed, over the sample size.
+    """Draw the bound of theorem 1.1, its repaired form and the observed values against the sample size.
 
-    ``curves`` has columns ``n``, ``published``, ``repaired``, ``largest_possible``, ``deviation_max``,
-    ``excess_max`` and ``excess_quantile``, each the largest over the simulated problems.
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns ``n``, ``published``, ``repaired``, ``largest_possible``, ``deviation_max`` and
+        ``excess_max``, each the largest over the simulated problems.
     """
     fig, ax = plt.subplots(figsize=(7.2, 4.4))
     n = curves["n"]

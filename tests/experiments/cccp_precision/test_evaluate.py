@@ -1,0 +1,108 @@
+"""Random problems for CCCP, and the comparison of its variants, counted by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ermlab.optimize import L2, cccp
+from reproduction.claims.results import read_results
+from reproduction.experiments.cccp_precision.evaluate import (
+    VARIANTS,
+    main,
+    objective_at_printed_stop,
+    planted_problem,
+    summarize,
+)
+
+
+def test_cccp_on_its_parts_finds_the_optimum_of_one_weight():
+    """From the right side; from the left the kink at 0, where all outputs tie, may hold it."""
+    risk, regularizer = planted_problem(np.random.default_rng(4)), L2(0.05)
+    grid = np.linspace(-4, 4, 4001)[:, None]
+    objective = risk.sample_losses(grid).mean(axis=1) + 0.025 * grid[:, 0] ** 2
+    result = cccp(risk.convex_part, risk.reward, regularizer, w0=[3.0], eps_min=1e-6, eta=1e-8)
+    assert result.value == pytest.approx(objective.min(), abs=1e-3)
+    assert result.value == pytest.approx(risk(result.w) + regularizer(result.w))
+
+
+def test_planted_problems_shift_one_of_two_compatible_outputs_by_the_same_length():
+    for dimension in (1, 9):
+        risk = planted_problem(np.random.default_rng(0), dimension, samples=4000)
+        assert (risk.compatible.sum(axis=1) == 2).all()
+        assert np.linalg.norm(risk.features[risk.compatible].mean(axis=0)) == pytest.approx(1, abs=0.1)
+        assert np.linalg.norm(risk.features[~risk.compatible].mean(axis=0)) < 0.1
+
+
+def test_the_order_of_planted_outputs_says_nothing_of_the_right_one():
+    risk = planted_problem(np.random.default_rng(0), samples=4000)
+    np.testing.assert_allclose(risk.compatible.mean(axis=0), 1 / 3, atol=0.05)
+    np.testing.assert_allclose(risk.features.mean(axis=0), 1 / 3, atol=0.1)
+
+
+@pytest.fixture
+def runs():
+    """Three starts; the optimum is 10, so that objectives above 10.1 are stuck."""
+    columns = {"start": [-1.0, 0.0, 1.0], "optimum": [10.0, 10.0, 10.0]}
+    for variant, bounds, objectives, printed in (
+        ("fixed", [5, 10, 30], [20.0, 10.0, 10.1], [20.0, 10.0, 30.0]),
+        ("adaptive", [8, 30, 50], [10.0, 10.0, 10.0], [11.0, 12.0, 13.0]),
+        ("fixed_recycled", [4, 4, 6], [10.2, 10.0, 10.0], [10.2, 10.0, 10.0]),
+        ("adaptive_recycled", [1, 2, 3], [10.0, 10.0, 10.0], [10.0, 10.0, 10.0]),
+    ):
+        columns |= {
+            f"bounds_{variant}": bounds,
+            f"objective_{variant}": objectives,
+            f"printed_{variant}": printed,
+        }
+    return pd.DataFrame(columns)
+
+
+def test_stuck_runs_are_counted_and_left_out_of_the_ratios(runs):
+    values = summarize(runs)
+    assert [values[f"stuck_{variant}"] for variant in VARIANTS] == [1, 0, 1, 0]
+    assert [values[f"stuck_as_printed_{variant}"] for variant in VARIANTS] == [2, 3, 1, 0]
+    # Only the last two starts reach the optimum in every variant.
+    assert values["bounds_ratio_reached"] == {"not_recycled": 80 / 40, "recycled": 5 / 10}
+    assert values["bounds_adaptive"] == {"per_seed": [8, 30, 50]}
+    assert values["starts"] == 3
+    assert "start" not in values
+
+
+def test_without_a_start_that_all_variants_solve_more_are_asked_for(runs):
+    with pytest.raises(ValueError, match="none of 1 starts reaches the optimum in every variant"):
+        summarize(runs[:1])
+
+
+def test_the_printed_rule_stops_at_the_first_small_decrease():
+    assert objective_at_printed_stop([10.0, 5.0, 4.999, 1.0]) == 4.999
+    assert objective_at_printed_stop([-1.0, -2.0, -2.001, -3.0]) == -2.001
+    assert objective_at_printed_stop([10.0, 5.0, 1.0]) == 1.0
+
+
+def test_variants_differ_in_precision_and_recycling(tmp_path):
+    names = ("curves", "paths", "starts", "dimensions")
+    folders = [tmp_path / turn / "cccp_precision" for turn in ("once", "twice")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        outputs = {"values": folder / "values.json"} | {name: folder / f"{name}.csv" for name in names}
+        main({}, outputs, seed=1, starts=12, repeats=1)
+    files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+    assert files[0] == files[1]
+    curves, paths, starts, dimensions = (pd.read_csv(folders[0] / f"{name}.csv") for name in names)
+    mean = starts.mean()
+    # The schedule alone takes nine halvings from 1/2 to 1/1000.
+    for suffix in ("", "_recycled"):
+        assert starts[f"outer_adaptive{suffix}"].min() >= 9
+        assert mean[f"outer_fixed{suffix}"] < 9
+    for variant in ("fixed", "adaptive"):
+        assert mean[f"bounds_{variant}_recycled"] < mean[f"bounds_{variant}"]
+        assert (starts[f"objective_{variant}"] >= starts["optimum"] - 1e-6).all()
+    np.testing.assert_allclose(curves["objective"], curves["convex"] - curves["reward"])
+    np.testing.assert_allclose(paths["objective"], paths["convex"] - paths["reward"])
+    begin = paths.groupby("variant", sort=False).first()
+    assert list(begin.index) == list(VARIANTS)
+    assert set(begin["w"]) == {-3.0}
+    assert set(begin["bounds"]) == {1}
+    ratios = read_results(folders[0])["values"]["bounds_ratio_by_dimension"]
+    assert ratios == dimensions.to_dict("list")
+    assert ratios["dimension"] == [1, 2, 4, 8, 16, 32]
