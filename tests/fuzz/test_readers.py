@@ -47,7 +47,7 @@ from reproduction.datasets.mslr_5k import read_letor
 from reproduction.datasets.uiuc_cars import read_uiuc_cars
 from reproduction.datasets.voc2007_sample import read_voc2007_sample
 from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
-from reproduction.experiments.own_fmri.scans import OwnScan, _targets
+from reproduction.experiments.own_fmri.prepare import OwnScan, read_targets
 
 PROJECT = Path(__file__).parents[2]
 MUTATIONS = int(os.environ.get("ERMLAB_FUZZ", "200"))
@@ -155,8 +155,8 @@ def read_tables(folder: Path) -> object:
         read_letor(folder / "letor.txt", n_features=5),
         _read_detections(folder / "regionprops.csv"),
         read_tsv(folder / "events.tsv", list(EVENTS), numeric=("onset", "duration"))[["onset"]].to_numpy(),
-        _targets(OwnScan.of({**scan, "events": str(folder / "events.tsv")}), [4]),
-        _targets(OwnScan.of({**scan, "labels": str(folder / "labels.tsv")}), [3]),
+        read_targets(OwnScan(**scan, events=str(folder / "events.tsv")), [4]),
+        read_targets(OwnScan(**scan, labels=str(folder / "labels.tsv")), [3]),
     ]
 
 

@@ -1,1 +1,1 @@
-"""Functional scans as rows of voxels, shared by chapter 4."""
+"""Functional scans prepared as rows of voxels, shared by the sections of chapter 4."""

@@ -1,20 +1,19 @@
-"""Simulate another scan and preprocess it; the scan itself is not kept (rule prepare_movie_scenario)."""
+"""Simulate another scan and preprocess it; the raw scan is not kept (rule prepare_movie_scenario)."""
 
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
 
 from reproduction.datasets.movie_watching import read_movie_watching, simulate_movie_watching
 from reproduction.experiments.fmri_studies.movie_series import prepare_movie
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(series: str, *, seed: int, size: str, scenario: Mapping[str, float]) -> None:
+def main(inputs: Paths, outputs: Paths, *, seed: int, size: str, scenario: Mapping[str, float]) -> None:
     """Write the volumes of both films and the labels as arrays; ``scenario`` may set signal and sharing."""
     with TemporaryDirectory() as folder:
         simulate_movie_watching(folder, seed, size, **scenario)
-        prepare_movie(read_movie_watching(folder)).write(series)
+        prepare_movie(read_movie_watching(folder)).write(outputs["series"])
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(snakemake.output.series, **snakemake.params.arguments)
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""Stretches of a series in time that know nothing of each other, so that some can be held out."""
+"""Independent stretches of a series in time, which can be held out."""
 
 from numbers import Real
 
@@ -9,9 +9,9 @@ from ermlab._utils.validation import real_array, require_room, whole_number
 
 
 def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
-    """Return the stretch, from 0, of each volume; -1 between two stretches, where ``gap`` are left out.
+    """Return the stretch, from 0, of each volume; -1 for the ``gap`` volumes between two stretches.
 
-    What happens in one stretch lasts into the next; the gap is for that. Stretches are about equally long.
+    The response to one stretch extends into the next, hence the gap. Stretches are about equally long.
     """
     gap, volumes = whole_number("gap", gap, 0), whole_number("volumes", volumes, 0)
     require_room((volumes,), f"a series of {volumes} volumes")
@@ -29,13 +29,13 @@ def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
 
 
 def drift_basis(volumes: int, repetition_time: float, cutoff: float | None = 512.0) -> NDArray[np.float64]:
-    """Return what a high-pass of ``cutoff`` seconds takes out, and the mean: cosines (volumes, number)."""
+    """Return the mean and the cosines that a high-pass filter of ``cutoff`` seconds removes, as columns."""
     volumes = whole_number("volumes", volumes, 0)
     for name, seconds in (("repetition_time", repetition_time), ("cutoff", cutoff)):
         if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
             raise ValueError(f"{name} is {seconds!r}: expected seconds above 0")
     slow = 0.0 if cutoff is None else 2 * volumes * repetition_time / cutoff
-    # More cosines than volumes would be the same ones again.
+    # More cosines than volumes would repeat.
     if not slow <= 2 * volumes:
         raise ValueError(
             f"cutoff is {cutoff} s: expected at least {repetition_time} s, the time between two volumes"
@@ -51,18 +51,21 @@ def without_drifts(
     repetition_time: float,
     cutoff: float | None = 512.0,
 ) -> NDArray[np.float64]:
-    """Take the drifts out of each stretch of time by itself.
+    """Remove the drifts from each stretch of time separately.
 
-    A series that was high-passed as a whole has no component along the cosines, so what a model that fits one
-    part of it does there fixes those components on the other part, too: a model of nothing that fits the
-    training part then correlates with what is held out. Nothing is left of this in stretches without them.
+    A series that was high-pass filtered as a whole has no component along the cosines, so a component on the
+    training part determines the one on the held-out part: a model that fits noise in the training part then
+    correlates with the held-out part. Stretches without drifts do not leak this way.
 
     Parameters
     ----------
-    stretches
-        Number of each volume's stretch; volumes of no stretch, with negative numbers, stay as they are.
-    cutoff
-        Of the high-pass, in seconds; None: there was none, and means alone are taken out.
+    series : array-like of shape (n_volumes,) or (n_volumes, n_columns)
+    stretches : ndarray of shape (n_volumes,)
+        Stretch of each volume; volumes with a negative number are left unchanged.
+    repetition_time : float
+        Seconds between volumes.
+    cutoff : float or None, default=512.0
+        Cutoff of the high-pass filter in seconds. None if there was none: only means are removed.
     """
     series, stretches = np.array(real_array(series, "series")), np.asarray(stretches)
     if not np.isfinite(series).all():

@@ -1,4 +1,4 @@
-"""Kernel ridge regression with a Gaussian kernel, for a whole grid of its two parameters at once."""
+"""Kernel ridge regression with a Gaussian kernel over a grid of bandwidths and ridges."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -18,21 +18,24 @@ def gaussian_ridge_predictions(
     bandwidths: Sequence[float],
     ridges: Sequence[float],
 ) -> NDArray[np.float64]:
-    """Return ``k(x, X) (K + n ridge I)^-1 (y - mean y)`` for each bandwidth and ridge, (models, samples).
+    """Return ``k(x, X) (K + n ridge I)^-1 (y - mean y)`` for each bandwidth and ridge.
 
-    The kernel is ``exp(-|x - x'|^2 / (2 s^2))``. One decomposition of K serves all ridges.
+    The kernel is ``exp(-|x - x'|^2 / (2 s^2))``. One eigendecomposition of K serves all ridges.
 
     Parameters
     ----------
-    bandwidths
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    X_new : array-like of shape (n_new_samples, n_features)
+    bandwidths : sequence of float
         ``s`` in units of the median distance between training samples.
-    ridges
-        Penalties of the squared norm.
+    ridges : sequence of float
+        Regularization strengths.
 
     Returns
     -------
-    predictions
-        Bandwidth by bandwidth, and for each in the order of the ridges; the mean of the target is not added.
+    predictions : ndarray of shape (n_bandwidths * n_ridges, n_new_samples)
+        Ridges vary fastest; the mean of the target is not added.
     """
     X, X_new, y = real_array(X, "X"), real_array(X_new, "X_new"), real_array(y, "y")
     for name, values in (("a sample", X), ("the target", y), ("a new sample", X_new)):
@@ -49,23 +52,25 @@ def gaussian_ridge_predictions(
             raise ValueError(f"{name} is {values}: expected numbers above 0, from 1e-100 to 1e100")
     if largest_magnitude(y) > LARGEST:
         raise ValueError(f"y has entries up to {largest_magnitude(y):.3g}: expected at most {LARGEST:g}")
-    # Squares of distances and of widths, which only count in proportion to each other.
+    # Only the ratio of squared distances to squared bandwidths matters.
     unit = safe_unit(X, X_new)
     X, X_new = X / unit, X_new / unit
     squares = cdist(X, X, "sqeuclidean")
     new_squares = cdist(X_new, X, "sqeuclidean")
     median = float(np.median(squares[np.triu_indices(len(X), 1)]))
-    if not median > 0:  # NaN fails, too
+    if not median > 0:  # also refuses NaN
         raise ValueError(f"the median squared distance between samples is {median}: expected it above 0")
-    found = []
+    predictions = []
     with one_blas_thread():
         for bandwidth in bandwidths:
-            K, K_new = (_similarities(each, bandwidth, median) for each in (squares, new_squares))
+            K, K_new = (_similarities(part, bandwidth, median) for part in (squares, new_squares))
             values, vectors = np.linalg.eigh(K)
             inside = vectors.T @ (y - y.mean())
             outside = K_new @ vectors
-            found += [outside @ (inside / (np.maximum(values, 0.0) + len(y) * ridge)) for ridge in ridges]
-    return np.array(found)
+            predictions += [
+                outside @ (inside / (np.maximum(values, 0.0) + len(y) * ridge)) for ridge in ridges
+            ]
+    return np.array(predictions)
 
 
 def _similarities(squares: NDArray[np.float64], bandwidth: float, median: float) -> NDArray[np.float64]:

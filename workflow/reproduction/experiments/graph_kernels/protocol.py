@@ -1,8 +1,9 @@
-"""Two groups of people told apart by graphs of their brain maps (thesis, section 4.3).
+"""Classification of two groups by graphs of brain maps (thesis, section 4.3).
 
-The elastic net selects voxels; these make a graph, the same for all people, labelled with each one's
-activations; the pyramid of quantisations counts its subtree patterns; the elastic net learns from the counts.
-Every choice is made inside the training part: its folds go through all of these steps, voxels included.
+An elastic net selects voxels. They form a graph, the same for all subjects, labeled with the activations of
+each subject. A pyramid of quantizations counts its subtree patterns, and a second elastic net learns from the
+counts. Every choice is made inside the training part: its folds go through all steps, including the selection
+of voxels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,8 @@ from ermlab.fmri.voxel_graphs import voxel_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
 from ermlab.sparse.elastic_net import DistinctColumns, ElasticNetFits, ElasticNetGrid, fit_elastic_nets
+from reproduction.experiments.fmri_studies.studies import Scaling
 from reproduction.experiments.graph_kernels.gaussian_ridge import gaussian_ridge_predictions
-from reproduction.experiments.ksupport.protocol import Scaling
 
 #: The methods of Figure 4.9, in its order.
 METHODS = ("gaussian_ridge", "elastic_net", "wl_pyramid", "combined")
@@ -29,29 +30,41 @@ HEIGHTS = (0, 1, 2, 3)
 
 @dataclass(frozen=True)
 class GraphGrids:
-    """The parameters that are tried."""
+    """Grids of parameters.
 
-    prices: ElasticNetGrid  #: of the elastic net, for voxels and for patterns
-    bandwidths: tuple[float, ...]  #: of the Gaussian kernel, in units of the median distance
+    Attributes
+    ----------
+    alphas, l1_ratios, tol
+        Of the elastic nets on voxels and on patterns, as in `ElasticNetGrid`.
+    bandwidths : tuple of float
+        Of the Gaussian kernel, in units of the median distance.
+    ridges : tuple of float
+        Regularization strengths of Gaussian kernel ridge regression.
+    """
+
+    alphas: tuple[float, ...]
+    l1_ratios: tuple[float, ...]
+    tol: float
+    bandwidths: tuple[float, ...]
     ridges: tuple[float, ...]
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the grids out of a mapping that may hold more."""
-        return cls(ElasticNetGrid.of(values), tuple(values["bandwidths"]), tuple(values["ridges"]))
+    @property
+    def elastic_net(self) -> ElasticNetGrid:
+        """The grid of the elastic nets."""
+        return ElasticNetGrid(self.alphas, self.l1_ratios, self.tol)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The model of a grid that does best on the folds of a training part."""
+    """The best model of a grid on the folds of a training part."""
 
-    model: int
-    accuracy: float  #: over the folds, each person once
+    model: int  #: index in the grid
+    accuracy: float  #: over the folds, in which each subject is tested once
 
 
 @dataclass(frozen=True)
 class PatternFeatures:
-    """Counts of subtree patterns of the people of one split, and where they come from."""
+    """Counts of subtree patterns in training and test part of one split."""
 
     pyramid: PyramidWL
     train: csr_array
@@ -60,25 +73,25 @@ class PatternFeatures:
     heights: NDArray[np.int64]  #: height of the pattern of each column
 
     def up_to(self, h: int) -> NDArray[np.bool_]:
-        """Return which columns have patterns of at most this height."""
+        """Return which columns have patterns of at most height ``h``."""
         return self.heights <= h
 
 
 def accuracy(y: NDArray[np.float64], predictions: NDArray[np.float64]) -> float:
-    """Return the share of people whose group is told by the sign of the prediction.
+    """Return the share of subjects whose group is the sign of the prediction.
 
-    Predictions come without the mean of the training target. That mean tells which group happens to be the
-    larger one in the training part, and so the smaller one among those tested.
+    Predictions do not include the mean of the training target. That mean reflects which group is larger in
+    the training part, and therefore smaller in the test part.
     """
     return float(np.mean((predictions > 0) == (y > 0)))
 
 
 def choose(predictions: NDArray[np.float64], y: NDArray[np.float64]) -> Choice:
-    """Choose the model, of predictions (models, people), that is right most often.
+    """Choose the most accurate model, from predictions (models, subjects).
 
-    Of several the one with the smallest squared error is taken, and of several of these the first.
+    Ties are broken by the smallest squared error, then by the order of the models.
     """
-    accuracies = np.array([accuracy(y, some) for some in predictions])
+    accuracies = np.array([accuracy(y, row) for row in predictions])
     errors = np.mean((predictions - y) ** 2, axis=1)
     best = np.flatnonzero(accuracies == accuracies.max())
     model = int(best[errors[best].argmin()])
@@ -87,24 +100,26 @@ def choose(predictions: NDArray[np.float64], y: NDArray[np.float64]) -> Choice:
 
 @dataclass(frozen=True)
 class Trial:
-    """One training part with its folds, and a test part that no choice looks at.
+    """A training part with its folds, and a test part that no choice depends on.
 
     Parameters
     ----------
-    X
-        (people, voxels), the maps.
-    y
+    X : ndarray of shape (n_subjects, n_voxels)
+        The maps.
+    y : ndarray of shape (n_subjects,)
         1 for one group, -1 for the other.
-    places
-        (voxels, 3), in millimetres.
-    folds, split
-        Divisions of the training part, each person being tested once, and the division into training and
-        test part.
+    coordinates : ndarray of shape (n_voxels, 3)
+        Places of the voxels in millimeters.
+    folds : tuple of Split
+        Splits of the training part, in which each subject is tested once.
+    split : Split
+        Training and test part.
+    grids : GraphGrids
     """
 
     X: NDArray
     y: NDArray[np.float64]
-    places: NDArray[np.float64]
+    coordinates: NDArray[np.float64]
     folds: tuple[Split, ...]
     split: Split
     grids: GraphGrids
@@ -114,18 +129,22 @@ class Trial:
         cls,
         X: ArrayLike,
         y: ArrayLike,
-        places: ArrayLike,
+        coordinates: ArrayLike,
         split: Split,
         grids: GraphGrids,
         folds: int,
         seed: int | Sequence[int],
     ) -> Self:
-        """Divide the training part at random into folds."""
-        X, y, places = np.asarray(X), np.asarray(y, dtype=np.float64), np.asarray(places, dtype=np.float64)
-        if X.ndim != 2 or y.shape != (len(X),) or places.shape != (X.shape[1], 3):
+        """Divide the training part into random folds."""
+        X, y, coordinates = (
+            np.asarray(X),
+            np.asarray(y, dtype=np.float64),
+            np.asarray(coordinates, dtype=np.float64),
+        )
+        if X.ndim != 2 or y.shape != (len(X),) or coordinates.shape != (X.shape[1], 3):
             raise ValueError(
-                f"maps {X.shape}, groups {y.shape}, places {places.shape}: "
-                "expected (people, voxels), (people,) and (voxels, 3)"
+                f"maps {X.shape}, groups {y.shape}, coordinates {coordinates.shape}: "
+                "expected (subjects, voxels), (subjects,) and (voxels, 3)"
             )
         if not np.isin(y, (-1, 1)).all():
             raise ValueError(f"groups are {sorted(set(y.tolist()))}: expected 1 and -1")
@@ -133,32 +152,32 @@ class Trial:
         for number, part in enumerate((*inner, split)):
             if len(set(y[part.train])) != 2:
                 raise ValueError(
-                    f"all people of training part {number} are of group {y[part.train][0]:g}: "
-                    "expected some of either group"
+                    f"all subjects of training part {number} are of group {y[part.train][0]:g}: "
+                    "expected both groups"
                 )
-        return cls(X, y, places, inner, split, grids)
+        return cls(X, y, coordinates, inner, split, grids)
 
     @property
     def parts(self) -> tuple[Split, ...]:
-        """The folds, and at the end the split itself."""
+        """The folds, followed by the split itself."""
         return (*self.folds, self.split)
 
     def choose(self, predictions: Sequence[NDArray[np.float64]]) -> Choice:
-        """Choose by the predictions for the test part of each fold."""
+        """Choose by the predictions on the test part of each fold."""
         tested = np.concatenate([fold.test for fold in self.folds])
         return choose(np.concatenate(predictions, axis=1), self.y[tested])
 
     def gaussian_ridge(self) -> list[NDArray[np.float64]]:
-        """Return the predictions for the test part of each part."""
-        found = []
+        """Return the predictions of Gaussian kernel ridge regression on the test part of each part."""
+        predictions = []
         for part in self.parts:
             train, test = self.scaled(part)
-            found.append(
+            predictions.append(
                 gaussian_ridge_predictions(
                     train, self.y[part.train], test, self.grids.bandwidths, self.grids.ridges
                 )
             )
-        return found
+        return predictions
 
     def scaled(self, part: Split) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the maps of training and test part, scaled by the training part."""
@@ -170,38 +189,38 @@ class Trial:
         fits, predictions = [], []
         for part in self.parts:
             train, test = self.scaled(part)
-            fits.append(fit_elastic_nets(train, self.y[part.train], self.grids.prices))
+            fits.append(fit_elastic_nets(train, self.y[part.train], self.grids.elastic_net))
             predictions.append(fits[-1].predict(test))
         return fits, predictions
 
     def patterns(self, selected: Sequence[NDArray[np.bool_]]) -> list[PatternFeatures]:
-        """Return the counts of patterns of each part, on the voxels that were selected in it."""
+        """Return the counts of patterns of each part, on the voxels selected in it."""
         return [
-            count_patterns(self.X[:, some], self.places[some], part)
-            for part, some in zip(self.parts, selected, strict=True)
+            count_patterns(self.X[:, voxels], self.coordinates[voxels], part)
+            for part, voxels in zip(self.parts, selected, strict=True)
         ]
 
     def pattern_fits(
         self, patterns: Sequence[PatternFeatures], h: int, with_voxels: bool = False
     ) -> tuple[list[ElasticNetFits], list[NDArray[np.float64]]]:
-        """Return the elastic nets on patterns of heights 0 to ``h``, and on all voxels too if so wished."""
+        """Return the elastic nets on patterns of heights 0 to ``h``, optionally joined with all voxels."""
         fits, predictions = [], []
-        for part, some in zip(self.parts, patterns, strict=True):
-            allowed = some.up_to(h)
-            train, sizes = some.distinct.Z, some.distinct.sizes(allowed)
-            test = some.distinct.means_of(some.test, allowed)
+        for part, counts in zip(self.parts, patterns, strict=True):
+            allowed = counts.up_to(h)
+            train, sizes = counts.distinct.Z, counts.distinct.sizes(allowed)
+            test = counts.distinct.means_of(counts.test, allowed)
             if with_voxels:
                 voxels, new_voxels = self.scaled(part)
                 train, test = np.hstack([train, voxels]), np.hstack([test, new_voxels])
                 sizes = np.append(sizes, np.ones(voxels.shape[1]))
-            fits.append(fit_elastic_nets(train, self.y[part.train], self.grids.prices, sizes))
+            fits.append(fit_elastic_nets(train, self.y[part.train], self.grids.elastic_net, sizes))
             predictions.append(fits[-1].predict(test))
         return fits, predictions
 
 
-def count_patterns(maps: NDArray, places: NDArray[np.float64], part: Split) -> PatternFeatures:
-    """Count the patterns of the training part's pyramid in training and test part."""
-    graphs = voxel_graphs(maps, places)
+def count_patterns(maps: NDArray, coordinates: NDArray[np.float64], part: Split) -> PatternFeatures:
+    """Count the patterns of the pyramid of the training part, in training and test part."""
+    graphs = voxel_graphs(maps, coordinates)
     pyramid = PyramidWL(h=max(HEIGHTS))
     train = pyramid.fit_transform([graphs[i] for i in part.train])
     test = pyramid.transform([graphs[i] for i in part.test])
@@ -215,19 +234,20 @@ def column_heights(pyramid: PyramidWL) -> NDArray[np.int64]:
 
 
 def score_split(trial: Trial, select: bool = True) -> pd.DataFrame:
-    """Return a row for each height and each method, with its accuracy on the test part.
+    """Return one row per height and method, with its accuracy on the test part.
 
-    Columns: method (``wl_0`` to ``wl_3`` for a given height, and `METHODS`, whose ``wl_pyramid`` and
-    ``combined`` have the height that does best on the folds, the smallest of several), height (-1 if there is
-    none), accuracy, inner (accuracy on the folds), strength and shape (as in `ElasticNetGrid`; ridge and
-    bandwidth of the Gaussian kernel), voxels (with a weight, or in the graph), features, nonzero_share,
-    selected (features with a weight), gap (the largest of the grid) and model (its number in the grid).
+    Columns: method (``wl_0`` to ``wl_3`` for a given height, and `METHODS`, where ``wl_pyramid`` and
+    ``combined`` use the best height on the folds), height (-1 if there is none), accuracy, inner (accuracy
+    on the folds), strength and shape (as in `ElasticNetGrid`; ridge and bandwidth of the Gaussian kernel),
+    voxels (with a weight, or in the graph), features, nonzero_share, selected (features with a weight), gap
+    (the largest of the grid) and model (its index in the grid).
 
     Parameters
     ----------
-    select
-        Whether to select voxels. If not, the graph has all of them: selected beforehand, by the labels of the
-        test part too, they are the control of a leak.
+    trial : Trial
+    select : bool, default=True
+        Whether to select voxels. If not, the graph has all voxels of the trial. With voxels selected
+        beforehand by the labels of all subjects, this is the control that leaks.
     """
     rows = [_ridge_row(trial)]
     fits, predictions = trial.voxel_fits()
@@ -248,12 +268,12 @@ def score_split(trial: Trial, select: bool = True) -> pd.DataFrame:
 
 
 def best_height(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the row of the height that does best on the folds, the smallest of several."""
+    """Return the row of the most accurate height on the folds; of ties the smallest height."""
     return max(rows, key=lambda row: (row["inner"], -row["height"]))
 
 
 def height_row(trial: Trial, patterns: Sequence[PatternFeatures], h: int, voxels: int) -> dict[str, Any]:
-    """Return the row of the patterns of heights 0 to ``h``, on graphs of so many voxels."""
+    """Return the row of the patterns of heights 0 to ``h``, on graphs of ``voxels`` voxels."""
     fits, predictions = trial.pattern_fits(patterns, h)
     facts = {"height": h, "voxels": voxels, **_sizes(patterns[-1], h)}
     return _row(trial, f"wl_{h}", trial.choose(predictions[:-1]), fits[-1], predictions[-1], facts)
@@ -281,7 +301,7 @@ def _row(
     predictions: NDArray,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    strength, shape = trial.grids.prices.models[chosen.model]
+    strength, shape = trial.grids.elastic_net.models[chosen.model]
     return {
         "method": method,
         "accuracy": accuracy(trial.y[trial.split.test], predictions[chosen.model]),
@@ -296,7 +316,7 @@ def _row(
 
 
 def _sizes(patterns: PatternFeatures, h: int) -> dict[str, float]:
-    """Return the number of features up to a height, and which share of the training matrix is not 0."""
+    """Return the number of features up to height ``h``, and the non-zero share of the training matrix."""
     allowed = patterns.up_to(h)
     features = int(allowed.sum())
     filled = np.count_nonzero(allowed[patterns.train.indices])
@@ -304,6 +324,6 @@ def _sizes(patterns: PatternFeatures, h: int) -> dict[str, float]:
 
 
 def select_voxels(trial: Trial) -> NDArray[np.bool_]:
-    """Return the voxels that the elastic net selects in the training part, its prices chosen on the folds."""
+    """Return the voxels that the elastic net selects in the training part, tuned on the folds."""
     fits, predictions = trial.voxel_fits()
     return fits[-1].coefs[trial.choose(predictions[:-1]).model] != 0

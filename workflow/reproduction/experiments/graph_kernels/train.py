@@ -1,48 +1,33 @@
-"""Graph kernels and their peers on random splits of people (rule train_graph_kernels)."""
+"""Score graph kernels and other methods on random splits of the subjects (rule train_graph_kernels)."""
 
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
 from ermlab.fmri.voxel_graphs import voxel_coordinates
-from reproduction.claims.results import write_json
-from reproduction.experiments.fmri_studies.study import Study
+from reproduction.experiments.fmri_studies.studies import Study
 from reproduction.experiments.graph_kernels.protocol import GraphGrids, Trial, score_split
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    study_file: str,
-    outputs: Mapping[str, str],
+    inputs: Paths,
+    outputs: Paths,
     *,
+    seed: int,
     numbers: Sequence[int],
-    grids: Mapping[str, Any],
     share: float,
     folds: int,
-    seed: int,
+    grids: GraphGrids,
 ) -> None:
-    """Write a row for each split of ``numbers`` and each method."""
-    study = Study.read(study_file)
-    places = voxel_coordinates(study.mask, study.affine)
+    """Write one row per split of ``numbers`` and method."""
+    study = Study.read(inputs["study"])
+    coordinates = voxel_coordinates(study.mask, study.affine)
     splits = study.sampling(study.fair).splits(max(numbers) + 1, share, seed)
-    begin = time.perf_counter()
-    tables = [
-        score_split(
-            Trial.of(study.X, study.y, places, splits[i], GraphGrids.of(grids), folds, [seed, i])
-        ).assign(split=i)
-        for i in numbers
-    ]
+    trials = {i: Trial.of(study.X, study.y, coordinates, splits[i], grids, folds, [seed, i]) for i in numbers}
+    tables = [score_split(trial).assign(split=i) for i, trial in trials.items()]
     pd.concat(tables).to_csv(outputs["scores"], index=False, lineterminator="\n")
-    write_json(outputs["timings"], {"seconds_per_split": (time.perf_counter() - begin) / len(numbers)})
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.study,
-            dict(snakemake.output.items()),
-            numbers=snakemake.params.numbers,
-            **snakemake.params.arguments,
-        )
+    run_stage(main, snakemake)

@@ -1,16 +1,24 @@
-"""The regularisers of table 4.4 by their dual definitions: maxima over linear functions, found by search.
+"""The regularizers of table 4.4 by their dual definitions, compared with their formulas.
 
-They share no formula with the closed forms, and are slow: for checks.
+The dual definitions are maxima over linear functions, found by numerical search. They share no formula with
+the closed forms, and are slow.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from ermlab._utils.validation import LARGEST, SMALLEST, real_array
+from ermlab.sparse import norm
 
+#: Strengths of the l1 norm and of the squared l2 norm of the elastic net in the comparison.
+ALPHA1, ALPHA2 = 0.3, 0.7
+MAX_LENGTH = 100
+#: A vector and a k for which the norm is Euclidean in the largest entry and l1 in the others.
+EXAMPLE, EXAMPLE_K = (4.0, -2.0, 1.0, 0.5), 2
 _EXACT = {"xatol": 1e-12, "maxiter": 500}
 
 
@@ -20,34 +28,34 @@ def lasso_by_dual(w: ArrayLike) -> float:
     return float(sum(max(value * u for u in (-1.0, 1.0)) for value in w))
 
 
-def elastic_net_by_dual(w: ArrayLike, lam1: float, lam2: float) -> float:
-    """Return ``max_u <w, u> - conjugate(u)``, which is ``lam1 |w|_1 + lam2 |w|_2^2``.
+def elastic_net_by_dual(w: ArrayLike, alpha1: float, alpha2: float) -> float:
+    """Return ``max_u <w, u> - conjugate(u)``, which is ``alpha1 |w|_1 + alpha2 |w|_2^2``.
 
-    The conjugate of one coordinate's penalty is ``max(|u| - lam1, 0)^2 / (4 lam2)``.
+    The conjugate of the penalty of one coordinate is ``max(|u| - alpha1, 0)^2 / (4 alpha2)``.
     """
-    if not (0 <= lam1 <= LARGEST and SMALLEST <= lam2 <= LARGEST):
+    if not (0 <= alpha1 <= LARGEST and SMALLEST <= alpha2 <= LARGEST):
         raise ValueError(
-            f"lam1 is {lam1} and lam2 {lam2}: expected at least 0, and more than 0, at most {LARGEST:g}"
+            f"alpha1 is {alpha1} and alpha2 {alpha2}: expected at least 0 and above 0, at most {LARGEST:g}"
         )
     total = 0.0
     for value in np.abs(_vector(w)):
-        # Beyond this the conjugate outgrows the linear function.
-        end = lam1 + 4.0 * lam2 * value + 1.0
-        found = minimize_scalar(
-            lambda u, value=value: max(u - lam1, 0.0) ** 2 / (4.0 * lam2) - value * u,
-            bounds=(0.0, end),
+        # Beyond this bound the conjugate outgrows the linear function.
+        bound = alpha1 + 4.0 * alpha2 * value + 1.0
+        result = minimize_scalar(
+            lambda u, value=value: max(u - alpha1, 0.0) ** 2 / (4.0 * alpha2) - value * u,
+            bounds=(0.0, bound),
             method="bounded",
             options=_EXACT,
         )
-        total -= found.fun
+        total -= result.fun
     return total
 
 
 def ksupport_by_dual(w: ArrayLike, k: int) -> float:
-    """Return ``max <w, u>`` over the u whose k largest entries have a Euclidean length of at most 1.
+    """Return ``max <w, u>`` over the u whose k largest entries have a Euclidean norm of at most 1.
 
-    A best u is sorted like ``|w|``. Let s be its k-th entry: those that follow equal s, and those before are
-    the best of length 1 that are not below s; what is left is a search for s.
+    A best u is sorted like ``|w|``. Let s be its k-th entry: the following entries equal s, and those before
+    are the best vector of norm 1 with entries of at least s. What remains is a search for s.
     """
     w = np.sort(np.abs(_vector(w)))[::-1]
     if not 1 <= k <= w.size:
@@ -55,20 +63,20 @@ def ksupport_by_dual(w: ArrayLike, k: int) -> float:
     length = float(np.linalg.norm(w))
     if length == 0:
         return 0.0
-    # Entries of very different size would leave the search nothing to go by.
+    # The search needs entries of ordinary size.
     head, tail = w[:k] / length, float(w[k:].sum()) / length
-    found = minimize_scalar(
-        lambda s: -(s * tail + head @ _longest_above(head, s)),
+    result = minimize_scalar(
+        lambda s: -(s * tail + head @ _best_above(head, s)),
         bounds=(0.0, 1.0 / math.sqrt(k)),
         method="bounded",
         options=_EXACT,
     )
-    ends = [s * tail + head @ _longest_above(head, s) for s in (0.0, 1.0 / math.sqrt(k))]
-    return length * max(-found.fun, *ends)
+    ends = [s * tail + head @ _best_above(head, s) for s in (0.0, 1.0 / math.sqrt(k))]
+    return length * max(-result.fun, *ends)
 
 
-def _longest_above(head: NDArray[np.float64], s: float) -> NDArray[np.float64]:
-    """Return the vector of length 1 with entries of at least ``s`` that is best along ``head``."""
+def _best_above(head: NDArray[np.float64], s: float) -> NDArray[np.float64]:
+    """Return the vector of norm 1 with entries of at least ``s`` and the largest product with ``head``."""
 
     def excess(c: float) -> float:
         return float(np.linalg.norm(np.maximum(s, c * head))) - 1.0
@@ -86,3 +94,50 @@ def _vector(w: ArrayLike) -> NDArray[np.float64]:
             f"w has shape {w.shape}: expected a vector of finite numbers, at least one, up to {LARGEST:g}"
         )
     return w
+
+
+Regularizer = Callable[[NDArray[np.float64], int], float]
+#: Each regularizer by its formula and by its dual definition.
+PAIRS: dict[str, tuple[Regularizer, Regularizer]] = {
+    "lasso": (lambda w, k: float(np.abs(w).sum()), lambda w, k: lasso_by_dual(w)),
+    "elastic_net": (
+        lambda w, k: float(ALPHA1 * np.abs(w).sum() + ALPHA2 * w @ w),
+        lambda w, k: elastic_net_by_dual(w, ALPHA1, ALPHA2),
+    ),
+    "ksupport": (norm, ksupport_by_dual),
+}
+
+
+def compare_norms(vectors: int, seed: int) -> dict[str, float]:
+    """Return the largest relative difference between formula and dual definition over random vectors.
+
+    Vectors are in turn normal, heavy-tailed, mostly 0, and rounded so that entries are equal.
+    """
+    if vectors < 1:
+        raise ValueError(f"vectors is {vectors}: expected at least 1")
+    rng = np.random.default_rng(seed)
+    largest = dict.fromkeys(PAIRS, 0.0)
+    for number in range(vectors):
+        d = int(rng.integers(1, MAX_LENGTH + 1))
+        k = int(rng.integers(1, d + 1))
+        w = _draw(rng, d, number % 4)
+        for name, (formula, dual) in PAIRS.items():
+            value = formula(w, k)
+            largest[name] = max(largest[name], abs(value - dual(w, k)) / max(value, np.finfo(float).tiny))
+    return largest
+
+
+def example_values() -> dict[str, dict[str, float]]:
+    """Return both values of each regularizer for `EXAMPLE`."""
+    w = np.array(EXAMPLE)
+    return {
+        name: {"formula": formula(w, EXAMPLE_K), "dual": dual(w, EXAMPLE_K)}
+        for name, (formula, dual) in PAIRS.items()
+    }
+
+
+def _draw(rng: np.random.Generator, d: int, kind: int) -> NDArray[np.float64]:
+    w = rng.standard_t(1.5, d) if kind == 1 else rng.normal(size=d)
+    if kind == 2:
+        w *= rng.random(d) < 0.2
+    return np.round(2 * w) if kind == 3 else w

@@ -1,14 +1,13 @@
 """Prediction with LASSO, elastic net and k-support norm along whole paths (thesis, section 4.2.3).
 
-All three have the squared loss, and features and target scaled by the training part. The parameters of each
-are told both ways: those best on the test parts, as published, and those chosen inside each training part.
+All three use the squared loss, with features and target scaled by the training part. Parameters are chosen
+in two ways: by the results on the test parts, as published, and inside each training part.
 """
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -19,26 +18,35 @@ from sklearn.linear_model import enet_path
 from ermlab._utils.blas import one_blas_thread
 from ermlab.metrics.splits import Sampling, Split
 from ermlab.sparse import ksupport_path
+from reproduction.experiments.fmri_studies.studies import Scaling
 
 METHODS = ("lasso", "elastic_net", "ksupport")
-_STEPS = 5000
+_MAX_ITER = 5000
 
 
 @dataclass(frozen=True)
 class Grids:
-    """The parameters that are tried."""
+    """Grids of parameters.
 
-    alphas: tuple[float, ...]  #: LASSO and elastic net, as shares of the smallest alpha whose weights are 0
-    l1_ratios: tuple[float, ...]  #: elastic net: shares of the l1 norm in the penalty
-    ks: tuple[int, ...]  #: k-support norm; those above the number of features are left out, that number joins
-    lams: tuple[float, ...]  #: k-support norm, in units of `curvature_bound`
-    tol: float  #: relative gap of every fit
+    Attributes
+    ----------
+    alphas : tuple of float
+        LASSO and elastic net: shares of the smallest alpha for which all weights are 0.
+    l1_ratios : tuple of float
+        Elastic net: shares of the l1 norm in the penalty.
+    ks : tuple of int
+        k-support norm: those below the number of features, which is always added.
+    ksupport_alphas : tuple of float
+        k-support norm: regularization strengths in units of `curvature_bound`.
+    tol : float
+        Relative duality gap of every fit.
+    """
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the grids out of a mapping that may hold more."""
-        taken = {field.name: values[field.name] for field in fields(cls)}
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in taken.items()})
+    alphas: tuple[float, ...]
+    l1_ratios: tuple[float, ...]
+    ks: tuple[int, ...]
+    ksupport_alphas: tuple[float, ...]
+    tol: float
 
     def ks_up_to(self, d: int) -> list[int]:
         """Return the values of k for ``d`` features: from the LASSO, 1, to the ridge, d."""
@@ -49,31 +57,10 @@ class Grids:
 class Fits:
     """Models along the paths of one method, the strongest penalty of each path first."""
 
-    shape: NDArray[np.float64]  #: k or the l1 ratio; 1 for the LASSO, as which it is an elastic net
-    strength: NDArray[np.float64]  #: as in `Grids`
-    coefs: NDArray[np.float64]  #: a row a model
-    gaps: NDArray[np.float64]  #: as shares of the objective; for the first two, of that without weights
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Means and deviations of a training part; features that do not vary become 0."""
-
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, X: ArrayLike) -> Self:
-        """Measure a training part."""
-        X = np.asarray(X, dtype=np.float64)
-        deviation = X.std(axis=0)
-        # Rounding gives a constant feature a deviation that is not quite 0.
-        flat = deviation <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)
-        return cls(X.mean(axis=0), np.where(flat, math.inf, deviation))
-
-    def __call__(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scale samples."""
-        return (np.asarray(X, dtype=np.float64) - self.mean) / self.deviation
+    shape: NDArray[np.float64]  #: k, or the l1 ratio, which is 1 for the LASSO
+    strength: NDArray[np.float64]  #: regularization strength, as in `Grids`
+    coefs: NDArray[np.float64]  #: (models, features)
+    gaps: NDArray[np.float64]  #: shares of the objective; for LASSO and elastic net, of that without weights
 
 
 def fit_lasso(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids) -> Fits:
@@ -87,16 +74,22 @@ def fit_elastic_net(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids
 
 
 def fit_ksupport(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids) -> Fits:
-    """Fit ``lam/2 norm(w, k)^2 + 1/(2n) |Xw - y|^2`` along a path for each k (thesis, eq. 4.13)."""
+    """Fit ``alpha/2 norm(w, k)^2 + 1/(2n) |Xw - y|^2`` along a path for each k (thesis, eq. 4.13)."""
     shapes, strengths, coefs, gaps = [], [], [], []
     largest = _largest_eigenvalue(X)
-    lams = np.sort(grids.lams)[::-1]
+    alphas = np.sort(grids.ksupport_alphas)[::-1]
     for k in grids.ks_up_to(X.shape[1]):
         path = ksupport_path(
-            X, y, k, lams * curvature_bound(k, largest), fit_intercept=False, tol=grids.tol, max_iter=_STEPS
+            X,
+            y,
+            k,
+            alphas * curvature_bound(k, largest),
+            fit_intercept=False,
+            tol=grids.tol,
+            max_iter=_MAX_ITER,
         )
-        shapes += [k] * len(lams)
-        strengths += lams.tolist()
+        shapes += [k] * len(alphas)
+        strengths += alphas.tolist()
         coefs.append(path.coefs)
         gaps.append(path.gaps)
     return Fits(np.array(shapes, float), np.array(strengths), np.vstack(coefs), np.concatenate(gaps))
@@ -110,16 +103,17 @@ FIT: dict[str, Callable[[NDArray, NDArray, Grids], Fits]] = {
 
 
 def curvature_bound(k: int, largest: float) -> float:
-    """Bound the curvature of the risk along k features of variance 1; ``largest`` is the one along all.
+    """Bound the curvature of the risk along k features of variance 1.
 
-    It is the natural unit of ``lam``: with ``lam`` of this size penalty and risk bend alike.
+    ``largest`` is the largest curvature along all features. The bound is the natural unit of the
+    regularization strength: at this strength penalty and risk have the same curvature.
     """
     return min(float(k), largest) or 1.0
 
 
 def fit_methods(X: ArrayLike, y: ArrayLike, grids: Grids) -> dict[str, Fits]:
     """Fit all methods to scaled samples."""
-    X, y = _short(np.asarray(X, np.float64), np.asarray(y, np.float64))
+    X, y = _compressed(np.asarray(X, np.float64), np.asarray(y, np.float64))
     with one_blas_thread():
         return {method: FIT[method](X, y, grids) for method in METHODS}
 
@@ -135,7 +129,7 @@ def correlations(X: NDArray[np.float64], y: ArrayLike, coefs: NDArray[np.float64
 
 
 def score_split(X: ArrayLike, y: ArrayLike, split: Split, grids: Grids) -> pd.DataFrame:
-    """Learn from the training part; return a row a model, with its correlation on the test part.
+    """Fit to the training part; return one row per model, with its correlation on the test part.
 
     Columns: method, shape, strength, nonzeros, gap and correlation.
     """
@@ -148,41 +142,52 @@ def score_split(X: ArrayLike, y: ArrayLike, split: Split, grids: Grids) -> pd.Da
             pd.DataFrame(
                 {
                     "method": method,
-                    "shape": some.shape,
-                    "strength": some.strength,
-                    "nonzeros": np.count_nonzero(some.coefs, axis=1),
-                    "gap": some.gaps,
-                    "correlation": correlations(test, y[split.test], some.coefs),
+                    "shape": models.shape,
+                    "strength": models.strength,
+                    "nonzeros": np.count_nonzero(models.coefs, axis=1),
+                    "gap": models.gaps,
+                    "correlation": correlations(test, y[split.test], models.coefs),
                 }
             )
-            for method, some in fits.items()
+            for method, models in fits.items()
         ],
         ignore_index=True,
     )
 
 
 def score_nested(
-    X: ArrayLike, y: ArrayLike, sampling: Sampling, split: Split, grids: Grids, folds: int, seed: int
+    X: ArrayLike,
+    y: ArrayLike,
+    sampling: Sampling,
+    split: Split,
+    grids: Grids,
+    folds: int,
+    seed: int | Sequence[int],
 ) -> pd.DataFrame:
     """Return `score_split` with a column ``inner``: the mean correlation over folds of the training part."""
     inner = [score_split(X, y, fold, grids) for fold in sampling.folds(split.train, folds, seed)]
     table = score_split(X, y, split, grids)
-    return table.assign(inner=np.mean([some["correlation"] for some in inner], axis=0))
+    return table.assign(inner=np.mean([fold["correlation"] for fold in inner], axis=0))
 
 
 def chosen_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return for each split and method the row with the best ``inner``, the strongest penalty of several."""
+    """Return for each split and method the row with the best ``inner``; of ties the strongest penalty."""
     return table.loc[table.groupby(["split", "method"], sort=False)["inner"].idxmax()]
 
 
 def mean_paths(table: pd.DataFrame) -> pd.DataFrame:
-    """Return each model's mean and standard deviation over the splits, and its mean number of non-zeros."""
+    """Return the mean and standard deviation over the splits of each model, and its mean non-zeros."""
     grouped = table.groupby(["method", "shape", "strength"], sort=False)
     return grouped.agg(
         correlation=("correlation", "mean"),
-        deviation=("correlation", lambda some: some.std(ddof=1) if len(some) > 1 else 0.0),
+        deviation=("correlation", standard_deviation),
         nonzeros=("nonzeros", "mean"),
     ).reset_index()
+
+
+def standard_deviation(values: pd.Series) -> float:
+    """Return the standard deviation over splits; 0 for a single one."""
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
 def best_rows(paths: pd.DataFrame) -> dict[str, pd.Series]:
@@ -196,15 +201,15 @@ def _elastic_net_fits(X: NDArray, y: NDArray, l1_ratios: tuple[float, ...], grid
     n, X = len(y), np.asfortranarray(X)
     largest = np.abs(y @ X).max() / n
     for ratio in l1_ratios:
-        if largest == 0:  # a constant target: there is nothing to learn, and no scale of alpha
+        if largest == 0:  # a constant target, which gives alpha no scale
             coefs.append(np.zeros((X.shape[1], len(shares))))
             gaps.append(np.zeros(len(shares)))
             continue
         with warnings.catch_warnings():
-            # The gap that is left says more, and is kept. Their tolerance is a share of twice the objective.
+            # The remaining gap is returned instead. scikit-learn's tol is a share of twice the objective.
             warnings.simplefilter("ignore", ConvergenceWarning)
             _, found, gap = enet_path(
-                X, y, l1_ratio=ratio, alphas=shares * largest / ratio, tol=grids.tol / 2, max_iter=_STEPS
+                X, y, l1_ratio=ratio, alphas=shares * largest / ratio, tol=grids.tol / 2, max_iter=_MAX_ITER
             )
         coefs.append(found)
         gaps.append(gap / (0.5 * y @ y / n))
@@ -216,8 +221,8 @@ def _elastic_net_fits(X: NDArray, y: NDArray, l1_ratios: tuple[float, ...], grid
     )
 
 
-def _short(X: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
-    """Return at most d + 1 rows with the same mean squared loss for any weights (by a QR decomposition)."""
+def _compressed(X: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+    """Return at most d + 1 rows with the same mean squared loss for all weights (QR decomposition)."""
     n, d = X.shape
     if n <= d + 1:
         return X, y

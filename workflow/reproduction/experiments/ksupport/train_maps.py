@@ -1,32 +1,46 @@
-"""Weights that tell two groups apart, LASSO and k-support norm (rule train_ksupport_maps)."""
+"""Fit weight maps that separate two groups, LASSO against k-support norm (rule train_ksupport_maps)."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from reproduction.experiments.fmri_studies.study import Study
-from reproduction.experiments.ksupport.maps import cluster_table, fit_group_maps
-from reproduction.experiments.ksupport.protocol import Grids
-from reproduction.pipeline.job import job
+from ermlab.fmri.clusters import chance_cluster_size, cluster_sizes, largest_weights
+from ermlab.metrics.splits import Sampling
+from reproduction.experiments.fmri_studies.studies import Scaling, Study
+from reproduction.experiments.ksupport.protocol import Grids, fit_methods, mean_paths, score_split
+from reproduction.pipeline.job import Paths, run_stage
+
+#: The methods of Figure 4.7.
+MAP_METHODS = ("lasso", "ksupport")
+
+
+@dataclass(frozen=True)
+class GroupMaps:
+    """Weights of the chosen models."""
+
+    weights: dict[str, NDArray[np.float64]]  #: method to the weights of all voxels
+    chosen: dict[str, pd.Series]  #: method to its row of `mean_paths` over splits of the subjects
+    by_k: dict[int, NDArray[np.float64]]  #: k to the weights of the best model with this k
 
 
 def main(
-    study_file: str,
-    outputs: Mapping[str, str],
+    inputs: Paths,
+    outputs: Paths,
     *,
-    grids: Mapping[str, Any],
-    splits: int,
+    seed: int,
+    map_splits: int,
     share: float,
     draws: int,
-    seed: int,
+    grids: Grids,
 ) -> None:
-    """Choose the parameters over splits of the subjects, fit to all of them, and look at the clusters."""
-    study = Study.read(study_file)
-    maps = fit_group_maps(study.X, study.y, study.sampling(study.fair), Grids.of(grids), splits, share, seed)
-    maps.paths.to_csv(outputs["paths"], index=False, lineterminator="\n")
-    cluster_table(maps, study.mask, draws, seed).to_csv(outputs["clusters"], index=False, lineterminator="\n")
+    """Choose the parameters over splits of the subjects, fit to all subjects, and measure the clusters."""
+    study = Study.read(inputs["study"])
+    maps = fit_group_maps(study.X, study.y, study.sampling(study.fair), grids, map_splits, share, seed)
+    table = cluster_table(maps, study.mask, draws, seed)
+    table.to_csv(outputs["clusters"], index=False, lineterminator="\n")
     with Path(outputs["weights"]).open("wb") as file:
         np.savez(
             file,
@@ -42,6 +56,75 @@ def main(
         )
 
 
+def fit_group_maps(
+    X: NDArray, y: NDArray[np.float64], sampling: Sampling, grids: Grids, splits: int, share: float, seed: int
+) -> GroupMaps:
+    """Choose the parameters by the mean correlation over splits of the subjects, and fit to all subjects.
+
+    Models without any weight have no map, and the ridge (k equal to the number of voxels) selects nothing:
+    both are excluded from the choice.
+    """
+    tables = [
+        score_split(X, y, split, grids).assign(split=i)
+        for i, split in enumerate(sampling.splits(splits, share, seed))
+    ]
+    paths = mean_paths(pd.concat(tables, ignore_index=True))
+    fits = fit_methods(Scaling.of(X)(X), Scaling.of(y)(y), grids)
+    rows = {method: paths[paths["method"] == method].reset_index(drop=True) for method in MAP_METHODS}
+    weights, chosen = {}, {}
+    for method in MAP_METHODS:
+        best = _best(rows[method], fits[method].coefs, rows[method]["shape"] < X.shape[1])
+        weights[method], chosen[method] = fits[method].coefs[best], rows[method].loc[best]
+    shapes, coefs = rows["ksupport"]["shape"], fits["ksupport"].coefs
+    by_k = {int(k): coefs[_best(rows["ksupport"], coefs, shapes == k)] for k in sorted(set(shapes))}
+    return GroupMaps(weights, chosen, by_k)
+
+
+def _best(rows: pd.DataFrame, coefs: NDArray[np.float64], allowed: pd.Series) -> int:
+    """Return the index of the best row that is allowed and has weights."""
+    allowed = allowed.to_numpy() & coefs.any(axis=1)
+    if not allowed.any():
+        raise ValueError("no model has a weight that is not 0: expected features that predict the target")
+    return int(np.where(allowed, rows["correlation"], -np.inf).argmax())
+
+
+def cluster_table(maps: GroupMaps, mask: NDArray[np.bool_], draws: int, seed: int) -> pd.DataFrame:
+    """Return the clusters of both maps, of the k-support map cut to the size of the LASSO, and of every k.
+
+    Columns: selection (``lasso``, ``ksupport``, ``ksupport_cut`` or ``k = ...``), voxels, clusters,
+    mean_size, largest, chance_mean_size (the mean size for as many random voxels) and weight, the share of
+    the absolute weight that is selected.
+    """
+    count = np.count_nonzero(maps.weights["lasso"])
+    selections = {
+        **{method: (weights, weights != 0) for method, weights in maps.weights.items()},
+        "ksupport_cut": (maps.weights["ksupport"], largest_weights(maps.weights["ksupport"], count)),
+        **{f"k = {k}": (weights, weights != 0) for k, weights in maps.by_k.items()},
+    }
+    return pd.DataFrame(
+        [
+            {"selection": name, **_cluster_row(weights, mask, selected, draws, seed)}
+            for name, (weights, selected) in selections.items()
+        ]
+    )
+
+
+def _cluster_row(
+    weights: NDArray[np.float64], mask: NDArray[np.bool_], selected: NDArray[np.bool_], draws: int, seed: int
+) -> dict[str, float]:
+    volume = np.zeros(mask.shape, dtype=bool)
+    volume[mask] = selected
+    sizes = cluster_sizes(volume)
+    count = int(selected.sum())
+    return {
+        "voxels": count,
+        "clusters": len(sizes),
+        "mean_size": float(sizes.mean()) if len(sizes) else 0.0,
+        "largest": int(sizes[0]) if len(sizes) else 0,
+        "chance_mean_size": chance_cluster_size(mask, count, draws, seed),
+        "weight": float(np.abs(weights[selected]).sum() / max(np.abs(weights).sum(), 1e-300)),
+    }
+
+
 if "snakemake" in globals():
-    with job(snakemake):
-        main(snakemake.input.study, dict(snakemake.output.items()), **snakemake.params.arguments)
+    run_stage(main, snakemake)

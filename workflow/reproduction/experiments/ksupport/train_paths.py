@@ -1,64 +1,52 @@
-"""LASSO, elastic net and k-support norm along their paths (rule train_ksupport_paths)."""
+"""Fit LASSO, elastic net and k-support norm along their paths (rule train_ksupport_paths)."""
 
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 
-from reproduction.claims.results import write_json
-from reproduction.experiments.fmri_studies.study import Study
+from reproduction.experiments.fmri_studies.studies import Study
 from reproduction.experiments.ksupport.protocol import Grids, score_nested, score_split
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    study_file: str,
-    outputs: Mapping[str, str],
+    inputs: Paths,
+    outputs: Paths,
     *,
+    seed: int,
     protocol: str,
     numbers: Sequence[int],
     first: int,
-    grids: Mapping[str, Any],
-    share: float,
     folds: int,
-    seed: int,
+    share: float,
+    grids: Grids,
 ) -> None:
-    """Write a row for each split of ``numbers`` and each model; ``fair`` splits are of the study's kind.
+    """Write one row per split and model.
 
     Parameters
     ----------
-    first
-        Number of the study's first split among those of all its scans.
-    folds
-        Of the training parts, to choose parameters in, at most as many as these have runs; 0: no choice.
+    protocol : {"fair", "permuted"}
+        Fair splits are of the kind that the study declares fair.
+    numbers : sequence of int
+        Numbers of the splits.
+    first : int
+        Number of the first split of this study among the splits of all scans.
+    folds : int
+        Folds of the training part for the choice of parameters, at most one per run; 0 for no choice.
     """
-    study = Study.read(study_file)
+    study = Study.read(inputs["study"])
     sampling = study.sampling(study.fair if protocol == "fair" else protocol)
     splits = sampling.splits(max(numbers) + 1, share, seed)
-    begin = time.perf_counter()
     tables = []
     for i in numbers:
         if folds:
             inner = folds if sampling.runs is None else min(folds, len(set(study.runs[splits[i].train])))
-            table = score_nested(
-                study.X, study.y, sampling, splits[i], Grids.of(grids), inner, [seed, first + i]
-            )
+            table = score_nested(study.X, study.y, sampling, splits[i], grids, inner, [seed, first + i])
         else:
-            table = score_split(study.X, study.y, splits[i], Grids.of(grids))
+            table = score_split(study.X, study.y, splits[i], grids)
         tables.append(table.assign(split=first + i))
     pd.concat(tables).to_csv(outputs["paths"], index=False, lineterminator="\n")
-    write_json(outputs["timings"], {"seconds_per_split": (time.perf_counter() - begin) / len(numbers)})
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.study,
-            dict(snakemake.output.items()),
-            protocol=snakemake.wildcards.protocol,
-            numbers=snakemake.params.job["numbers"],
-            first=snakemake.params.job["first"],
-            folds=snakemake.params.folds,
-            **snakemake.params.arguments,
-        )
+    run_stage(main, snakemake)

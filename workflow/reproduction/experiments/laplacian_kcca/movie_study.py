@@ -1,4 +1,4 @@
-"""Laplacian KCCA between volumes of a film and what it shows: outputs, protocols, maps (thesis, 4.1.3)."""
+"""Laplacian KCCA between brain volumes and stimuli: outputs, protocols and maps (thesis, 4.1.3)."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from ermlab.metrics.splits import Sampling
 from reproduction.experiments.fmri_studies.haxby import HaxbySeries
 from reproduction.experiments.fmri_studies.movie_series import Films
 from reproduction.experiments.laplacian_kcca.protocol import (
+    KCCAResults,
     Settings,
-    Study,
     nested_splits,
     run_study,
     weight_map,
@@ -19,14 +19,14 @@ from reproduction.experiments.laplacian_kcca.protocol import (
 
 #: The columns of Tables 4.1 and 4.2.
 VARIABLES = ("motion", "temporal_contrast", "human_body", "color", "faces", "language")
-#: The columns of Table 4.3. One of them has both "motion" and "visual motion energy"; the thesis knows two
-#: labels that are computed from the film, so the second is taken to be the other one, temporal contrast.
+#: The columns of Table 4.3. One of them has both "motion" and "visual motion energy"; the thesis computes two
+#: labels from the film, so the second name is taken to mean temporal contrast.
 SETS = {
     "contrast_body_color": ("temporal_contrast", "human_body", "color"),
     "motion_faces": ("motion", "faces"),
     "motion_contrast_color_faces": ("motion", "temporal_contrast", "color", "faces"),
 }
-#: The maps of Figures 4.1 to 4.5, and the regions in which their weight is expected.
+#: The maps of Figures 4.1 to 4.5, and the regions where their weights are expected.
 TARGETS = {
     "faces": ("faces",),
     "human_body": ("human_body",),
@@ -46,40 +46,42 @@ HAXBY_SETS = {
 
 def study_films(
     films: Films, folds: int, settings: Settings, *, permuted: bool = False, sets: bool = True, **options: Any
-) -> Study:
+) -> KCCAResults:
     """Learn the labels of film 1 from its volumes, with film 2 unpaired.
 
-    One stretch is held out at a time, and of the others one at a time to choose parameters.
+    One stretch is held out at a time; parameters are chosen by holding out one of the others at a time.
 
     Parameters
     ----------
-    folds
-        Number of stretches, or of parts of the volumes.
-    permuted
-        Hold out volumes drawn at random instead.
-    sets
-        Learn the sets of labels too.
-    options
+    films : Films
+    folds : int
+        Number of stretches, or of parts of permuted volumes.
+    settings : Settings
+    permuted : bool, default=False
+        Hold out random volumes instead of stretches.
+    sets : bool, default=True
+        Whether to learn the sets of labels too.
+    **options
         ``variants`` and ``criteria`` of `run_study`.
     """
     outputs: dict[str, NDArray] = {name: films.label(name) for name in VARIABLES}
     if sets:
-        outputs |= {name: films.label(*some) for name, some in SETS.items()}
+        outputs |= {name: films.label(*labels) for name, labels in SETS.items()}
     n = len(films.paired)
     sampling = Sampling("permuted", n) if permuted else Sampling("runs", n, runs=films.stretches)
     splits = nested_splits(sampling, folds, folds - 1, settings.seed)
     return run_study(films.paired, films.unpaired, outputs, splits, settings, **options)
 
 
-def film_maps(films: Films, study: Study) -> dict[tuple[str, str], NDArray[np.float64]]:
-    """Return the weights of the voxels for each target and experiment, of models of all stretches."""
+def film_maps(films: Films, results: KCCAResults) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the voxel weights for each target and experiment, of models fitted to all stretches."""
     return {
         (target, experiment): weight_map(
             films.paired,
             films.unpaired,
             films.label(*labels),
             experiment,
-            *study.chosen[experiment, target],
+            *results.chosen[experiment, target],
         )
         for target, labels in TARGETS.items()
         for experiment in PUBLISHED_EXPERIMENTS
@@ -88,15 +90,21 @@ def film_maps(films: Films, study: Study) -> dict[tuple[str, str], NDArray[np.fl
 
 def study_haxby(
     series: HaxbySeries, runs: int, settings: Settings, *, permuted: bool = False, **options: Any
-) -> Study:
-    """Learn the categories seen from the volumes of every second run, the runs between being unpaired.
+) -> KCCAResults:
+    """Learn the categories from the volumes of every second run; the runs between are unpaired.
 
-    One run of the paired ones is held out at a time, in the choice of parameters too.
+    One paired run is held out at a time, also in the choice of parameters.
 
     Parameters
     ----------
-    runs
-        Use so many runs, the first ones.
+    series : HaxbySeries
+    runs : int
+        Number of runs to use, from the first.
+    settings : Settings
+    permuted : bool, default=False
+        Hold out random volumes instead of runs.
+    **options
+        ``variants`` and ``criteria`` of `run_study`.
     """
     known = np.unique(series.runs)
     if not 6 <= runs <= len(known):
@@ -104,12 +112,12 @@ def study_haxby(
     used = known[:runs]
     paired = np.isin(series.runs, used[::2])
     unpaired = np.isin(series.runs, used[1::2])
-    names = series.names
-    outputs = {name: series.categories[paired][:, i] for i, name in enumerate(names)}
+    names = series.names.tolist()
+    outputs = {name: series.category(name)[paired][:, 0] for name in names}
     outputs |= {
-        name: series.categories[paired][:, [names.index(one) for one in some]]
-        for name, some in HAXBY_SETS.items()
-        if set(some) <= set(names)
+        name: series.category(*members)[paired]
+        for name, members in HAXBY_SETS.items()
+        if set(members) <= set(names)
     }
     n, count = int(paired.sum()), len(used[::2])
     sampling = Sampling("permuted", n) if permuted else Sampling("runs", n, runs=series.runs[paired])
@@ -117,8 +125,8 @@ def study_haxby(
     return run_study(series.volumes[paired], series.volumes[unpaired], outputs, splits, settings, **options)
 
 
-def both_protocols(fair: Study, permuted: Study) -> pd.DataFrame:
-    """Return the rows of both with a column that tells them apart."""
+def both_protocols(fair: KCCAResults, permuted: KCCAResults) -> pd.DataFrame:
+    """Return the rows of both protocols, with a column ``protocol``."""
     return pd.concat(
         [fair.table.assign(protocol="fair"), permuted.table.assign(protocol="permuted")], ignore_index=True
     )

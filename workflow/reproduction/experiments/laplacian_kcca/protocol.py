@@ -1,11 +1,11 @@
-"""The experiments of thesis, section 4.1.3: what a Laplacian gives to KCCA, unpaired samples or not.
+"""The experiments of the thesis, section 4.1.3: KCCA with and without a Laplacian and unpaired samples.
 
-Parameters are chosen inside each training part by two criteria; two controls say what a gain is owed to.
+Parameters are chosen inside each training part by two criteria. Two controls show what causes a gain.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,13 +17,7 @@ from ermlab.cca.algebra import Laplacian, View
 from ermlab.cca.centered_kernels import CenteredGram, Rows
 from ermlab.cca.laplacian_kcca import LaplacianKCCA
 from ermlab.cca.laplacians import centering_laplacian, normalized_laplacian
-from ermlab.cca.selection import (
-    CRITERIA,
-    Grid,
-    Split,
-    holdout_scores,
-    spectrum_scores,
-)
+from ermlab.cca.selection import CRITERIA, Grid, Split, holdout_scores, spectrum_scores
 from ermlab.metrics.splits import Sampling
 
 
@@ -32,48 +26,43 @@ class Variant:
     """A Laplacian, and whether it is estimated from unpaired samples too."""
 
     laplacian: Laplacian
-    regularised: bool = True
+    regularized: bool = True
     unpaired: bool = False
 
 
-#: What is learned; experiments 1 to 3 are those of the thesis.
+#: The learned experiments; 1 to 3 are those of the thesis, the last one is a control.
 VARIANTS = {
-    "exp1": Variant(normalized_laplacian, regularised=False),
+    "exp1": Variant(normalized_laplacian, regularized=False),
     "exp2": Variant(normalized_laplacian),
     "exp3": Variant(normalized_laplacian, unpaired=True),
     "exp3_centred": Variant(centering_laplacian, unpaired=True),
 }
-#: Experiment 1 at the eps to which experiment 2 amounts, a control.
+#: A control: experiment 1 at the eps that is equivalent to experiment 2.
 MATCHED = "exp1_matched"
 EXPERIMENTS = ("exp1", MATCHED, "exp2", "exp3", "exp3_centred")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Values to choose from, in the units of `LaplacianKCCA`, and how."""
+    """Grids of parameters in the units of `LaplacianKCCA`, and permutations for the spectral criterion."""
 
     eps: Sequence[float]  #: weights of the norm, increasing
     gamma: Sequence[float]  #: weights of the Laplacian, increasing
     permutations: int  #: of the pairs, for the spectral criterion
     seed: int = 0
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the settings out of a mapping that may hold more."""
-        return cls(**{field.name: values[field.name] for field in fields(cls) if field.name in values})
-
 
 @dataclass(frozen=True)
 class NestedSplit:
-    """Pairs to train on and pairs held out, and how the former are split again to choose parameters."""
+    """Training and held-out pairs, and the splits of the training pairs for the choice of parameters."""
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
-    inner: dict[Any, Split]  #: numbers count among ``train``
+    inner: dict[Any, Split]  #: indices into ``train``
 
 
 def nested_splits(sampling: Sampling, outer: int, inner: int, seed: int = 0) -> list[NestedSplit]:
-    """Hold out each of ``outer`` folds in turn, and split what is left into ``inner`` folds, the same way."""
+    """Hold out each of ``outer`` folds in turn, and split the rest into ``inner`` folds of the same kind."""
     splits = []
     for number, split in enumerate(sampling.folds(np.arange(sampling.n), outer, seed)):
         parts = sampling.folds(split.train, inner, [seed, number])
@@ -86,26 +75,21 @@ def nested_splits(sampling: Sampling, outer: int, inner: int, seed: int = 0) -> 
 
 
 @dataclass(frozen=True)
-class Study:
-    """What came out.
+class KCCAResults:
+    """Results of `run_study`.
 
     Attributes
     ----------
-    table
-        A row for each experiment, criterion, output and fold: correlation on what is held out, the values of
-        eps and gamma, and which of them lie at an edge of the grid, in words.
-    chosen
-        For each learned experiment and output, eps and gamma with the best mean correlation over all folds:
-        those of a model of all pairs.
+    table : DataFrame
+        One row per experiment, criterion, output and fold: the held-out correlation, the chosen eps and
+        gamma, and which of them lie at an edge of the grid, in words.
+    chosen : dict
+        Experiment and output to the eps and gamma with the best mean correlation over all folds, the
+        parameters of a model of all pairs.
     """
 
     table: pd.DataFrame
     chosen: dict[tuple[str, str], tuple[float, float]]
-
-    def means(self, criterion: str) -> pd.DataFrame:
-        """Return the mean correlation over the folds: a row an experiment, a column an output."""
-        rows = self.table[self.table["criterion"] == criterion]
-        return rows.pivot_table(index="experiment", columns="output", values="correlation", sort=False)
 
 
 def run_study(
@@ -116,22 +100,23 @@ def run_study(
     settings: Settings,
     variants: Sequence[str] = tuple(VARIANTS),
     criteria: Sequence[str] = CRITERIA,
-) -> Study:
-    """Learn each output from X, all folds and criteria, with linear kernels and one component.
+) -> KCCAResults:
+    """Learn each output from X on all folds, with linear kernels and one component.
 
     Parameters
     ----------
-    X, X_extra
-        Paired and unpaired samples, one a row.
-    outputs
-        Name to values at the paired samples, of one column or more.
-    variants
-        Which of `VARIANTS`; with ``"exp2"`` comes its control.
-    criteria
-        Which of ``"folds"`` and ``"spectrum"``.
+    X, X_extra : array-like of shape (n_samples, n_features)
+        Paired and unpaired samples.
+    outputs : mapping
+        Name to the values at the paired samples, of one or more columns.
+    splits : sequence of NestedSplit
+    settings : Settings
+    variants : sequence of str
+        Keys of `VARIANTS`; ``"exp2"`` includes its control.
+    criteria : sequence of {"folds", "spectrum"}
     """
     for name, given, known in (("variants", variants, VARIANTS), ("criteria", criteria, CRITERIA)):
-        if unknown := [one for one in given if one not in known]:
+        if unknown := [value for value in given if value not in known]:
             raise ValueError(f"{name} has {unknown}: expected some of {list(known)}")
     X, X_extra = (np.asarray(A, dtype=np.float64) for A in (X, X_extra))
     rows: list[dict[str, Any]] = []
@@ -142,7 +127,7 @@ def run_study(
         grams_y = [_gram_of_output(name, values, len(X)) for name, values in outputs.items()]
         for experiment in variants:
             variant = VARIANTS[experiment]
-            grid = Grid(settings.eps, settings.gamma if variant.regularised else (0.0,), None, 0.0)
+            grid = Grid(settings.eps, settings.gamma if variant.regularized else (0.0,), None, 0.0)
             learner = _Learner(
                 whole if variant.unpaired else paired, grams_y, list(outputs), grid, variant.laplacian
             )
@@ -151,7 +136,7 @@ def run_study(
                 rows += _matched_rows(paired, grams_y, list(outputs), splits, rows)
             for name, scores in zip(outputs, learner.outer(splits).mean(axis=1), strict=True):
                 chosen[experiment, name] = _values(grid, grid.best(scores))
-    return Study(pd.DataFrame(rows), chosen)
+    return KCCAResults(pd.DataFrame(rows), chosen)
 
 
 class _Learner:
@@ -169,7 +154,7 @@ class _Learner:
         self._outer: NDArray[np.float64] | None = None
 
     def outer(self, splits: Sequence[NestedSplit]) -> NDArray[np.float64]:
-        """Return the correlation on each fold at each place of the grid (output, fold, eps, gamma)."""
+        """Return the correlation on each fold at each point of the grid (output, fold, eps, gamma)."""
         if self._outer is None:
             pairs = {number: (split.train, split.test) for number, split in enumerate(splits)}
             self._outer = self._scores(self.grams, pairs)
@@ -178,7 +163,7 @@ class _Learner:
     def rows(
         self, experiment: str, splits: Sequence[NestedSplit], settings: Settings, criteria: Sequence[str]
     ) -> Iterator[dict[str, Any]]:
-        """Yield what is reached on each fold with the parameters chosen without it."""
+        """Yield the correlation on each fold with the parameters chosen without it."""
         for number, split in enumerate(splits):
             for criterion in criteria:
                 inside = self._inside(split, criterion, settings)
@@ -199,7 +184,7 @@ class _Learner:
                     }
 
     def _inside(self, split: NestedSplit, criterion: str, settings: Settings) -> NDArray[np.float64]:
-        """Return a criterion's score from the training part alone (output, eps, gamma)."""
+        """Return the score of a criterion on the training part alone (output, eps, gamma)."""
         parts = [gram.split(split.train, split.test, gram.name)[0] for gram in self.grams]
         if criterion == "folds":
             return self._scores(parts, split.inner).mean(axis=1)
@@ -219,7 +204,7 @@ def _matched_rows(
     splits: Sequence[NestedSplit],
     rows: Sequence[Mapping[str, Any]],
 ) -> Iterator[dict[str, Any]]:
-    """Yield what plain KCCA reaches at the eps of X to which each choice of experiment 2 amounts."""
+    """Yield the correlation of plain KCCA at the eps of X equivalent to each choice of experiment 2."""
     chosen = [row for row in rows if row["experiment"] == "exp2"]
     for number, split in enumerate(splits):
         x = View(paired.split(split.train, split.test, paired.name)[0], normalized_laplacian)

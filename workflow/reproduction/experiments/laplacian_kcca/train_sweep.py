@@ -1,28 +1,34 @@
-"""The experiments without their controls on a scan of another scenario (rule train_movie_sweep)."""
+"""Run the experiments without controls on a scan of another scenario (rule train_movie_sweep)."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from reproduction.experiments.fmri_studies.movie_series import MovieSeries, cut_films
-from reproduction.experiments.laplacian_kcca.movie_study import study_films
+from reproduction.experiments.laplacian_kcca.movie_study import PUBLISHED_EXPERIMENTS, study_films
 from reproduction.experiments.laplacian_kcca.protocol import Settings
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(series: str, table: str, *, stretches: int, gap: int, settings: Mapping[str, Any]) -> None:
-    """Learn the six labels, with stretches held out and parameters chosen by cross-validation."""
-    films = cut_films(MovieSeries.read(series), stretches, gap)
-    study = study_films(
-        films,
+def main(
+    inputs: Paths,
+    outputs: Paths,
+    *,
+    stretches: int,
+    gap: int,
+    settings: Settings,
+    sweep_gamma: Sequence[float],
+) -> None:
+    """Learn the six labels, with held-out stretches and parameters chosen by cross-validation."""
+    results = study_films(
+        cut_films(MovieSeries.read(inputs["series"]), stretches, gap),
         stretches,
-        Settings.of(settings),
+        replace(settings, gamma=sweep_gamma),
         sets=False,
-        variants=("exp1", "exp2", "exp3"),
+        variants=PUBLISHED_EXPERIMENTS,
         criteria=("folds",),
     )
-    study.table.to_csv(table, index=False, lineterminator="\n")
+    results.table.to_csv(outputs["table"], index=False, lineterminator="\n")
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(snakemake.input.series, snakemake.output.table, **snakemake.params.arguments)
+    run_stage(main, snakemake)
