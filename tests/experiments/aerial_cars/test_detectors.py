@@ -57,6 +57,22 @@ def test_regions_show_their_car_in_the_middle_or_none_at_all(settings, frames):
     assert again == regions
 
 
+def test_labels_have_the_vehicles_in_view(settings):
+    """Another vehicle comes into view at a distance below 5 (9 + 2) / sqrt(2), about 39 pixels."""
+    frames = Frames(
+        images=(np.zeros((300, 400), dtype=np.uint8),),
+        centers=(np.array([[50.0, 50], [80, 50], [150, 50]]),),  # a car, a truck 30 pixels from it, a car
+        others=(np.array([False, True, False]),),
+        scenes=np.array(["a"]),
+    )
+    regions, labels = choose_regions(frames, "a", settings, np.random.default_rng(0))
+    views = {
+        tuple(map(tuple, np.add(label, (region.x, region.y)).tolist()))
+        for region, label in zip(regions[:2], labels, strict=False)
+    }
+    assert views == {((50, 50), (80, 50)), ((150, 50),)}
+
+
 def test_no_room_for_background(settings, frames):
     crowded = dataclasses.replace(settings, tolerance=1000.0)
     with pytest.raises(ValueError, match="no room for 6 regions without a vehicle"):

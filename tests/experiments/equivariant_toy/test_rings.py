@@ -104,6 +104,10 @@ def test_measures_of_known_regions(samples):
     # The rings change at 1/2 and 0.8, the nearest samples at 1/2 and 5/6.
     assert ring_error(rings) == pytest.approx(((5 / 6) ** 2 - 0.8**2) / DISC**2, abs=0.01)
     assert rings.margin([0.0, 0.0]) == pytest.approx(0.25)
+    # Halves inside half the radius of the disc, a quarter of its area, and one class outside.
+    r = DISC / 2
+    inner = model([[0, 0, 1, 0, 0, 0], [0, 0, -1, 0, 0, 0], [1e4, 0, 0, 1e4, 0, -1e4 * r**2]], samples)
+    assert symmetry_error(inner) == pytest.approx(0.5 / 4, abs=1e-2)
 
 
 def test_virtual_samples_count_once_per_degree(samples):

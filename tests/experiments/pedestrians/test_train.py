@@ -157,6 +157,7 @@ def test_C_has_the_smallest_mean_error_over_pairs_of_training_sets(folders, tmp_
     assert validated.loc[("none", 0.1)].tolist() == pytest.approx([100 / 6, False])
     assert validated.loc[("none", 1.0)].tolist() == [0, True]
     assert validated.loc[("flip", 0.1)].tolist() == [0, True]
+    assert validated.loc[("flip", 1.0)].tolist() == pytest.approx([100 / 6, False])
     assert validated.loc[("ranking", 10.0)].tolist() == [0, True]
 
 
