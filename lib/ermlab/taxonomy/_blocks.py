@@ -1,8 +1,8 @@
-"""Block-coordinate ascent in the dual of the taxonomic SVM: a block a sample, ``K (x) B`` never formed.
+"""Block-coordinate ascent in the dual of the taxonomic SVM: one block per sample (``K (x) B`` is not formed).
 
-The problem, its bounds and its memory are those of `ermlab.taxonomy.cutting_planes`. One constraint for all
-samples is coarse where a kernel tells nearly all samples apart, and hundreds of them are needed; here each
-sample has weights of its own (as in `ermlab.optimize.minimize_blocks`), and a few rounds do.
+Problem, bounds and memory are those of `ermlab.taxonomy.cutting_planes`. Where the kernel separates nearly
+all samples, one constraint for all samples is coarse and hundreds are needed. Here each sample has its own
+weights (as in `ermlab.optimize.minimize_blocks`), and a few passes suffice.
 """
 
 import time
@@ -13,18 +13,18 @@ from ermlab.taxonomy._blocks_numba import ascend
 from ermlab.taxonomy.cutting_planes import search_line
 from ermlab.taxonomy.problem import Bounds, Limits, Point, Problem, Solution
 
-#: Passes over the samples between two exact evaluations at most.
+#: Maximum number of passes over the samples between two exact evaluations.
 PASSES = 10
-#: They end when the samples' own gaps are below this share of the whole gap.
+#: Passes end when the sum of the gaps of the samples is below this share of the total gap.
 MODEL_PRECISION = 0.3
-#: A sample is left alone while its gap is below this share of the gap asked for.
+#: A sample is skipped if its gap is below this share of the requested gap.
 SAMPLE_PRECISION = 0.1
 
 
 def minimize_with_blocks(
     problem: Problem, tol: float, max_iter: int, max_time: float | None = None
 ) -> Solution:
-    """Minimise to a relative gap of ``tol``, or until a limit is met; for one true class a sample."""
+    """Minimize to a relative gap of ``tol`` or up to a limit, for samples with one class each."""
     limits = Limits(max_iter, max_time)
     zero = problem.zero()
     best, value = zero, problem.value(zero)
@@ -38,7 +38,7 @@ def minimize_with_blocks(
         point = _ascend(problem, mu, point, rng, SAMPLE_PRECISION * asked, MODEL_PRECISION * gap)
         error = 0.5 * problem.lam * problem.norm2_error(problem.lengths(point.alpha))
         bounds.add(_dual_value(problem, mu, point), error)
-        # The dual is long exact when small slacks still spoil the value: a slightly longer w has none.
+        # Small slacks dominate the value when the dual is already exact: a slightly longer w has none.
         scaled, scaled_value = search_line(problem, zero, point, at_zero)
         if scaled_value < value:
             best, value = scaled, scaled_value
@@ -49,29 +49,18 @@ def minimize_with_blocks(
 def _ascend(
     problem: Problem, mu: np.ndarray, point: Point, rng: np.random.Generator, precision: float, enough: float
 ) -> Point:
-    """Pass over the samples; return the new point with scores free of the rounding errors of the updates."""
+    """Pass over the samples; return the new point, with scores recomputed without accumulated rounding."""
     n = len(mu)
     alpha, scores = point.alpha.copy(), point.scores.copy()
     for _ in range(PASSES):
-        total = ascend(
-            problem.kernel.K,
-            problem.kernel.B,
-            problem.labels.classes,
-            problem.loss,
-            problem.slack,
-            1.0 / (problem.lam * n),
-            mu,
-            alpha,
-            scores,
-            rng.permutation(n),
-            precision,
-        )
-        if total / n <= enough:
+        order, C = rng.permutation(n), 1.0 / (problem.lam * n)
+        given = problem.kernel.K, problem.kernel.B, problem.labels.classes, problem.loss, problem.slack
+        if ascend(*given, C, mu, alpha, scores, order, precision) / n <= enough:
             break
     return problem.point(alpha)
 
 
 def _dual_value(problem: Problem, mu: np.ndarray, point: Point) -> float:
-    """Return the lower bound of the objective by the weights of the constraints."""
+    """Return the lower bound of the objective at the weights of the constraints."""
     offset = float(np.sum(mu * problem.loss[problem.labels.classes])) / len(mu)
     return offset - 0.5 * problem.lam * point.norm2

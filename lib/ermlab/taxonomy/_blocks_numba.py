@@ -1,7 +1,7 @@
-"""Block-coordinate ascent for the taxonomic SVM: exact solutions for one sample after the other.
+"""Block-coordinate ascent for the taxonomic SVM: the exact solution for one sample after the other.
 
-``mu[i, z]`` is the weight of wrong class ``z`` in the convex combination of sample ``i``'s constraints; what
-is left to 1 is the weight of ``xi >= 0``. With ``C = 1 / (lam n)`` the sample has the coefficients
+``mu[i, z]`` is the weight of the wrong class ``z`` in the convex combination of sample ``i``'s constraints;
+the rest is the weight of ``xi >= 0``. With ``C = 1 / (lam n)`` the coefficients of the sample are
 ``alpha[i] = C sum_z mu[i, z] s_z (e_y - e_z)``, ``s_z = 1`` for margin and the loss for slack rescaling.
 """
 
@@ -10,13 +10,13 @@ from numba import njit
 
 from ermlab.optimize.simplex_qp_numba import maximize
 
-# A sample's QP is solved to this share of the gap that it had.
+# The QP of a sample is solved to this share of its gap before.
 SAMPLE_PRECISION = 0.01
 
 
 @njit(cache=True)
 def _working_set(scores, y, loss, slack, mu, classes, slopes):
-    """Write the classes with weight or violation, and their violations; return how many there are."""
+    """Write the classes with a weight or a violation, and their violations; return their number."""
     m = 0
     for z in range(scores.size):
         if z == y:
@@ -31,7 +31,7 @@ def _working_set(scores, y, loss, slack, mu, classes, slopes):
 
 @njit(cache=True)
 def _solve_sample(y, B, loss, slack, q, classes, slopes, m, mu, tol):
-    """Return the best weights of the working classes of a sample, the weight of no violation first.
+    """Return the optimal weights of the working classes of a sample, that of ``xi >= 0`` first.
 
     ``q`` is ``C K(x, x)``; the quadratic term is that of ``s_z (e_y - e_z)`` under ``q B``.
     """
@@ -58,10 +58,10 @@ def _solve_sample(y, B, loss, slack, q, classes, slopes, m, mu, tol):
 
 @njit(cache=True)
 def ascend(K, B, labels, loss, slack, C, mu, alpha, scores, order, precision):
-    """Solve for the samples in turn; return the sum of the gaps found, each before its solution.
+    """Solve for the samples in turn; return the sum of their gaps, each before its solution.
 
-    Samples with a gap of at most ``precision`` are left as they are. ``mu``, ``alpha`` and
-    ``scores = K alpha B`` change in place.
+    Samples with a gap of at most ``precision`` are skipped. ``mu``, ``alpha`` and ``scores = K alpha B``
+    are updated in place.
     """
     n, k = scores.shape
     classes, slopes, step = np.empty(k, dtype=np.int64), np.empty(k), np.empty(k)

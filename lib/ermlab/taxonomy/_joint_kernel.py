@@ -9,15 +9,14 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
 
 Matrix = NDArray[np.float64]
-#: Rows of K in a product at a time: fixed, so that sums do not depend on the number of threads.
+#: Rows of K per product: fixed, so that sums do not depend on the number of threads.
 BLOCK = 256
 
 
 class JointKernel:
-    """Products with ``K (x) B`` for coefficients ``alpha``, a row a sample and a column a class.
+    """Products with ``K (x) B`` for coefficients ``alpha`` of shape (n_samples, n_classes).
 
-    ``K`` is a kernel matrix, or ``X X'`` for features ``X`` (``factor=True``), where memory goes with the
-    number of features.
+    ``K`` is a kernel matrix or, with ``factor=True``, the features ``X`` of the kernel ``X X'``.
     """
 
     def __init__(self, K: Matrix, B: Matrix, *, factor: bool = False, n_threads: int | None = None):
@@ -26,7 +25,7 @@ class JointKernel:
 
     @cached_property
     def radii(self) -> NDArray[np.float64]:
-        """The length ``sqrt(k(x, x))`` of each sample."""
+        """Norm ``sqrt(k(x, x))`` of each sample."""
         return np.sqrt(np.sum(self.K * self.K, axis=1) if self._factor else np.diagonal(self.K))
 
     @property
@@ -44,7 +43,7 @@ class JointKernel:
 
 
 def _row_blocks(left: Matrix, right: Matrix, n_threads: int | None) -> Matrix:
-    """Return ``left @ right``, blocks of rows in threads."""
+    """Return ``left @ right``; threads share blocks of rows."""
     out = np.empty((len(left), right.shape[1]))
 
     def work(start: int, stop: int) -> None:
@@ -57,6 +56,6 @@ def _row_blocks(left: Matrix, right: Matrix, n_threads: int | None) -> Matrix:
 
 
 def scores_of(K: Matrix, alpha: Matrix, B: Matrix, n_threads: int | None = None) -> Matrix:
-    """Return ``K alpha B`` for the kernel of any samples (rows) with the training samples (columns)."""
+    """Return ``K alpha B`` for the kernel of samples (rows) with the training samples (columns)."""
     with one_blas_thread():
         return _row_blocks(K, alpha @ B, n_threads)

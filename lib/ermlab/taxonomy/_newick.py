@@ -5,7 +5,7 @@ import re
 #: A quoted name, a comment, a bracket, comma, colon or semicolon, or a plain name or number.
 _TOKENS = re.compile(r"\s*(?:'((?:[^']|'')*)'|(\[[^\]]*\])|([(),:;])|([^\s()\[\]',:;]+))")
 _PLAIN = re.compile(r"[^\s()\[\]',:;]+")
-#: What an edge without a length has: the path length is then the number of edges.
+#: Length of an edge without one: path lengths are then numbers of edges.
 UNIT = 1.0
 
 
@@ -52,7 +52,7 @@ def parse_newick(text: str) -> tuple[list[int], list[float], list[str]]:
 
 
 def format_newick(parents: list[int], lengths: list[float], names: list[str]) -> str:
-    """Return the text of a tree, children in the order of their numbers; names are quoted where they must."""
+    """Return the text of a tree, children in the order of their numbers; names are quoted if necessary."""
     children: list[list[int]] = [[] for _ in parents]
     for node, parent in enumerate(parents):
         if parent >= 0:

@@ -1,10 +1,9 @@
-"""Kernels of the taxonomic SVM: most violated labels, sums over constraints, ascent sample by sample.
+"""Compiled loops of the cutting planes of the taxonomic SVM: most violated labels, sums over constraints.
 
-``scores`` has a row a sample and a column a class. The true classes of sample ``i`` are
-``labels[starts[i]:starts[i + 1]]``, one of them unless samples have several. A constraint names for each
-sample a true class and another one, -1 for none:
-``xi >= sum_i loss - s_i (scores[i, true] - scores[i, other])`` with ``s_i = 1`` (margin) or the loss (slack
-rescaling).
+``scores`` has shape (n_samples, n_classes). The true classes of sample ``i`` are
+``labels[starts[i]:starts[i + 1]]``. A constraint has for each sample a true class and another one, -1 for
+none: ``xi >= sum_i loss - s_i (scores[i, true] - scores[i, other])`` with ``s_i = 1`` (margin) or the loss
+(slack rescaling).
 """
 
 import numpy as np
@@ -15,7 +14,7 @@ from numba import njit
 def most_violated(scores, starts, labels, loss, slack, true, other):
     """Write the most violated pair of classes of each sample; return the mean violation.
 
-    A class that is true, too, is no mistake; without a positive violation ``other`` is -1.
+    Other true classes are no mistakes; without a positive violation ``other`` is -1.
     """
     n, k = scores.shape
     own = np.zeros(k, dtype=np.bool_)
@@ -68,7 +67,7 @@ def add_constraint(weight, true, other, loss, slack, alpha):
 
 @njit(cache=True)
 def constraint_products(scores, true, other, loss, slack, out):
-    """Write ``<alpha_j, scores>`` for each constraint j, a row of ``true`` and ``other``."""
+    """Write ``<alpha_j, scores>`` for each constraint j, row j of ``true`` and ``other``."""
     m, n = true.shape
     for j in range(m):
         total = 0.0

@@ -1,9 +1,9 @@
 """Cutting planes with one slack for the taxonomic SVM, in the dual (thesis, section 5.2.4).
 
-Each iteration needs two products with the kernel, for the new constraint and for the new ``w``; the Gram
-matrix of the constraints grows by sums over them. What is kept for a constraint are two classes a sample.
-Iterates are pulled towards the best point so far by an exact search along the line to the minimiser of the
-model (Franc and Sonnenburg, 2008), which costs no product: scores are linear in ``w``.
+Each iteration needs two products with the kernel, for the new constraint and for the new ``w``; entries of
+the Gram matrix of the constraints are sums over the samples. A constraint is stored as two classes per
+sample. Iterates are drawn towards the best point so far by an exact line search to the minimizer of the model
+(Franc and Sonnenburg, 2008), which needs no product, as scores are linear in ``w``.
 """
 
 import time
@@ -15,19 +15,19 @@ from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.taxonomy import _planes_numba as kernels
 from ermlab.taxonomy.problem import Bounds, Limits, Pairs, Point, Problem, Solution
 
-#: The next constraint is sought this share of the way from the best point to the minimiser of the model.
+#: The next constraint is computed at this share of the way from the best point to the minimizer of the model.
 TOWARDS_MODEL = 0.1
-#: The QP is solved to this share of the gap asked for.
+#: The QP is solved to this share of the requested gap.
 QP_PRECISION = 1e-2
-#: A constraint that held none of this many solutions is dropped.
+#: A constraint without weight in this many solutions is dropped.
 MAX_IDLE = 50
-#: Evaluations of the search along a line at most, and the share of a step to which it is found.
+#: Maximum number of evaluations of the line search, and its relative precision.
 LINE_EVALUATIONS = 20
 LINE_PRECISION = 1e-3
 
 
 class Constraints:
-    """A growing set of constraints ``xi >= offset_j - <alpha_j, w>``; the first is ``xi >= 0``.
+    """Constraints ``xi >= offset_j - <alpha_j, w>``; the first is ``xi >= 0``.
 
     Row j of ``true`` and ``other`` has the two classes of each sample in constraint j, -1 for none.
     """
@@ -43,7 +43,7 @@ class Constraints:
         self.mu = np.ones(1)
 
     def add(self, pairs: Pairs) -> None:
-        """Add the constraint of the pairs: one product with the kernel (thesis, eq. 5.29)."""
+        """Add the constraint of the pairs, with one product with the kernel (thesis, eq. 5.29)."""
         problem, m = self.problem, len(self.offsets)
         self.true, self.other = np.vstack([self.true, pairs.true]), np.vstack([self.other, pairs.other])
         new, offset = self.combination([m], [1.0])
@@ -56,7 +56,7 @@ class Constraints:
         self.mu, self._idle = np.append(self.mu, 0.0), np.append(self._idle, 0)
 
     def combination(self, numbers: Sequence[int], weights: Sequence[float]) -> tuple[Point, float]:
-        """Return the sum of some constraints with weights, and that of their offsets."""
+        """Return the weighted sum of constraints, and that of their offsets."""
         problem = self.problem
         alpha, offset = np.zeros(problem.kernel.shape), 0.0
         for j, weight in zip(numbers, weights, strict=True):
@@ -66,23 +66,23 @@ class Constraints:
         return problem.point(alpha), offset
 
     def solve(self, precision: float) -> float:
-        """Find the weights ``mu`` of the constraints; return a lower bound of the objective."""
+        """Compute the weights ``mu`` of the constraints; return a lower bound of the objective."""
         lam = self.problem.lam
         self.mu = solve_simplex_qp(self.gram, lam * self.offsets, self.mu, precision * lam).alpha
         self._idle = np.where(self.mu > 0, 0, self._idle + 1)
         return float(self.offsets @ self.mu - self.mu @ self.gram @ self.mu / (2 * lam))
 
     def bound_error(self) -> float:
-        """Return how much rounding may have changed the last lower bound by."""
+        """Return a bound of the rounding error of the last lower bound."""
         return self.problem.norm2_error(self.mu @ self._lengths) / (2 * self.problem.lam)
 
-    def minimiser(self) -> Point:
-        """Return the ``w`` of the weights: one product with the kernel."""
+    def minimizer(self) -> Point:
+        """Return the ``w`` of the weights, with one product with the kernel."""
         numbers = np.flatnonzero(self.mu)
         return self.combination(numbers, self.mu[numbers] / self.problem.lam)[0]
 
     def drop_idle(self) -> None:
-        """Forget constraints without weight for long, never the first."""
+        """Drop constraints without weight for `MAX_IDLE` solutions, never the first."""
         chosen = self._idle <= MAX_IDLE
         chosen[0] = True
         if not chosen.all():
@@ -100,7 +100,7 @@ def minimize_with_planes(
     constraints: Constraints | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Solution:
-    """Minimise to a relative gap of ``tol``, or until a limit is met; the clock times each iteration."""
+    """Minimize to a relative gap of ``tol`` or up to a limit; ``clock`` measures each iteration."""
     limits = Limits(max_iter, max_time)
     constraints = Constraints(problem) if constraints is None else constraints
     best = problem.zero()
@@ -113,7 +113,7 @@ def minimize_with_planes(
         scale = max(min(value, at_zero - value), 1e-6 * value)
         bounds.add(constraints.solve(QP_PRECISION * tol * scale), constraints.bound_error())
         constraints.drop_idle()
-        target = constraints.minimiser()
+        target = constraints.minimizer()
         best, value = search_line(problem, best, target, value)
         between = (1 - TOWARDS_MODEL) * best.scores + TOWARDS_MODEL * target.scores
         pairs = problem.most_violated(between)
@@ -122,9 +122,9 @@ def minimize_with_planes(
 
 
 def search_line(problem: Problem, start: Point, target: Point, value: float) -> tuple[Point, float]:
-    """Minimise the objective on the ray from ``start`` through ``target``; return where and what it is.
+    """Minimize the objective on the ray from ``start`` through ``target``; return the point and its value.
 
-    The derivative grows along the ray: where it changes its sign is first enclosed, then bisected.
+    The derivative grows along the ray; its zero is first bracketed, then found by bisection.
     """
     step_alpha, step_scores = target.alpha - start.alpha, target.scores - start.scores
     cross, square = float(np.sum(start.alpha * step_scores)), float(np.sum(step_alpha * step_scores))

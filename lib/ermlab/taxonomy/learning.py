@@ -1,8 +1,8 @@
 """Taxonomies learned from samples by the Hilbert-Schmidt independence criterion (thesis, section 5.2.5).
 
-The classes ``y`` of n samples are numbers 0 to k - 1, names of leaves, or an (n, k) matrix of zeros and ones
-for samples with several classes or none. With ``Pi`` (k, n) their indicators and ``H = I - 11'/n``, all that
-the criterion sees of a kernel matrix is ``S = Pi H K H Pi'``.
+The classes ``y`` of n samples are integers 0 to k - 1, names of leaves, or an indicator matrix (n, k) for
+samples with several classes or none. With ``Pi`` (k, n) the indicators and ``H = I - 11'/n``, the criterion
+depends on the kernel matrix only through ``S = Pi H K H Pi'``.
 """
 
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ METHODS = {
     "average_linkage": average_linkage,
 }
 _BLOCK = 1024
-#: Asymmetry of a kernel matrix, as a share of its largest entry; single precision has 6e-8.
+#: Largest asymmetry of a kernel matrix, relative to its largest entry; single precision has 6e-8.
 _ASYMMETRY = 1e-5
-#: A number that small beside those it comes from is 0.
+#: Numbers smaller than this, relative to those they are computed from, count as 0.
 _NOTHING = 1e-10
 
 
 def hsic(K: ArrayLike, L: ArrayLike) -> float:
-    """Return ``Tr[H K H L]`` (eq. 5.31), n^2 times the squared norm of the cross-covariance operator."""
+    """Compute ``Tr[H K H L]`` (eq. 5.31), n^2 times the squared norm of the cross-covariance operator."""
     K, L = _checked_kernel(K), _checked_kernel(L, "L")
     if len(K) != len(L):
-        raise ValueError(f"K has {len(K)} samples and L {len(L)}: expected as many")
+        raise ValueError(f"K has {len(K)} samples and L {len(L)}: expected the same number")
     with np.errstate(over="ignore", invalid="ignore"):
         rows = K - K.mean(axis=0)
         value = float(np.sum((rows - rows.mean(axis=1, keepdims=True)) * L))
@@ -38,7 +38,7 @@ def hsic(K: ArrayLike, L: ArrayLike) -> float:
 
 
 def hsic_cov(K: ArrayLike, y: ArrayLike, B: ArrayLike) -> float:
-    """Return ``Tr[H K H Pi' B Pi]`` (eq. 5.32), the dependence on classes of covariance B."""
+    """Compute ``Tr[H K H Pi' B Pi]`` (eq. 5.32), the dependence on classes of covariance B."""
     B = checked_symmetric(B, "B")
     S = class_covariance(K, y, n_classes=len(B))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -47,20 +47,34 @@ def hsic_cov(K: ArrayLike, y: ArrayLike, B: ArrayLike) -> float:
 
 
 def class_covariance(K: ArrayLike, y: ArrayLike, n_classes: int | None = None) -> Matrix:
-    """Return ``S = Pi H K H Pi'`` (k, k): products of the classes' sums in centred feature space."""
+    """Compute ``S = Pi H K H Pi'`` (k, k), inner products of the class sums in centered feature space."""
     return _between(K, _indicators(y, n_classes=n_classes))
 
 
 def learn_edge_lengths(K: ArrayLike, y: ArrayLike, taxonomy: Taxonomy) -> Taxonomy:
-    """Return the tree with the edge lengths that maximise HSIC for a given norm of the lengths.
+    """Learn the edge lengths that maximize HSIC for a given norm of the lengths.
 
-    They are ``D* ~ diag[V' Pi H K H Pi' V]`` (eq. 5.34, with ``Pi`` transposed so that the dimensions fit),
-    scaled to a mean variance of 1 of the classes. Class c is the leaf c of the tree, or the one of that name.
+    They are ``D* ~ diag[V' Pi H K H Pi' V]`` (eq. 5.34, with ``Pi`` transposed so that the dimensions match),
+    scaled to a mean variance of 1 of the classes.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix.
+    y : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Classes: indices or names of leaves of the tree, or indicators.
+    taxonomy : Taxonomy
+        The tree.
+
+    Returns
+    -------
+    Taxonomy
+        The same tree with other edge lengths.
     """
     V = taxonomy.partition_matrix()
     K = np.asarray(K)
     S = _between(K, _indicators(y, taxonomy.names))
-    # Rounding may leave the edge above the root, which has no sum, a little below 0.
+    # Rounding may make the length of the edge above the root, which is 0, negative.
     lengths = np.maximum(np.einsum("cm,cd,dm->m", V, S, V), 0)
     mean_variance = (V @ lengths).mean()
     if not mean_variance > _NOTHING * np.abs(K).max():
@@ -69,15 +83,16 @@ def learn_edge_lengths(K: ArrayLike, y: ArrayLike, taxonomy: Taxonomy) -> Taxono
 
 
 def optimal_covariance(K: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None) -> Matrix:
-    """Return the covariance of the classes that maximises HSIC over the norm of the output kernel.
+    """Compute the covariance of the classes that maximizes HSIC relative to the norm of the output kernel.
 
-    The maximiser of ``Tr[S B] / sqrt(Tr[G B G B])`` with ``G = Pi H Pi'`` is ``G^+ S G^+`` (Blaschko and
-    Gretton, 2009). For samples of one class each it holds the products of the class means around their own
-    mean, so its distances are the squared distances of the class means.
+    The maximizer of ``Tr[S B] / sqrt(Tr[G B G B])`` with ``G = Pi H Pi'`` is ``G^+ S G^+`` (Blaschko and
+    Gretton, 2009). For samples with one class each its entries are inner products of the centered class
+    means, and its distances are the squared distances of the class means.
     """
     Pi = _indicators(y, names)
     A = Pi - Pi.mean(axis=1, keepdims=True)
-    inverse = np.linalg.pinv(A @ A.T, rcond=_NOTHING, hermitian=True)  # indicators of one class each sum to 1
+    # Singular if each sample has one class, as the indicators then sum to 1.
+    inverse = np.linalg.pinv(A @ A.T, rcond=_NOTHING, hermitian=True)
     B = inverse @ _between(K, Pi) @ inverse
     return (B + B.T) / 2
 
@@ -85,21 +100,24 @@ def optimal_covariance(K: ArrayLike, y: ArrayLike, names: Sequence[str] | None =
 def learn_taxonomy(
     K: ArrayLike, y: ArrayLike, names: Sequence[str] | None = None, method: str = "projection"
 ) -> Taxonomy:
-    """Return a taxonomy of the classes learned from a kernel matrix of samples.
+    """Learn a taxonomy of the classes from a kernel matrix of samples.
 
     Parameters
     ----------
-    K
-        Kernel matrix (n, n): an array or a DataFrame, whose rows are in the order of ``y``.
-    y
-        Classes of the samples, an array, a Series or a DataFrame of indicators; each has at least one sample.
-    names
-        Of the classes, in the order of their numbers. By default the columns of ``y`` if it is a DataFrame,
-        or the distinct classes of ``y``, sorted, if these are names.
-    method
-        How a tree is fitted to the distances of `optimal_covariance` (`ermlab.taxonomy.tree_fitting`):
-        ``projection`` onto tree metrics with a worst error of at most three times the least possible,
-        ``neighbor_joining`` or ``average_linkage``.
+    K : array-like of shape (n_samples, n_samples)
+        Kernel matrix.
+    y : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Classes of the samples, or indicators; each class has at least one sample.
+    names : sequence of str, default=None
+        Names of the classes in the order of their numbers. By default the columns of ``y`` if it is a
+        DataFrame, or the sorted distinct classes of ``y`` if these are names.
+    method : {"projection", "neighbor_joining", "average_linkage"}, default="projection"
+        Fit of a tree to the distances of `optimal_covariance`, see `ermlab.taxonomy.tree_fitting`. The error
+        of ``"projection"`` is at most three times the smallest possible one.
+
+    Returns
+    -------
+    Taxonomy
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
@@ -112,7 +130,7 @@ def learn_taxonomy(
 
 
 def _class_names(y: ArrayLike) -> list[str]:
-    """Return the names that the classes bring along, or raise a ValueError."""
+    """Return the names of the classes in ``y``, or raise a ValueError if there are none."""
     if np.ndim(y) == 2 and hasattr(y, "columns"):
         return [str(name) for name in y.columns]
     classes = _text(np.asarray(y))
@@ -122,16 +140,16 @@ def _class_names(y: ArrayLike) -> list[str]:
 
 
 def _text(y: np.ndarray) -> np.ndarray:
-    """Return objects that are all text, as pandas keeps names, as an array of text; others as they are."""
+    """Return an array of objects that are all strings, as in pandas, as an array of strings."""
     is_text = y.dtype.kind in "OT" and y.size and all(isinstance(name, str) for name in y.ravel().tolist())
     return y.astype(str) if is_text else y
 
 
 def _between(K: ArrayLike, Pi: Matrix) -> Matrix:
-    """Return ``Pi H K H Pi'`` without a centred copy of K."""
+    """Compute ``Pi H K H Pi'`` without a centered copy of K."""
     K = _checked_kernel(K)
     if len(K) != Pi.shape[1]:
-        raise ValueError(f"K has {len(K)} samples and y {Pi.shape[1]}: expected as many")
+        raise ValueError(f"K has {len(K)} samples and y {Pi.shape[1]}: expected the same number")
     A = Pi - Pi.mean(axis=1, keepdims=True)
     products = np.zeros_like(A)
     for start in range(0, len(K), _BLOCK):
@@ -142,7 +160,7 @@ def _between(K: ArrayLike, Pi: Matrix) -> Matrix:
 
 
 def _indicators(y: ArrayLike, names: Sequence[str] | None = None, n_classes: int | None = None) -> Matrix:
-    """Return Pi (k, n), with a sample at least of each class."""
+    """Return Pi (k, n), with at least one sample of each class."""
     y = _text(np.asarray(y))
     n_classes = len(names) if names is not None else n_classes
     if y.ndim == 2:
@@ -154,10 +172,10 @@ def _indicators(y: ArrayLike, names: Sequence[str] | None = None, n_classes: int
             raise ValueError("y is a matrix with other entries than 0 and 1: expected indicators (n, k)")
     elif y.ndim == 1 and len(y):
         labels = _numbers(y, names)
-        # Each class has a sample: more classes than samples are a mistake, and would need a large matrix.
+        # More classes than samples are a mistake, and would need a large matrix.
         if n_classes is None and labels.max() >= len(labels):
             raise ValueError(
-                f"y goes up to {labels.max()}: expected at most {len(labels) - 1}, a sample a class"
+                f"y goes up to {labels.max()}: expected at most {len(labels) - 1}, one sample per class"
             )
         Pi = np.eye(n_classes or int(labels.max()) + 1)
         if labels.min() < 0 or labels.max() >= len(Pi):
@@ -188,7 +206,7 @@ def _numbers(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
 
 
 def _checked_kernel(K: ArrayLike, name: str = "K") -> Matrix:
-    """Return a square symmetric matrix of finite numbers; in blocks, since kernel matrices are large."""
+    """Return a square symmetric matrix of finite numbers, checked in blocks as kernel matrices are large."""
     K = np.asarray(K)
     if K.dtype.kind not in "biufO":
         raise ValueError(f"{name} is of type {K.dtype}: expected real numbers")

@@ -1,4 +1,4 @@
-"""Drawn taxonomies: one tree, several side by side, a tree with its matrices (T-fig-5.5, 5.6, 5.8)."""
+"""Plots of taxonomies: one tree, several trees side by side, trees with their matrices."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 plt = import_optional("matplotlib.pyplot", "plot")
 
-#: Free space right of the longest leaf for the names, as a share of the tree's height, for each letter.
+#: Space for each letter of a name to the right of a leaf, as a share of the width of the tree.
 _LETTER = 0.028
 _INCHES_PER_LEAF = 0.21
 
@@ -30,14 +30,20 @@ def draw_taxonomy(
     colors: Mapping[str, str] | None = None,
     title: str = "",
 ) -> None:
-    """Draw a tree from left to right, its edges as long as they are, with the names of all leaves.
+    """Draw a tree from left to right, with edges to scale and the names of all leaves.
 
     Parameters
     ----------
-    order
-        Names of the leaves from top to bottom; kept as far as the tree allows.
-    colors
-        Of the names of leaves.
+    ax : matplotlib Axes
+        Axes to draw on.
+    tree : Taxonomy
+        The tree.
+    order : sequence of str, default=None
+        Names of the leaves from top to bottom, followed as far as the tree allows.
+    colors : mapping of str to str, default=None
+        Colors of the names of the leaves.
+    title : str, default=""
+        Title of the axes.
     """
     x, y = _places(tree, order or tree.names)
     for node, parent in enumerate(tree.parents):
@@ -66,7 +72,19 @@ def draw_taxonomy(
 
 
 def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] | None = None) -> "Figure":
-    """Draw trees of the same classes side by side, under their titles; all follow the order of the first."""
+    """Plot trees of the same classes side by side.
+
+    Parameters
+    ----------
+    trees : mapping of str to Taxonomy
+        Trees by title; the leaves of all follow the order of the first.
+    colors : mapping of str to str, default=None
+        Colors of the names of the leaves.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
     first = next(iter(trees.values()))
     order = leaf_order(first)
     height = 1.0 + _INCHES_PER_LEAF * first.n_leaves
@@ -77,21 +95,21 @@ def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] 
 
 
 def plot_rerooting(trees: Mapping[str, Taxonomy]) -> "Figure":
-    """Draw each tree in a row with its covariance, its distances and its centred covariance."""
+    """Plot each tree in a row with its covariance, its distances and its centered covariance."""
     fig, axes = plt.subplots(len(trees), 4, figsize=(9.5, 2.5 * len(trees)), width_ratios=(1.3, 1, 1, 1))
     matrices = {title: _matrices(tree) for title, tree in trees.items()}
     for row, (title, tree) in zip(axes, trees.items(), strict=True):
         draw_taxonomy(row[0], tree, title=title)
         for ax, (name, matrix) in zip(row[1:], matrices[title].items(), strict=True):
-            largest = max(np.abs(some[name]).max() for some in matrices.values())
+            largest = max(np.abs(of_tree[name]).max() for of_tree in matrices.values())
             _draw_matrix(ax, matrix, tree.names, largest, name)
     return fig
 
 
 def colors_by_group(tree: Taxonomy) -> dict[str, str]:
-    """Return a colour for the name of each leaf: leaves below the same child of the root share it.
+    """Return a color for the name of each leaf, shared by leaves below the same child of the root.
 
-    Leaves that hang on the root alone are black.
+    Single leaves below a child of the root have none.
     """
     groups: dict[int, list[str]] = {}
     for leaf, name in zip(tree.leaves, tree.names, strict=True):
@@ -102,19 +120,19 @@ def colors_by_group(tree: Taxonomy) -> dict[str, str]:
 
 
 def leaf_order(tree: Taxonomy) -> list[str]:
-    """Return the names of the leaves from top to bottom as `draw_taxonomy` has them."""
+    """Return the names of the leaves from top to bottom as in `draw_taxonomy`."""
     _, y = _places(tree, tree.names)
     return [tree.names[i] for i in np.argsort(y[tree.leaves])]
 
 
 def rerooting_rows(trees: Mapping[str, Taxonomy]) -> list[dict[str, object]]:
-    """Return the entries of the matrices of `plot_rerooting`, a row each."""
+    """Return one row for each entry of the matrices of `plot_rerooting`."""
     return [
-        {"tree": title, "matrix": name, "row": one, "column": other, "value": matrix[i, j]}
+        {"tree": title, "matrix": name, "row": row, "column": column, "value": matrix[i, j]}
         for title, tree in trees.items()
         for name, matrix in _matrices(tree).items()
-        for i, one in enumerate(tree.names)
-        for j, other in enumerate(tree.names)
+        for i, row in enumerate(tree.names)
+        for j, column in enumerate(tree.names)
     ]
 
 
@@ -140,9 +158,9 @@ def _draw_matrix(
 
 
 def _places(tree: Taxonomy, order: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return x, the distance from the root, and y: leaves one below the other, other nodes in the middle."""
+    """Return x, the distance from the root, and y: leaves in rows, other nodes in the middle."""
     rank = {name: place for place, name in enumerate(order)}
-    x, y, ranks = np.zeros(len(tree.parents)), np.zeros(len(tree.parents)), np.zeros(len(tree.parents))
+    x, y = np.zeros(len(tree.parents)), np.zeros(len(tree.parents))
     V = tree.partition_matrix()
     leaf_ranks = np.array([rank[name] for name in tree.names])
     ranks = (V * leaf_ranks[:, None]).sum(axis=0) / V.sum(axis=0)

@@ -1,4 +1,4 @@
-"""What both solvers of the taxonomic SVM work on: ``lam/2 |w|^2`` and the mean of the violations."""
+"""The optimization problem of the taxonomic SVM: ``lam/2 |w|^2`` plus the mean violation."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -10,29 +10,29 @@ from ermlab.taxonomy import _planes_numba as kernels
 from ermlab.taxonomy._joint_kernel import JointKernel
 
 Matrix = NDArray[np.float64]
-#: A gap of this share of the objective is rounding.
+#: A gap below this share of the objective is due to rounding.
 ROUNDING = 1e-12
-#: Error of a sum of products, as a share of the sizes of its terms.
+#: Rounding error of a sum of products, relative to the magnitudes of its terms.
 PRECISION = 8 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The true classes of each sample: ``classes[starts[i]:starts[i + 1]]``."""
+    """True classes of each sample: ``classes[starts[i]:starts[i + 1]]``."""
 
     starts: NDArray[np.int64]
     classes: NDArray[np.int64]
 
     @classmethod
     def from_indicators(cls, indicators: NDArray[np.bool_]) -> Self:
-        """Take a row a sample and a column a class."""
+        """Return the labels of an indicator matrix of shape (n_samples, n_classes)."""
         counts = indicators.sum(axis=1)
         return cls(np.append(0, np.cumsum(counts)), np.nonzero(indicators)[1])
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """For each sample a true class and the one that violates most, -1 for none; and the mean violation."""
+    """A true class and the most violating class (-1 for none) of each sample, and the mean violation."""
 
     true: NDArray[np.int16]
     other: NDArray[np.int16]
@@ -41,7 +41,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Point:
-    """A ``w``: its coefficients, its scores ``K alpha B``, its squared length."""
+    """A weight vector ``w``: its coefficients, its scores ``K alpha B``, its squared norm."""
 
     alpha: Matrix
     scores: Matrix
@@ -88,39 +88,36 @@ class Problem:
         return Point(np.zeros(shape), np.zeros(shape), 0.0)
 
     def point(self, alpha: Matrix) -> Point:
-        """Return the ``w`` of some coefficients: one product with the kernel."""
+        """Return the ``w`` of the coefficients ``alpha``, with one product with the kernel."""
         scores = self.kernel.scores(alpha)
         norm2 = float(np.sum(alpha * scores))
-        # Where the terms cancel, rounding may leave less than 0; it matters if the objective can tell.
+        # Where terms cancel, rounding may leave a negative number; it matters if it affects the objective.
         allowed = max(1e-9 * float(np.sum(np.abs(alpha * scores))), 2 * ROUNDING * self.loss.max() / self.lam)
         if not norm2 >= -max(allowed, self.norm2_error(self.lengths(alpha))):
             raise ValueError(
-                f"|w|^2 is {norm2:.3g} for some w: expected a positive semidefinite kernel, of a scale at "
-                "which rounding does not matter"
+                f"|w|^2 is {norm2:.3g}: expected a positive semidefinite kernel, with entries of a magnitude "
+                "at which rounding is negligible"
             )
         return Point(alpha, scores, max(norm2, 0.0))
 
     def lengths(self, alpha: Matrix) -> NDArray[np.float64]:
-        """Return the sum over samples of ``|phi(x)| |alpha|`` for each class.
-
-        However much of a ``w`` cancels, its scores are as exact as rounding of these leaves them.
-        """
+        """Return the sum over samples of ``|phi(x)| |alpha|`` for each class, to bound rounding errors."""
         return self.kernel.radii @ np.abs(alpha)
 
     def norm2_error(self, lengths: NDArray[np.float64]) -> float:
-        """Return how much rounding may have changed ``|w|^2`` by, from the lengths of its terms."""
+        """Return a bound of the rounding error of ``|w|^2`` from the lengths of its terms."""
         return PRECISION * float(lengths @ np.abs(self.kernel.B) @ lengths)
 
     def value_error(self, point: Point) -> float:
-        """Return how much rounding may have changed the objective at a point by."""
-        # |K| is at most the product of the radii: so large are the terms of a score.
+        """Return a bound of the rounding error of the objective at a point."""
+        # Entries of K, and so the terms of a score, are at most products of the radii.
         lengths = self.lengths(point.alpha)
         score = PRECISION * float(np.mean(self.kernel.radii) * np.max(lengths @ np.abs(self.kernel.B)))
         risk = 2.0 * score * (float(self.loss.max()) if self.slack else 1.0)
         return risk + 0.5 * self.lam * self.norm2_error(lengths)
 
     def most_violated(self, scores: Matrix) -> Pairs:
-        """Return for each sample the pair of classes that violates most (thesis, eq. 5.17)."""
+        """Return the most violated pair of classes of each sample (thesis, eq. 5.17)."""
         n = len(scores)
         true, other = np.empty(n, dtype=np.int16), np.empty(n, dtype=np.int16)
         risk = kernels.most_violated(
@@ -135,29 +132,29 @@ class Problem:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a solver: a number of iterations, and of seconds unless that is None."""
+    """Limits of a solver: a number of iterations, and a number of seconds or None."""
 
     max_iter: int
     max_time: float | None = None
 
     def allow(self, seconds: list[float]) -> bool:
-        """Return whether one more iteration may follow those that took so many seconds each."""
+        """Return whether another iteration may follow those that took ``seconds``."""
         return len(seconds) < self.max_iter and (self.max_time is None or sum(seconds) <= self.max_time)
 
 
 class Bounds:
-    """Lower bounds of the optimum: the best as computed, and the best whatever rounding did to it."""
+    """Lower bounds of the optimum: the best one as computed, and with rounding errors subtracted."""
 
     def __init__(self, problem: Problem):
         self._problem = problem
         self.computed, self._certified = 0.0, 0.0
 
     def add(self, bound: float, error: float) -> None:
-        """Take in a bound and what rounding may have added to it."""
+        """Add a bound and its rounding error."""
         self.computed, self._certified = max(self.computed, bound), max(self._certified, bound - error)
 
     def certified(self, best: Point) -> float:
-        """Return the lower bound, less what rounding may have taken from the value of the best point."""
+        """Return the lower bound minus the rounding error of the value of the best point."""
         return self._certified - self._problem.value_error(best)
 
     def relative_gap(self, best: Point, value: float, at_zero: float) -> float:
@@ -167,26 +164,26 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver stopped: the optimum lies in ``[lower, value]``, rounding included."""
+    """Result of a solver: the optimum lies in ``[lower, value]``, rounding included."""
 
     point: Point
     value: float
     lower: float
-    computed: float  #: the lower bound as if there were no rounding
+    computed: float  #: the lower bound without rounding errors subtracted
     value_at_zero: float
     seconds: list[float]  #: of each iteration
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the value, or of its distance from that of ``w = 0`` if that is less."""
+        """The relative gap, see `relative_gap`."""
         return relative_gap(self.value, self.lower, self.computed, self.value_at_zero)
 
 
 def relative_gap(value: float, lower: float, computed: float, at_zero: float) -> float:
-    """Return the gap as a share of the value, or of its distance from the value of ``w = 0`` if that is less.
+    """Return the gap relative to the value, or to its distance from the value of ``w = 0`` if that is less.
 
-    A small C makes all values alike: by the first share alone ``w = 0`` would do, which knows nothing. But
-    where the lower bound as computed is the value, nothing better than ``w = 0`` may be there to be found.
+    With a small C all values are similar, and relative to the value alone ``w = 0`` would suffice. If the
+    computed lower bound equals the value, ``w = 0`` may be optimal.
     """
     gap = value - lower
     if gap <= ROUNDING * value:

@@ -25,11 +25,11 @@ from ermlab.taxonomy.problem import Labels, Problem
 Matrix = NDArray[np.float64]
 SOLVERS = ("auto", "blocks", "planes")
 KERNELS = ("precomputed", "linear")
-#: Classes are kept as 16-bit integers for each constraint and sample.
+#: Constraints store classes as 16-bit integers.
 MAX_CLASSES = 2**15
 #: Sums and differences of two entries of a matrix do not overflow.
 LARGEST_ENTRY = np.finfo(np.float64).max / 4
-#: A search along a line goes at most this many times as far as the minimiser of the model.
+#: A line search goes at most this many times as far as the minimizer of the model.
 LONGEST_STEP = 2.0**LINE_EVALUATIONS
 #: Rounding allowed in a symmetric matrix, relative to its largest entry.
 _ROUNDING = 1e-8
@@ -44,45 +44,55 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    B
-        Covariance of the classes (k, k) in the order of the sorted labels, positive semidefinite; None is
-        the identity. Its scale acts as that of C does: bring covariances to the same trace to compare them.
-    B_loss
-        Loss (k, k) of predicting column for row, not negative with a diagonal of 0; None is the 0-1 loss.
-    C
-        Price of the sum of the slacks.
-    rescaling
-        ``"margin"`` or ``"slack"``.
-    kernel
-        ``"precomputed"``: ``fit`` takes the kernel matrix (n, n), ``predict`` that of new samples (rows) with
-        the training samples (columns). ``"linear"``: both take features, or a low-rank factor of a kernel.
-    tol
-        Relative gap between the objective and its lower bound, as a share of the objective or of how far it
-        is below that of ``w = 0``, whichever is less.
-    max_iter
-        Limit on the iterations.
-    max_time
-        Limit in seconds on the optimisation, checked before each iteration; ``None`` for none.
-    multilabel
-        Whether a sample has any number of classes: ``y`` is then a matrix (n, k) of 0 and 1, and the
-        violation is the largest over pairs of a true and a wrong class; one without such a pair has none.
-    solver
+    B : array-like of shape (n_classes, n_classes), default=None
+        Positive semidefinite covariance of the classes in the order of the sorted labels, by default the
+        identity. Its scale acts like that of C; covariances are comparable if they have the same trace.
+    B_loss : array-like of shape (n_classes, n_classes), default=None
+        Loss of predicting column for row, non-negative with a diagonal of 0; by default the 0-1 loss.
+    C : float, default=1.0
+        Inverse regularization strength: factor of the sum of the slacks.
+    rescaling : {"margin", "slack"}, default="margin"
+        Rescaling by the loss.
+    kernel : {"precomputed", "linear"}, default="precomputed"
+        With ``"precomputed"``, ``fit`` takes the kernel matrix of the training samples and ``predict`` that
+        of new samples (rows) with the training samples (columns). With ``"linear"`` both take features, or a
+        low-rank factor of a kernel.
+    tol : float, default=1e-3
+        Relative gap between the objective and its lower bound, relative to the objective or to its difference
+        from that of ``w = 0``, whichever is less.
+    max_iter : int, default=5000
+        Maximum number of iterations.
+    multilabel : bool, default=False
+        Whether a sample has any number of classes: ``y`` is then an indicator matrix, and the violation is
+        the largest over pairs of a true and a wrong class, or 0 without such a pair.
+    solver : {"auto", "blocks", "planes"}, default="auto"
         ``"planes"``: cutting planes with one slack (thesis, section 5.2.4). ``"blocks"``: ascent sample by
-        sample, far fewer products with ``K``; needs a precomputed kernel and one class a sample. ``"auto"``
-        takes blocks where it can. Both bound the optimum from both sides.
-    n_threads
-        Threads of the products with ``K``, by default one a core; the result does not depend on it.
+        sample, with far fewer products with ``K``; needs a precomputed kernel and one class per sample.
+        ``"auto"`` uses blocks if possible. Both bound the optimum from both sides.
+    n_threads : int, default=None
+        Number of threads of the products with ``K``, one per core by default; the result does not depend on
+        it.
+    max_time : float, default=None
+        Time limit of the optimization in seconds, checked before each iteration.
 
     Attributes
     ----------
-    classes_
-        The labels, sorted; the numbers of the columns if ``multilabel``.
-    dual_coef_
-        Coefficients (n, k) of ``w = sum_iy alpha_iy phi(x_i, y)`` (thesis, eq. 5.26).
-    objective_, gap_
-        Value reached, and its relative gap, see ``tol``.
-    n_iter_, iteration_seconds_
-        Iterations, and the time that each took.
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels, or the numbers of the columns if ``multilabel``.
+    dual_coef_ : ndarray of shape (n_samples, n_classes)
+        Coefficients alpha of ``w = sum_iy alpha_iy phi(x_i, y)`` (thesis, eq. 5.26).
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the features; only with the linear kernel.
+    objective_ : float
+        Value of the objective.
+    gap_ : float
+        Its relative gap, see ``tol``.
+    n_iter_ : int
+        Number of iterations.
+    iteration_seconds_ : ndarray of shape (n_iter_,)
+        Duration of each iteration.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
     """
 
     def __init__(
@@ -118,7 +128,15 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, K: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from a kernel matrix (or features, see ``kernel``) and the classes of the samples."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        K : array-like of shape (n_samples, n_samples) or (n_samples, n_features)
+            Kernel matrix, or features, see ``kernel``.
+        y : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Classes, or indicators if ``multilabel``.
+        """
         self._check_options()
         in_blocks = self._in_blocks()
         K, y = validate_data(self, K, y, dtype=np.float64, order="C", multi_output=self.multilabel)
@@ -127,16 +145,17 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         labels = self._labels(y)
         B, loss = self._covariance(), self._losses()
         self._check_samples(labels)
+        lam = regularization_strength(self.C, len(K))
         self._check_scale(K, B, loss)
         problem = Problem(
             kernel=JointKernel(K, B, factor=self.kernel == "linear", n_threads=self.n_threads),
             labels=labels,
             loss=loss,
             slack=self.rescaling == "slack",
-            lam=regularization_strength(self.C, len(K)),
+            lam=lam,
         )
-        minimise = minimize_with_blocks if in_blocks else minimize_with_planes
-        solution = minimise(problem, self.tol, self.max_iter, self.max_time)
+        minimize = minimize_with_blocks if in_blocks else minimize_with_planes
+        solution = minimize(problem, self.tol, self.max_iter, self.max_time)
         self.dual_coef_ = solution.point.alpha
         self.objective_ = solution.value / problem.lam
         self.gap_ = solution.relative_gap
@@ -148,7 +167,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, K: ArrayLike) -> Matrix:
-        """Return the scores ``F = K alpha B``, a row a sample and a column a class, also for two classes."""
+        """Return the scores ``F = K alpha B`` of shape (n_samples, n_classes), also for two classes."""
         check_is_fitted(self)
         K = validate_data(self, K, dtype=np.float64, order="C", reset=False)
         if self.kernel == "linear":
@@ -177,7 +196,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
     def _in_blocks(self) -> bool:
         possible = self.kernel == "precomputed" and not self.multilabel
         if self.solver == "blocks" and not possible:
-            raise ValueError("solver is 'blocks': expected a precomputed kernel and one class a sample")
+            raise ValueError("solver is 'blocks': expected a precomputed kernel and one class per sample")
         return possible and self.solver != "planes"
 
     def _labels(self, y: NDArray) -> Labels:
@@ -198,10 +217,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has {k} classes: expected at most {MAX_CLASSES}")
 
     def _check_scale(self, K: Matrix, B: Matrix, loss: Matrix) -> None:
-        """Raise a ValueError if a squared length of ``w`` could overflow, or ``lam`` not be represented."""
+        """Raise a ValueError if a squared norm of ``w`` could overflow."""
         n, C = len(K), float(self.C)
-        if not 0 < C * n < np.inf or 1.0 / (C * n) == np.inf:
-            raise ValueError(f"C is {C} for {n} samples: expected a finite C n and 1 / (C n)")
         lengths = float(np.abs(K).max())
         if self.kernel == "linear":
             lengths = lengths * lengths * K.shape[1]
@@ -210,7 +227,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         if not weight * weight * lengths * float(np.abs(B).max()) * LONGEST_STEP**2 < np.inf:
             raise ValueError(
                 f"the kernel of the samples has entries up to {lengths:.3g}, B up to {np.abs(B).max():.3g}, "
-                f"and C is {C}: expected numbers for which the squared length of w cannot overflow"
+                f"and C is {C}: expected numbers for which the squared norm of w cannot overflow"
             )
 
     def _check_samples(self, labels: Labels) -> None:
@@ -279,7 +296,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             )
         if norm2 == 0:
             warnings.warn(
-                "w is 0, all classes have the same score: kernel or B leave nothing to tell them apart by",
+                "w is 0 and all classes have the same score: the kernel or B does not distinguish them",
                 ConvergenceWarning,
                 stacklevel=3,
             )

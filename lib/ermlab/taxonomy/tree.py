@@ -1,8 +1,8 @@
 """Taxonomies: trees whose leaves are classes, their covariances and their metrics (thesis, section 5.2).
 
-A tree with partition matrix V and edge lengths D gives the classes a covariance ``B = V D V'`` (Definition
-5.2.2) and distances (Theorem 5.2.4). Where the root lies changes B, but neither the distances nor the centred
-covariance (Theorem 5.2.5).
+A tree with partition matrix V and edge lengths D defines a covariance ``B = V D V'`` of the classes
+(Definition 5.2.2) and their distances (Theorem 5.2.4). B depends on the position of the root; the distances
+and the centered covariance do not (Theorem 5.2.5).
 """
 
 from collections import Counter
@@ -21,18 +21,19 @@ from ermlab.taxonomy.tree_matrices import LARGEST, Matrix
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """A rooted tree. Node i hangs on node ``parents[i]`` by an edge of ``lengths[i]``.
+    """A rooted tree whose leaves are classes.
 
     Parameters
     ----------
-    parents
-        (nodes,) the number of each node's parent, -1 at the root.
-    lengths
-        (nodes,) at least 0; the one of the root is an edge above it, as in the first column of V.
-    names
-        Of the leaves, the nodes without children, in the order of their numbers.
-    inner_names
-        Of the other nodes, in the order of their numbers; or none.
+    parents : array-like of int, of shape (n_nodes,)
+        Parent of each node, -1 at the root.
+    lengths : array-like of shape (n_nodes,)
+        Non-negative length of the edge above each node; that of the root is an edge above it, as in the first
+        column of V.
+    names : tuple of str
+        Names of the leaves, the nodes without children, in the order of their numbers.
+    inner_names : tuple of str, default=()
+        Names of the other nodes in the order of their numbers, or none.
     """
 
     parents: NDArray[np.int64]
@@ -63,7 +64,7 @@ class Taxonomy:
         return cls(np.array(parents), np.array(lengths), leaves, others if any(others) else ())
 
     def to_newick(self) -> str:
-        """Return the tree in the Newick format, from which `from_newick` reads the same tree."""
+        """Return the tree in the Newick format, which `from_newick` reads."""
         names = [""] * len(self.parents)
         for node, name in zip(self.leaves, self.names, strict=True):
             names[node] = name
@@ -103,7 +104,7 @@ class Taxonomy:
         return path
 
     def partition_matrix(self) -> Matrix:
-        """Return V, (leaves, nodes): 1 where the edge above a node lies on the way from the root to a leaf.
+        """Return V, (n_leaves, n_nodes): 1 if the edge above a node lies on the path from the root to a leaf.
 
         For a binary tree it has the partition property (Definition 5.2.1).
         """
@@ -113,14 +114,14 @@ class Taxonomy:
         return V
 
     def covariance(self) -> Matrix:
-        """Return ``B = V D V'``: how long the way from the root is that two leaves share (Lemma 1)."""
+        """Return ``B = V D V'``, the length of the common path of two leaves from the root (Lemma 1)."""
         V = self.partition_matrix()
         return (V * self.lengths) @ V.T
 
     def metric(self) -> Matrix:
-        """Return the length of the path between each two leaves."""
+        """Return the length of the path between each pair of leaves."""
         V = self.partition_matrix()
-        # Sums of lengths alone: no digits are lost. Row by row, for the memory.
+        # Sums of lengths lose no digits; row by row to save memory.
         return np.array([np.abs(row - V) @ self.lengths for row in V])
 
     def with_lengths(self, lengths: ArrayLike) -> Self:
@@ -128,9 +129,9 @@ class Taxonomy:
         return replace(self, lengths=lengths)
 
     def permuted(self, order: ArrayLike) -> Self:
-        """Return the tree in which leaf i has the place of leaf ``order[i]``, and keeps its name.
+        """Return the tree in which leaf i, with its name, takes the position of leaf ``order[i]``.
 
-        The covariance becomes ``B[order][:, order]``: the same lengths, and other classes side by side.
+        The covariance becomes ``B[order][:, order]``.
         """
         order = np.asarray(order)
         if order.shape != (self.n_leaves,) or set(order.tolist()) != set(range(self.n_leaves)):
@@ -142,7 +143,7 @@ class Taxonomy:
         return replace(self, parents=parents, lengths=lengths)
 
     def ordered(self, names: Sequence[str]) -> Self:
-        """Return the same tree with the leaves in the order of the names, as a classifier numbers them."""
+        """Return the same tree with the leaves in the order of ``names``."""
         if sorted(names) != sorted(self.names):
             differing = sorted(set(names) ^ set(self.names))
             raise ValueError(f"names differ from those of the leaves in {differing}: expected the same ones")
@@ -150,7 +151,7 @@ class Taxonomy:
         return replace(self.permuted([places[name] for name in names]), names=tuple(names))
 
     def restricted(self, names: Sequence[str]) -> Self:
-        """Return the tree of some leaves, in their order, without nodes that are left between two edges."""
+        """Return the tree of the named leaves, in this order, without inner nodes with one child."""
         names = list(names)
         unknown = sorted(set(names) - set(self.names))
         if unknown or not names:
@@ -176,10 +177,10 @@ class Taxonomy:
 
         Parameters
         ----------
-        node
-            If it is a leaf it stays one, below the new root.
-        above
-            How far up the edge the root is put, as a share of its length.
+        node : int
+            A leaf stays a leaf, below the new root.
+        above : float, default=0.0
+            Position of the root on the edge above the node, as a share of its length.
         """
         if whole_number("node", node, 0) >= len(self.parents):
             raise ValueError(f"node is {node}: expected 0 to {len(self.parents) - 1}")
@@ -216,10 +217,10 @@ class Taxonomy:
             if left <= self.lengths[node]:
                 return self.rerooted(node, left / self.lengths[node] if self.lengths[node] else 0.0)
             left -= self.lengths[node]
-        return self.rerooted(next(node for node in up if node in down))  # but for rounding the middle
+        return self.rerooted(next(node for node in up if node in down))  # the middle up to rounding
 
     def collapsed(self, shortest: float = 0.0) -> Self:
-        """Return the tree without inner edges up to this length: they separate nothing."""
+        """Return the tree without inner edges of at most this length."""
         parents, lengths = self.parents.tolist(), self.lengths.tolist()
         dropped = [n for n in self.inner.tolist() if n != self.root and lengths[n] <= shortest]
         for node in dropped:
@@ -229,34 +230,34 @@ class Taxonomy:
         return replace(self, parents=parents, lengths=lengths, inner_names=tuple(names))
 
     def splits(self) -> set[frozenset[str]]:
-        """Return how the inner edges of positive length part the leaves, wherever the root is.
+        """Return the splits of the leaves by the inner edges of positive length, independent of the root.
 
         A split is the side without the first leaf name in alphabetical order; single leaves are left out.
         """
-        first, everyone = min(self.names), frozenset(self.names)
+        first, all_names = min(self.names), frozenset(self.names)
         V = self.partition_matrix() > 0
         sides = (
             frozenset(np.array(self.names)[V[:, node]].tolist()) for node in np.flatnonzero(self.lengths)
         )
-        apart = {everyone - side if first in side else side for side in sides}
-        return {side for side in apart if 2 <= len(side) <= len(everyone) - 2}
+        splits = {all_names - side if first in side else side for side in sides}
+        return {side for side in splits if 2 <= len(side) <= len(all_names) - 2}
 
 
 def robinson_foulds(a: Taxonomy, b: Taxonomy) -> float:
-    """Return the share of the splits of two trees that only one of them has, 0 to 1.
+    """Compute the normalized Robinson-Foulds distance: the share of splits that only one of two trees has.
 
-    0 is the same topology. Roots play no role, and edges of length 0 are not counted.
+    It is 0 for the same topology. Roots and edges of length 0 are ignored.
     """
     if sorted(a.names) != sorted(b.names):
         differing = sorted(set(a.names) ^ set(b.names))
         raise ValueError(f"leaves differ in {differing}: expected trees of the same classes")
-    one, other = a.splits(), b.splits()
-    return len(one ^ other) / max(len(one) + len(other), 1)
+    splits_a, splits_b = a.splits(), b.splits()
+    return len(splits_a ^ splits_b) / max(len(splits_a) + len(splits_b), 1)
 
 
-def shuffled(taxonomy: Taxonomy, count: int, seed: int | Sequence[int]) -> list[Taxonomy]:
-    """Return copies of a tree with its classes at other places: the same lengths, and no meaning."""
-    rng = np.random.default_rng(seed)
+def shuffled(taxonomy: Taxonomy, count: int, random_state: int | Sequence[int]) -> list[Taxonomy]:
+    """Return copies of a tree with randomly permuted leaves, as controls."""
+    rng = np.random.default_rng(random_state)
     return [taxonomy.permuted(rng.permutation(taxonomy.n_leaves)) for _ in range(count)]
 
 
@@ -275,7 +276,7 @@ def _checked_parents(parents: ArrayLike) -> NDArray[np.int64]:
         raise ValueError("no node has the parent -1: expected a root")
     if len(roots) > 1:
         raise ValueError(f"nodes {roots.tolist()} have the parent -1: expected one root")
-    # The ancestors 1, 2, 4, ... steps up: above the root, unless there is a cycle on the way.
+    # Ancestors 1, 2, 4, ... steps up are above the root unless there is a cycle.
     above = parents
     for _ in range(len(parents).bit_length()):
         above = np.where(above >= 0, above[above], -1)
@@ -312,7 +313,7 @@ def _checked_names(names: Sequence[str], n_leaves: int) -> tuple[str, ...]:
 
 
 def _without_joint(parents: list[int], lengths: list[float], node: int) -> tuple[NDArray[np.int64], Matrix]:
-    """Take out a node that was the root, if less than two edges hang on it now."""
+    """Remove a former root if it has fewer than two children now."""
     children = [child for child, parent in enumerate(parents) if parent == node]
     if len(children) > 1:
         return np.array(parents), np.array(lengths)
@@ -325,7 +326,7 @@ def _without_joint(parents: list[int], lengths: list[float], node: int) -> tuple
 def _without_nodes(
     parents: list[int], lengths: list[float], dropped: list[int]
 ) -> tuple[NDArray[np.int64], Matrix]:
-    """Number the nodes that are kept anew; nothing may hang on the others."""
+    """Renumber the nodes after ``dropped`` ones, which have no children, are removed."""
     kept = [node for node in range(len(parents)) if node not in dropped]
     numbers = {node: number for number, node in enumerate(kept)} | {-1: -1}
     return np.array([numbers[parents[node]] for node in kept]), np.array([lengths[node] for node in kept])

@@ -1,8 +1,8 @@
-"""Trees fitted to dissimilarities: the problem of numerical taxonomy.
+"""Trees fitted to dissimilarities, the problem of numerical taxonomy.
 
-The nearest tree metric is NP-hard to find. `nearest_tree` has the guarantee of Agarwala, Bafna, Farach,
-Paterson and Thorup (1999): no distance is off by more than three times the least possible worst error.
-Neighbour joining and average linkage, the usual heuristics, have none.
+Finding the nearest tree metric is NP-hard. `nearest_tree` has the guarantee of Agarwala, Bafna, Farach,
+Paterson and Thorup (1999): its largest error is at most three times the smallest possible one. Neighbor
+joining and average linkage, the usual heuristics, have no guarantee.
 """
 
 from collections.abc import Sequence
@@ -15,23 +15,28 @@ from scipy.spatial.distance import squareform
 from ermlab.taxonomy.tree import Taxonomy
 from ermlab.taxonomy.tree_matrices import Matrix, checked_symmetric
 
-#: Inner edges shorter than this share of the largest distance are rounding.
+#: Inner edges shorter than this share of the largest distance are due to rounding.
 _ROUNDING = 1e-12
 
 
 def nearest_tree(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
-    """Return a tree whose largest error is at most three times that of the nearest tree metric.
+    """Fit a tree with a largest error of at most three times that of the nearest tree metric.
 
-    For each leaf a the best tree is found that keeps all distances to a: added to the *centroid metric*
-    ``l_i + l_j`` with ``l_i = max M(a, .) - M(a, i)``, the metrics of such trees are the ultrametrics between
-    two bounds, and the best of these is the subdominant ultrametric, raised and cut off. The best a is taken.
+    For each leaf a, the best tree that keeps all distances to a is computed: plus the *centroid metric* ``l_i
+    + l_j`` with ``l_i = max M(a, .) - M(a, i)``, the metrics of such trees are the ultrametrics between two
+    bounds, and the best of these is the subdominant ultrametric, raised and clipped. The best a is chosen.
 
     Parameters
     ----------
-    M
-        Dissimilarities (k, k), not negative, 0 on the diagonal; they need not be a metric.
-    names
-        Of the k leaves.
+    M : array-like of shape (n_leaves, n_leaves)
+        Non-negative dissimilarities, 0 on the diagonal; they need not be a metric.
+    names : sequence of str
+        Names of the leaves.
+
+    Returns
+    -------
+    Taxonomy
+        Its root is in the middle of the longest path.
     """
     M = _dissimilarities(M)
     trees = [_tree_seen_from(M, a, names) for a in range(len(M))]
@@ -39,9 +44,9 @@ def nearest_tree(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
 
 
 def neighbor_joining(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
-    """Return the tree of Saitou and Nei (1987): the tree itself if M is a tree metric.
+    """Fit a tree by neighbor joining (Saitou and Nei, 1987), which recovers the tree of a tree metric.
 
-    Lengths that come out negative are set to 0.
+    Negative lengths are set to 0. Parameters are those of `nearest_tree`.
     """
     M = _dissimilarities(M)
     D, nodes = M.copy(), list(range(len(M)))
@@ -68,14 +73,14 @@ def neighbor_joining(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
 
 
 def average_linkage(M: ArrayLike, names: Sequence[str]) -> Taxonomy:
-    """Return the tree of average linkage (UPGMA), in which all leaves are equally far from the root."""
+    """Fit a tree by average linkage (UPGMA), with all leaves at the same distance from the root."""
     M = _dissimilarities(M)
     merges = linkage(squareform(M, checks=False), "average")
     return _dendrogram(merges, merges[:, 2], np.zeros(len(M)), names, M)
 
 
 def _tree_seen_from(M: Matrix, a: int, names: Sequence[str]) -> Taxonomy:
-    """Return the best of the trees that keep the distances to leaf a."""
+    """Return the best tree that keeps the distances to leaf a."""
     depth = M[a].max() - M[a]
     wanted = M + depth[:, None] + depth[None, :]
     highest, lowest = 2 * M[a].max(), 2 * np.maximum(depth[:, None], depth[None, :])
@@ -90,18 +95,18 @@ def _tree_seen_from(M: Matrix, a: int, names: Sequence[str]) -> Taxonomy:
 def _dendrogram(
     merges: NDArray[np.float64], heights: NDArray[np.float64], depth: Matrix, names: Sequence[str], M: Matrix
 ) -> Taxonomy:
-    """Return the tree of an ultrametric, whose leaves are then cut by their depths."""
+    """Return the tree of an ultrametric with the edges of its leaves shortened by their depths."""
     k = len(merges) + 1
     parents = np.full(2 * k - 1, -1)
-    for number, (one, other) in enumerate(merges[:, :2].astype(int)):
-        parents[[one, other]] = k + number
+    for number, pair in enumerate(merges[:, :2].astype(int)):
+        parents[pair] = k + number
     levels = np.append(depth, heights / 2)
     lengths = np.append(levels[parents[:-1]] - levels[:-1], 0.0)
     return _finished(parents, np.maximum(lengths, 0), names, M)
 
 
 def _finished(parents: ArrayLike, lengths: ArrayLike, names: Sequence[str], M: Matrix) -> Taxonomy:
-    """Return the tree without edges that separate nothing, its root in the middle of the longest path."""
+    """Return the tree without edges of length 0, with its root in the middle of the longest path."""
     tree = Taxonomy(np.asarray(parents), np.asarray(lengths), tuple(names))
     return tree.collapsed(_ROUNDING * M.max()).rooted_in_the_middle()
 
@@ -113,6 +118,6 @@ def _dissimilarities(M: ArrayLike) -> Matrix:
     M = (M + M.T) / 2
     if (M < 0).any() or np.diag(M).any():
         raise ValueError(
-            f"M goes from {M.min()}, diagonal up to {np.diag(M).max()}: expected M >= 0, 0 there"
+            f"M goes from {M.min()}, its diagonal up to {np.diag(M).max()}: expected M >= 0, diagonal 0"
         )
     return M

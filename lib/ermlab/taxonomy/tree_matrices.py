@@ -1,4 +1,4 @@
-"""Covariances and metrics of trees as matrices, a row and a column for each leaf (thesis, section 5.2.3)."""
+"""Covariances and metrics of trees, matrices with one row and column per leaf (thesis, section 5.2.3)."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -6,28 +6,28 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.validation import real_array
 
 Matrix = NDArray[np.float64]
-#: Asymmetry of a matrix, as a share of its largest entry, that is put down to rounding.
+#: Largest asymmetry of a matrix, relative to its largest entry, that is attributed to rounding.
 _ROUNDING = 1e-8
 #: Largest entry of a matrix: sums over all classes stay finite.
 LARGEST = 1e300
 
 
 def tree_metric(B: ArrayLike) -> Matrix:
-    """Return the distances ``M(i, j) = B_ii + B_jj - 2 B_ij`` of a covariance (Theorem 5.2.4)."""
+    """Compute the distances ``M(i, j) = B_ii + B_jj - 2 B_ij`` of a covariance (Theorem 5.2.4)."""
     B = checked_symmetric(B, "B")
     variances = np.diag(B)
     return variances[:, None] + variances[None, :] - 2 * B
 
 
 def tree_covariance(M: ArrayLike, root: int | ArrayLike = 0) -> Matrix:
-    """Return the covariance of a metric: half of what the way over the root is longer than the direct one.
+    """Compute the covariance of a metric: half the excess of the path via the root over the direct path.
 
     Parameters
     ----------
-    M
+    M : array-like of shape (n_leaves, n_leaves)
         Distances of the leaves.
-    root
-        The number of a leaf, or the distances of the root to all leaves.
+    root : int or array-like of shape (n_leaves,), default=0
+        Index of a leaf, or the distances of the root to all leaves.
     """
     M = checked_symmetric(M, "M")
     if np.ndim(root) == 0:
@@ -46,25 +46,25 @@ def tree_covariance(M: ArrayLike, root: int | ArrayLike = 0) -> Matrix:
 
 
 def four_point_violation(M: ArrayLike) -> float:
-    """Return by how much eq. 5.20 fails at worst, 0 for a tree metric."""
+    """Return the largest violation of the four-point condition (eq. 5.20), 0 for a tree metric."""
     M = checked_symmetric(M, "M")
     worst = 0.0
     for a in range(len(M)):
         for b in range(a + 1, len(M)):
-            one_way = M[a][:, None] + M[b][None, :]
-            worst = max(worst, float((M[a, b] + M - np.maximum(one_way, one_way.T)).max()))
+            crossed = M[a][:, None] + M[b][None, :]
+            worst = max(worst, float((M[a, b] + M - np.maximum(crossed, crossed.T)).max()))
     return worst
 
 
 def centered(B: ArrayLike) -> Matrix:
-    """Return ``H B H`` with ``H = I - 11'/k``, which does not depend on the root (Theorem 5.2.5)."""
+    """Compute ``H B H`` with ``H = I - 11'/k``, which does not depend on the root (Theorem 5.2.5)."""
     B = checked_symmetric(B, "B")
     rows = B - B.mean(axis=0)
     return rows - rows.mean(axis=1, keepdims=True)
 
 
 def unit_trace(B: ArrayLike) -> Matrix:
-    """Return B scaled to a mean variance of 1, so that the same C means the same for all covariances."""
+    """Scale B to a mean variance of 1, so that C is comparable between covariances."""
     B = checked_symmetric(B, "B")
     trace = np.trace(B)
     with np.errstate(over="ignore", invalid="ignore"):
