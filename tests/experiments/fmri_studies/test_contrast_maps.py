@@ -1,4 +1,4 @@
-"""Contrast maps of simulated scans: an effect that was put into one group comes back in its place."""
+"""Contrast maps of simulated scans recover the effect of a group in its region."""
 
 from dataclasses import replace
 
@@ -33,6 +33,6 @@ def test_groups_motion_and_grid(maps):
 
 def test_the_effect_of_the_group_is_in_the_region(maps):
     cocaine, control = maps.maps
-    # Grey matter is a part of each voxel, and smoothing by 8 mm takes from a region of that size.
+    # Voxels are grey matter in part only, and smoothing by 8 mm weakens a region of that size.
     assert -EFFECT < np.mean(cocaine[maps.region] - control[maps.region]) < -EFFECT / 10
     assert abs(np.nanmean(cocaine[~maps.region] - control[~maps.region])) < EFFECT / 20

@@ -1,4 +1,4 @@
-"""The Haxby slice as series: run by run without trend, at unit variance."""
+"""The Haxby slice as series: detrended run by run, with unit variance."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,8 @@ def scan(labels):
 def test_each_run_has_no_mean_no_trend_and_unit_variance():
     found = prepare_haxby(scan(["rest", "face", "face", "house", "rest"] * 4))
     assert found.volumes.shape == (20, 5)
-    assert found.names == ("face", "house")
+    assert found.names.tolist() == ["face", "house"]
+    np.testing.assert_array_equal(found.category("house", "face"), found.categories[:, ::-1])
     for run in (found.volumes[:10], found.volumes[10:]):
         np.testing.assert_allclose(run.mean(axis=0), 0, atol=1e-12)
         np.testing.assert_allclose(np.arange(10) @ run, 0, atol=1e-9)
@@ -28,7 +29,7 @@ def test_each_run_has_no_mean_no_trend_and_unit_variance():
         np.testing.assert_allclose(run[:, 0], 0, atol=1e-9)
 
 
-def test_a_category_is_its_indicator_less_the_line_of_least_squares():
+def test_a_category_is_its_detrended_indicator():
     found = prepare_haxby(scan(["rest", "face", "face", "house", "rest"] * 4))
     time = np.column_stack([np.ones(10), np.arange(10)])
     indicator = np.array([0, 1, 1, 0, 0] * 2, dtype=float)

@@ -1,4 +1,4 @@
-"""Films as rows of voxels: labels follow the blood, regions keep their voxels, files come back as written."""
+"""Films as rows of voxels: labels follow the haemodynamic response, regions keep their voxels."""
 
 import nibabel as nib
 import numpy as np
@@ -9,6 +9,7 @@ from reproduction.experiments.fmri_studies.movie_series import (
     MovieSeries,
     _regions_on,
     label_series,
+    whole_films,
 )
 
 
@@ -31,7 +32,7 @@ def series():
 
 
 def test_labels_are_those_of_the_general_linear_model():
-    # A label that is on for a while is a block of the first-level model, at every volume.
+    # A label that is 1 for a while is a block of the first-level model.
     volumes, repetition_time, onset = 100, 2.0, 40.0
     label = np.zeros(volumes)
     label[20:30] = 1.0
@@ -43,7 +44,7 @@ def test_labels_are_those_of_the_general_linear_model():
     assert np.argmax(np.correlate(found, label - label.mean(), "full")) - (volumes - 1) in (2, 3)
 
 
-def test_a_slow_drift_of_a_label_is_taken_out():
+def test_a_slow_drift_of_a_label_is_removed():
     times = np.arange(400)
     slow = np.cos(np.pi * (times + 0.5) / 400)
     assert np.abs(label_series(slow[:, None], 3.2)[100:]).max() < 0.05 * np.abs(slow).max()
@@ -59,13 +60,13 @@ def test_regions_keep_their_number_on_another_grid():
 
 
 def test_labels_and_regions_are_found_by_name(series):
-    np.testing.assert_array_equal(series.label("faces", "motion"), series.labels[:, ::-1])
+    np.testing.assert_array_equal(whole_films(series).label("faces", "motion"), series.labels[:, ::-1])
     assert np.flatnonzero(series.region("faces")).tolist() == [3, 6]
     assert np.flatnonzero(series.region("motion", "faces")).tolist() == [1, 2, 3, 6]
 
 
 def test_unknown_names_are_refused(series):
     with pytest.raises(ValueError, match=r"labels \['smell'\]"):
-        series.label("motion", "smell")
+        whole_films(series).label("motion", "smell")
     with pytest.raises(ValueError, match=r"regions \['smell'\]"):
         series.region("smell")

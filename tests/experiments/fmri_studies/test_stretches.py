@@ -1,4 +1,4 @@
-"""Stretches keep their gaps, and lose their drifts and nothing else."""
+"""Stretches have gaps between them, and lose their drifts only."""
 
 from itertools import pairwise
 
@@ -12,15 +12,15 @@ from reproduction.experiments.fmri_studies.stretches import drift_basis, stretch
 
 
 @given(count=st.integers(1, 6), gap=st.integers(0, 5), data=st.data())
-def test_stretches_are_contiguous_of_like_length_and_as_far_apart_as_asked(count, gap, data):
+def test_stretches_are_contiguous_of_similar_length_with_the_given_gap(count, gap, data):
     volumes = data.draw(st.integers((gap + 2) * count, 100))
     numbers = stretch_numbers(volumes, count, gap)
     places = [np.flatnonzero(numbers == number) for number in range(count)]
-    assert all((np.diff(some) == 1).all() for some in places)
+    assert all((np.diff(stretch) == 1).all() for stretch in places)
     assert [b[0] - a[-1] - 1 for a, b in pairwise(places)] == [gap] * (count - 1)
     assert places[0][0] == 0
     assert places[-1][-1] == volumes - 1
-    lengths = [len(some) for some in places]
+    lengths = [len(stretch) for stretch in places]
     assert max(lengths) - min(lengths) <= gap + 1
 
 
@@ -38,7 +38,7 @@ def test_stretches_that_cannot_be_cut_are_refused(arguments, message):
         stretch_numbers(*arguments)
 
 
-def test_without_a_high_pass_there_is_but_the_mean():
+def test_without_a_high_pass_only_the_mean_is_removed():
     assert drift_basis(40, 3.2, None).tolist() == np.ones((40, 1)).tolist()
     rng = np.random.default_rng(2)
     series, stretches = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
@@ -46,7 +46,7 @@ def test_without_a_high_pass_there_is_but_the_mean():
     np.testing.assert_allclose(found[:20], series[:20] - series[:20].mean(axis=0))
 
 
-def test_the_drifts_are_what_the_high_pass_takes_out():
+def test_the_drifts_are_what_the_high_pass_removes():
     drifts = drift_basis(350, 3.2)
     assert drifts.shape == (350, 5)
     passed = high_pass(drifts, 3.2)
@@ -54,7 +54,7 @@ def test_the_drifts_are_what_the_high_pass_takes_out():
     np.testing.assert_allclose(passed[:, 0], 1)  # the mean stays
 
 
-def test_each_stretch_loses_its_drifts_and_nothing_else():
+def test_each_stretch_loses_its_drifts_only():
     rng = np.random.default_rng(1)
     series, stretches = rng.standard_normal((350, 3)), np.repeat([0, -1, 1], [150, 20, 180])
     found, drifts = without_drifts(series, stretches, 3.2), drift_basis(350, 3.2)
@@ -78,13 +78,13 @@ def test_stretches_that_do_not_fit_are_refused():
     ("repetition_time", "cutoff"),
     [(2.0, 0.0), (2.0, -5.0), (2.0, np.nan), (np.inf, 5.0), (2.0, 5e-324), (1e300, 5.0), (2.0, "slow")],
 )
-def test_times_that_are_none_are_refused(repetition_time, cutoff):
+def test_invalid_times_are_refused(repetition_time, cutoff):
     with pytest.raises(ValueError, match="expected"):
         drift_basis(10, repetition_time, cutoff)
 
 
 @pytest.mark.parametrize("arguments", [(10, 2.5, 0), (10, 2, 1.5), (10**14, 2, 0), (10, "two", 0)])
-def test_numbers_of_volumes_that_are_none_are_refused(arguments):
+def test_invalid_numbers_of_volumes_are_refused(arguments):
     with pytest.raises(ValueError, match=r"expected a whole number|GiB of memory"):
         stretch_numbers(*arguments)
 

@@ -1,4 +1,4 @@
-"""Studies as rows of voxels: what is predicted, where the voxels are, what broken input says."""
+"""Studies as rows of voxels: targets, places of voxels, scaling, and messages for broken input."""
 
 from dataclasses import replace
 
@@ -10,8 +10,10 @@ from ermlab.metrics.splits import Sampling
 from reproduction.datasets.haxby2001_slice import HaxbySlice
 from reproduction.datasets.wager2008_contrasts import WagerContrasts
 from reproduction.experiments.fmri_studies.contrast_maps import ContrastMaps, join_contrasts
+from reproduction.experiments.fmri_studies.haxby import prepare_haxby
 from reproduction.experiments.fmri_studies.movie_series import MovieSeries, cut_films, whole_films
-from reproduction.experiments.fmri_studies.sparse_studies import (
+from reproduction.experiments.fmri_studies.studies import (
+    Scaling,
     film_study,
     group_study,
     haxby_study,
@@ -40,7 +42,7 @@ def contrasts():
     )
 
 
-def test_groups_leave_out_who_moved(contrasts):
+def test_groups_leave_out_subjects_who_moved(contrasts):
     study = group_study(contrasts, "cocaine")
     assert study.y.tolist() == [1, -1, 1, -1, 1]
     assert study.X.shape == (5, 27)
@@ -49,7 +51,7 @@ def test_groups_leave_out_who_moved(contrasts):
         group_study(replace(contrasts, group=np.array(["control"] * 6)), "cocaine")
 
 
-def test_joined_parts_have_the_voxels_that_all_show(contrasts):
+def test_joined_parts_have_the_voxels_common_to_all(contrasts):
     first = replace(contrasts, maps=contrasts.maps.copy())
     first.maps[2, 0] = np.nan
     both = join_contrasts([first, contrasts])
@@ -60,7 +62,7 @@ def test_joined_parts_have_the_voxels_that_all_show(contrasts):
     np.testing.assert_array_equal(both.maps[6:], contrasts.maps[:, 1:])
     with pytest.raises(ValueError, match="expected one grid"):
         join_contrasts([contrasts, replace(contrasts, affine=2 * AFFINE)])
-    with pytest.raises(ValueError, match="no voxel is shown by all of 6 subjects"):
+    with pytest.raises(ValueError, match="no voxel is common to all 6 subjects"):
         join_contrasts([replace(contrasts, maps=np.full_like(contrasts.maps, np.nan))])
 
 
@@ -120,25 +122,32 @@ def test_film_and_haxby_have_their_targets():
     np.testing.assert_array_equal(study.y, film.labels[:, 1])
     np.testing.assert_array_equal(study.X, film.film1)
     assert np.flatnonzero(study.region).tolist() == [2, 3]
-    turned = film_study(reversed_labels(film), whole_films(reversed_labels(film)))
-    assert turned.y.tolist() == study.y.tolist()[::-1]
-    np.testing.assert_array_equal(turned.X, study.X)
+    control = film_study(reversed_labels(film), whole_films(reversed_labels(film)))
+    assert control.y.tolist() == study.y.tolist()[::-1]
+    np.testing.assert_array_equal(control.X, study.X)
 
     labels = np.array(["rest", "face", "face", "cat", "rest", "rest"] * 2)
     bold = rng.normal(size=(3, 2, 1, 12))
     runs = np.repeat([0, 1], 6)
     data = HaxbySlice(bold, np.ones((3, 2, 1), dtype=bool), labels, runs, AFFINE, 2.5)
-    study = haxby_study(data)
+    study = haxby_study(prepare_haxby(data))
     assert study.X.shape == (12, 6)
     faces = labels == "face"
     assert study.y[faces].min() > study.y[~faces].max()
     assert study.sampling("runs").runs.tolist() == runs.tolist()
     assert study.sampling("permuted").runs is None
-    with pytest.raises(ValueError, match="expected 'face' among them"):
-        haxby_study(replace(data, labels=np.where(faces, "cat", labels)))
+    with pytest.raises(ValueError, match=r"categories \['face'\]: expected some of \['cat'\]"):
+        haxby_study(prepare_haxby(replace(data, labels=np.where(faces, "cat", labels))))
 
 
-def test_a_film_without_signal_gives_no_correlation_by_stretches_but_does_by_a_filter_over_all(
+def test_scaling_comes_from_the_training_part_and_survives_constant_features():
+    X = np.column_stack([np.arange(4.0), np.full(4, 0.1), np.zeros(4)])
+    scaled = Scaling.of(X)(X)
+    np.testing.assert_allclose(scaled.std(axis=0), [1, 0, 0])
+    np.testing.assert_allclose(Scaling.of(X)(X + 10.0)[:, 0], scaled[:, 0] + 10 / np.arange(4.0).std())
+
+
+def test_without_signal_stretches_give_no_correlation_but_a_filter_over_the_whole_film_does(
     film_of_nothing, fit_closely
 ):
     def reached(study, split):
@@ -148,12 +157,11 @@ def test_a_film_without_signal_gives_no_correlation_by_stretches_but_does_by_a_f
     found = {"cut": [], "inside": [], "reversed": [], "whole": []}
     for seed in range(40):
         series = film_of_nothing(seed)
-        turned = reversed_labels(series)
         whole = film_study(series, whole_films(series))
         stretches = Sampling("stretches", 300, gap=5).folds(np.arange(300), 5, 0)
         found["whole"] += [reached(whole, split) for split in stretches]
-        for name, some in (("cut", series), ("reversed", turned)):
-            study = film_study(some, cut_films(some, 5, gap=5))
+        for name, film in (("cut", series), ("reversed", reversed_labels(series))):
+            study = film_study(film, cut_films(film, 5, gap=5))
             sampling = study.sampling(study.fair)
             for split in sampling.splits(5, 0.2, seed):
                 assert len(set(study.runs[split.test])) == 1
