@@ -22,8 +22,9 @@ from ermlab.taxonomy.problem import Problem
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
 from ermlab.taxonomy.tree import Taxonomy
 from reproduction.datasets.newsgroups20 import read_newsgroups20
+from reproduction.experiments.text_taxonomy.evaluate import late_ratio, relative_slope
 from reproduction.experiments.text_taxonomy.protocol import class_covariances, class_trees, draw_bags
-from reproduction.experiments.text_taxonomy.timing import iteration_times, late_ratio, relative_slope
+from reproduction.experiments.text_taxonomy.train_times import iteration_times
 
 TAXONOMY = Path(__file__).parents[1] / "config/taxonomies/newsgroups20.nwk"
 

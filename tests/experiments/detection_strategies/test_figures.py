@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from reproduction.experiments.detection_strategies.figures import (
-    cost_table,
     plot_areas,
     plot_costs,
     plot_detections,
@@ -28,11 +27,6 @@ def long_table(group):
     i, j = np.triu_indices(3)
     place = {"gamma": 0.5, "images": group}
     return pd.DataFrame(place | {"reset_before": i + 1, "detection": j + 1, "splits": COSTS[i, j]})
-
-
-def test_costs_come_back_as_a_table():
-    twice = pd.concat([long_table("a"), long_table("b").assign(splits=lambda part: 3 * part["splits"])])
-    np.testing.assert_array_equal(cost_table(twice), 2 * COSTS)
 
 
 def test_the_graph_shows_every_cost():

@@ -6,6 +6,7 @@ import pytest
 from reproduction.experiments.detection_strategies.measures import (
     brute_force_gap,
     compare_strategies,
+    cost_table,
     mean_costs,
     presence_difference,
     reset_over_kept,
@@ -40,8 +41,8 @@ def test_shortest_path_is_as_good_as_brute_force():
 def test_reset_against_the_kept_queue():
     assert reset_over_kept(np.stack([RESET_ONCE, RESET_LATE])) == 1
     assert reset_over_kept(np.stack([RESET_ONCE, KEEP])[:, :2, :2]) == 1
-    dear_reset = np.array([[2.0, 3], [NAN, 10]])
-    assert reset_over_kept(np.stack([dear_reset, RESET_ONCE[:2, :2]])) == 2
+    expensive_reset = np.array([[2.0, 3], [NAN, 10]])
+    assert reset_over_kept(np.stack([expensive_reset, RESET_ONCE[:2, :2]])) == 2
 
 
 def splits_of_two_classes():
@@ -79,6 +80,13 @@ def test_curves_in_long_form():
     assert here["all", 1, 2] == pytest.approx(9 * 4 / 3)
     assert (here["present", 2, 3], here["absent", 2, 3]) == (2, 1)
     assert set(table[table["class"] == "train"]["images"]) == {"all"}
+
+
+def test_costs_come_back_as_a_table():
+    """The mean over the classes cat, as `RESET_ONCE`, and train, three times as expensive."""
+    splits = np.stack([RESET_ONCE, 3 * RESET_ONCE])[None, :, None]
+    table = mean_costs(splits, [0.5], ["cat", "train"], np.ones((2, 1), dtype=bool))
+    np.testing.assert_array_equal(cost_table(table), 2 * RESET_ONCE)
 
 
 def test_statistics_side_by_side():

@@ -30,10 +30,10 @@ VALUES = {
     "cell": 5,
     "boundary_points": 12,
     "boundary_scales": [1.0],
-    "words": dict.fromkeys(CHANNELS, 4),
+    "n_words": dict.fromkeys(CHANNELS, 4),
     "sample": 10,
 }
-SETTINGS = FlowerSettings.of(VALUES)
+SETTINGS = FlowerSettings(**VALUES)
 
 
 def photograph(seed=0, shape=(40, 55)):
@@ -65,8 +65,8 @@ def test_pictures_have_the_standard_size_and_a_mask_of_it(shape):
     assert not picture.mask[0, 0]
 
 
-def test_colour_is_the_mean_of_a_block_in_the_cone(picture):
-    found = describe_channel(picture, "colour", SETTINGS)
+def test_color_is_the_mean_of_a_block_in_the_cone(picture):
+    found = describe_channel(picture, "color", SETTINGS)
     assert found.descriptors.shape == (8 * 11, 3)
     for row, column in ((0, 0), (3, 7), (7, 10)):
         block = picture.rgb[5 * row : 5 * row + 5, 5 * column : 5 * column + 5].reshape(-1, 3)
@@ -76,12 +76,12 @@ def test_colour_is_the_mean_of_a_block_in_the_cone(picture):
             saturation * np.sin(2 * np.pi * hue),
             value,
         ]
-        # Bytes: the mean colour, and then hue and saturation are rounded.
+        # Bytes: the mean color, and then hue and saturation are rounded.
         np.testing.assert_allclose(found.descriptors[11 * row + column], expected, atol=0.04)
         assert found.inside[11 * row + column] == picture.mask[5 * row + 2, 5 * column + 2]
 
 
-def test_texture_is_surf_of_brightness_and_opponent_colours(picture):
+def test_texture_is_surf_of_brightness_and_opponent_colors(picture):
     found = describe_channel(picture, "texture", SETTINGS)
     red, green, blue = np.moveaxis(picture.rgb.astype(float), 2, 0)
     planes = (
@@ -145,7 +145,7 @@ def test_samples_are_descriptors_of_the_image_and_depend_on_the_seed():
         assert len(first[channel]) == min(10, len(every))
         assert {row.tobytes() for row in first[channel]} <= {row.tobytes() for row in every}
         np.testing.assert_array_equal(first[channel], again[channel])
-    assert not np.array_equal(first["colour"], other["colour"])
+    assert not np.array_equal(first["color"], other["color"])
 
 
 def test_mean_kernel_by_its_formula():
@@ -179,15 +179,15 @@ def test_bags_come_back_from_their_file(tmp_path):
     FlowerBags(np.arange(3), np.array([0, 0, 1]), **arrays).write(tmp_path / "bags.npz")
     back = FlowerBags.read(tmp_path / "bags.npz")
     assert list(back.channels()) == list(CHANNELS)
-    np.testing.assert_array_equal(back.colour, arrays["colour"])
+    np.testing.assert_array_equal(back.color, arrays["color"])
     (tmp_path / "bags.npz").write_bytes((tmp_path / "bags.npz").read_bytes()[:200])
     with pytest.raises(DataError, match=r"bags\.npz is not what FlowerBags\.write has written"):
         FlowerBags.read(tmp_path / "bags.npz")
 
 
 def test_settings_name_every_channel():
-    with pytest.raises(ValueError, match="words of colour: expected those of colour, texture"):
-        FlowerSettings.of({**VALUES, "words": {"colour": 5}})
+    with pytest.raises(ValueError, match="n_words of color: expected color, texture"):
+        FlowerSettings(**{**VALUES, "n_words": {"color": 5}})
 
 
 def test_broken_input(picture, vocabularies):
@@ -196,7 +196,7 @@ def test_broken_input(picture, vocabularies):
         bags_of_words(grey, vocabularies, SETTINGS)
     with pytest.raises(ValueError, match="side is 3: expected at least 16"):
         standard_picture(photograph(), 3)
-    with pytest.raises(ValueError, match="channel is 'smell': expected one of colour"):
+    with pytest.raises(ValueError, match="channel is 'smell': expected one of color"):
         describe_channel(picture, "smell", SETTINGS)
     with pytest.raises(ValueError, match="no samples"):
         learn_vocabularies([], SETTINGS, 0)

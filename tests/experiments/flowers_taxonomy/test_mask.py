@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction.experiments.flowers_taxonomy.mask import BINS, _colour_codes, boundary_points, foreground
+from reproduction.experiments.flowers_taxonomy.mask import BINS, _color_codes, boundary_points, foreground
 
 
 def drawn_flower(shape=(60, 80), centre=(32, 38), radius=17, seed=0):
@@ -36,19 +36,19 @@ def test_mirrored_images_have_mirrored_masks():
     np.testing.assert_array_equal(foreground(image[:, ::-1]), foreground(image)[:, ::-1])
 
 
-def test_an_image_of_one_colour_has_a_mask_that_is_not_empty():
+def test_an_image_of_one_color_has_a_mask_that_is_not_empty():
     assert foreground(np.full((20, 30, 3), 77, dtype=np.uint8)).any()
 
 
 def test_codes_tell_all_bins_apart():
     levels = np.arange(BINS) * (256 // BINS)
     grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 1, 3)
-    codes = _colour_codes(grid.astype(np.uint8)).ravel()
+    codes = _color_codes(grid.astype(np.uint8)).ravel()
     np.testing.assert_array_equal(codes, np.arange(BINS**3))
-    np.testing.assert_array_equal(_colour_codes((grid + 256 // BINS - 1).astype(np.uint8)).ravel(), codes)
+    np.testing.assert_array_equal(_color_codes((grid + 256 // BINS - 1).astype(np.uint8)).ravel(), codes)
 
 
-def test_boundary_is_every_pixel_with_a_neighbour_outside():
+def test_boundary_is_every_pixel_with_a_neighbor_outside():
     mask = np.random.default_rng(0).random((9, 12)) < 0.7
     expected = {
         (x, y)
@@ -64,11 +64,11 @@ def test_boundary_is_every_pixel_with_a_neighbour_outside():
 def test_of_many_boundary_points_some_are_taken_evenly():
     mask = np.zeros((40, 40), dtype=bool)
     mask[5:35, 5:35] = True
-    every, some = boundary_points(mask, 1000), boundary_points(mask, 20)
+    every, chosen = boundary_points(mask, 1000), boundary_points(mask, 20)
     assert len(every) == 4 * 29
-    assert len(some) == 20
-    assert {tuple(p) for p in some} <= {tuple(p) for p in every}
-    assert np.ptp(some, axis=0).tolist() == [29, 29]
+    assert len(chosen) == 20
+    assert {tuple(p) for p in chosen} <= {tuple(p) for p in every}
+    assert np.ptp(chosen, axis=0).tolist() == [29, 29]
 
 
 def test_a_flower_that_fills_the_image_has_no_boundary():
@@ -91,5 +91,5 @@ def test_what_is_no_image(image, message):
 def test_what_is_no_mask():
     with pytest.raises(ValueError, match=r"mask of shape \(3, 3\) and type float64"):
         boundary_points(np.zeros((3, 3)), 5)
-    with pytest.raises(ValueError, match="most is 0: expected at least 1"):
+    with pytest.raises(ValueError, match="max_points is 0: expected at least 1"):
         boundary_points(np.zeros((3, 3), dtype=bool), 0)

@@ -1,30 +1,24 @@
-"""Splits that do not leak, covariances that forget the root, and a price inside its grid."""
+"""Splits do not leak, and classifiers are trained on the training part alone."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy, shuffled
+from ermlab.taxonomy import Taxonomy
 from reproduction.datasets.flowers17 import CLASSES
 from reproduction.experiments.flowers_taxonomy.protocol import (
     FlowerSplit,
     always_trained,
-    class_taxonomies,
-    covariance_of,
     draw_splits,
     train_once,
 )
-from reproduction.experiments.taxonomic_search import search_price
+from reproduction.experiments.taxonomies import comparable
 
 LABELS = np.repeat(np.arange(5), 12)
-NAMES = tuple("abcde")
 LINNAEAN = Path(__file__).parents[3] / "config/taxonomies/flowers17.nwk"
-SEMANTIC = Taxonomy.from_newick("((e,a),(c,(b,d)));")
 
 
 @pytest.fixture(scope="module")
@@ -71,43 +65,7 @@ def test_a_class_too_small_to_split():
         draw_splits([0, 0, 0, 0, 1, 1, 1], 1, 0)
 
 
-def test_taxonomies_have_the_classes_in_their_order(kernel):
-    trees = class_taxonomies(kernel, LABELS, SEMANTIC, NAMES)
-    assert all(tree.names == NAMES for tree in trees.values())
-    assert trees["semantic"].splits() == SEMANTIC.splits()
-    assert trees["learned_topology"].splits() == trees["learned"].splits()
-    assert {frozenset("cd")} <= trees["learned"].splits() | {
-        frozenset(NAMES) - side for side in trees["learned"].splits()
-    }
-
-
-def test_covariances_do_not_depend_on_the_root(kernel):
-    learned = class_taxonomies(kernel, LABELS, SEMANTIC, NAMES)["learned"]
-    B = covariance_of(learned, 5)
-    np.testing.assert_allclose(covariance_of(learned.rooted_in_the_middle(), 5), B, atol=1e-10)
-    for matrix in (B, covariance_of(None, 5)):
-        np.testing.assert_allclose(np.trace(matrix), 5)
-        np.testing.assert_allclose(matrix.sum(axis=0), 0, atol=1e-12)
-
-
-def test_the_centred_identity_is_the_svm_without_a_taxonomy(kernel):
-    """Centring takes nothing from B = I but a scale, which C makes up for."""
-    plain = TaxonomicSVM(C=5.0 * 5 / 4, tol=1e-6).fit(kernel, LABELS)
-    centred = TaxonomicSVM(B=covariance_of(None, 5), C=5.0, tol=1e-6).fit(kernel, LABELS)
-    one, other = plain.decision_function(kernel), centred.decision_function(kernel)
-    np.testing.assert_allclose(other, one - one.mean(axis=1, keepdims=True), atol=0.01)
-
-
-def test_shuffled_trees_have_the_same_lengths_and_other_neighbours(kernel):
-    learned = class_taxonomies(kernel, LABELS, SEMANTIC, NAMES)["learned"]
-    trees = shuffled(learned, 20, 0)
-    for tree in trees:
-        np.testing.assert_allclose(sorted(tree.lengths), sorted(learned.lengths))
-        assert tree.names == NAMES
-    assert any(tree.splits() != learned.splits() for tree in trees)
-
-
-def test_one_vs_rest_is_one_svm_a_class(kernel):
+def test_one_vs_rest_is_one_svm_per_class(kernel):
     (split,) = draw_splits(LABELS, 1, 0)
     trial = train_once(None, 3.0, kernel, LABELS, split, 1e-4)
     train = np.ix_(split.train, split.train)
@@ -124,46 +82,9 @@ def test_test_images_play_no_part_in_training(kernel):
     (split,) = draw_splits(LABELS, 1, 0)
     broken, labels = kernel.copy(), LABELS.copy()
     broken[split.test], broken[:, split.test], labels[split.test] = np.nan, np.nan, -7
-    for B in (None, covariance_of(None, 5)):
+    for B in (None, comparable(np.eye(5))):
         one, other = (train_once(B, 1.0, K, y, split, 1e-3) for K, y in ((kernel, LABELS), (broken, labels)))
         assert one.validation == other.validation
-
-
-def search(accuracies, prices, limits=(0.01, 1e4)):
-    asked = []
-
-    def train(C):
-        asked.append(C)
-        return SimpleNamespace(C=C, validation=accuracies(np.log10(C)))
-
-    best, trials = search_price(train, prices, limits)
-    assert [trial.C for trial in trials] == sorted(asked)
-    return best.C, sorted(asked)
-
-
-@pytest.mark.parametrize("peak", [-1, 0, 1, 2, 3])
-def test_the_grid_grows_until_the_peak_is_inside(peak):
-    best, asked = search(lambda x: -((x - peak) ** 2), [1, 10, 100])
-    np.testing.assert_allclose(best, 10.0**peak)
-    assert asked[0] < best < asked[-1]
-
-
-def test_of_equal_prices_the_lowest_inside():
-    best, asked = search(lambda x: min(x, 1.0), [1, 10, 100, 1000])
-    assert best == 10
-    assert len(asked) == 4
-
-
-@pytest.mark.parametrize(("slope", "end"), [(1, 1e4), (-1, 1e-2)])
-def test_without_a_peak_the_search_ends_at_the_limit(slope, end):
-    best, _ = search(lambda x: slope * x, [1, 10, 100])
-    np.testing.assert_allclose(best, end)
-
-
-@pytest.mark.parametrize("prices", [[1], [3, 1], [0, 1], [1, 1]])
-def test_broken_prices(prices):
-    with pytest.raises(ValueError, match="expected at least two, positive and rising"):
-        search_price(lambda C: None, prices, (0.1, 10))
 
 
 def test_the_linnaean_tree_has_the_kinds_of_the_data():

@@ -1,4 +1,4 @@
-"""Splits of the newsgroups keep their parts apart; covariances differ by what they should; times are told."""
+"""Splits of the newsgroups keep their parts apart, and both forms of the kernel make the same iterations."""
 
 import runpy
 from pathlib import Path
@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ermlab.taxonomy import Taxonomy, centered
+from ermlab.taxonomy import TaxonomicSVM, Taxonomy, centered
 from ermlab.taxonomy.cutting_planes import Constraints, minimize_with_planes
 from ermlab.taxonomy.problem import Problem
-from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
 from reproduction.datasets.newsgroups20 import (
     GROUPS,
     Newsgroups20,
@@ -29,7 +28,7 @@ from reproduction.experiments.text_taxonomy.protocol import (
     subject_and_body,
     train_once,
 )
-from reproduction.experiments.text_taxonomy.timing import iteration_times, late_ratio, relative_slope
+from reproduction.experiments.text_taxonomy.train_times import iteration_times
 
 ROOT = Path(__file__).parents[3]
 SIZES = {"train": 6, "validation": 4, "test": 5}
@@ -147,11 +146,3 @@ def test_cached_kernel_values_give_the_same_iterations(bags, semantic):
     assert one.value == pytest.approx(other.value, rel=1e-8)
     assert one.lower == pytest.approx(other.lower, rel=1e-8)
     assert len(iteration_times(problem, Constraints, 5, 2)) == 5
-
-
-def test_slopes_and_ratios_of_times():
-    assert relative_slope(np.full(20, 0.3)) == pytest.approx(0, abs=1e-12)
-    assert relative_slope(np.arange(1.0, 4.0)) == pytest.approx(0.5)
-    assert late_ratio(np.arange(1.0, 11.0), np.full(10, 0.5)) == pytest.approx(19.0)
-    with pytest.raises(ValueError, match="at least 2 iterations"):
-        relative_slope([1.0])

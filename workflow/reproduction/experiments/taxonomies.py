@@ -8,9 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.multiclass import OneVsRestClassifier
 
-from ermlab.taxonomy import Taxonomy, centered, unit_trace
-from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
-from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+from ermlab.taxonomy import TaxonomicSVM, Taxonomy, centered, learn_edge_lengths, learn_taxonomy, unit_trace
 
 
 @dataclass(frozen=True)

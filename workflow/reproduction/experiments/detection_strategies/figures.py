@@ -1,4 +1,4 @@
-"""Figures of section 5.1: the search, the graph of strategies, and what detections cost."""
+"""Figures of section 5.1: the search, the graph of strategies, and the costs of detections."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, COLORS, GREY, ORANGE, YELLOW
-from ermlab.detection import linear
-from ermlab.detection.strategy import best_strategy
-from ermlab.detection.subwindow import set_around
+from ermlab.detection import best_strategy, linear, set_around
 from reproduction.plotting.pictures import outline_boxes, show_image
 from reproduction.plotting.style import PUBLISHED
 
-#: Splits on the way to the best box after which the figure of the search shows the set of boxes.
+#: Numbers of splits towards the best box after which the set of boxes is shown.
 SHOWN_DEPTHS = (8, 14, 20)
 
 
 def plot_search(image: np.ndarray, points: pd.DataFrame, box: Sequence[int]) -> Figure:
-    """Show the weights of the points, and sets of boxes around the best one with their bounds.
+    """Show the weights of the points, and sets of boxes that contain the best one, with their bounds.
 
     ``points`` has columns x, y and weight.
     """
@@ -54,7 +52,7 @@ def plot_search(image: np.ndarray, points: pd.DataFrame, box: Sequence[int]) -> 
 
 
 def plot_detections(images: Sequence[np.ndarray], examples: pd.DataFrame) -> Figure:
-    """Draw the detections of each class in its image, a column for each gamma; the first one is thick."""
+    """Draw the detections of each class in its image, one column per gamma; the first detection is thick."""
     names, gammas = examples["class"].unique(), examples["gamma"].unique()
     fig, axes = plt.subplots(len(names), len(gammas), figsize=(9, 2.6 * len(names)), squeeze=False)
     for (name, gamma), part in examples.groupby(["class", "gamma"], sort=False):
@@ -67,14 +65,8 @@ def plot_detections(images: Sequence[np.ndarray], examples: pd.DataFrame) -> Fig
     return fig
 
 
-def cost_table(costs: pd.DataFrame) -> np.ndarray:
-    """Return ``C[i, j]``, the mean over classes of the splits in long form; NaN for i > j."""
-    means = costs.groupby(["reset_before", "detection"])["splits"].mean()
-    return means.unstack().to_numpy()
-
-
 def plot_strategy_graph(costs: np.ndarray) -> Figure:
-    """Draw the graph of figure 5.2 with the cost of each node, and the shortest path."""
+    """Draw the graph of figure 5.2 with the cost of each node and the shortest path."""
     n = len(costs)
     fig, ax = plt.subplots(figsize=(8, 0.8 + 0.95 * n))
     ax.set(xlim=(-0.9, n + 0.1), ylim=(n - 0.4, -0.6))
@@ -108,7 +100,7 @@ def plot_strategy_graph(costs: np.ndarray) -> Figure:
 
 
 def _path(reset: str) -> set[tuple[int, int]]:
-    """Return the nodes (i, j) that a strategy passes."""
+    """Return the nodes (i, j) on the path of a strategy."""
     last, nodes = 0, {(0, 0)}
     for j, digit in enumerate(reset, start=1):
         last = j if digit == "1" else last
@@ -128,13 +120,14 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], chose
 
 
 def plot_costs(panels: pd.DataFrame, row_label: str) -> Figure:
-    """Draw splits over detections, a curve for each detection before which the queue was reset.
+    """Plot splits over detections, one curve per detection before which the queue was reset.
 
     Parameters
     ----------
-    panels
-        Long table of splits with ``gamma``, ``reset_before``, ``detection``, and a row of panels for each
-        value of the column ``row_label``, in order of appearance.
+    panels : DataFrame
+        Splits in long form, with the columns ``gamma``, ``reset_before``, ``detection`` and ``splits``.
+    row_label : str
+        Column whose values, in order of appearance, have one row of panels each.
     """
     rows, gammas = panels[row_label].unique(), panels["gamma"].unique()
     fig, axes = plt.subplots(
@@ -162,14 +155,14 @@ def plot_costs(panels: pd.DataFrame, row_label: str) -> Figure:
 
 
 def plot_areas(strategies: pd.DataFrame, published: dict[str, Sequence[float]]) -> Figure:
-    """Draw the cost of both simple strategies over the area of a class's boxes, and published medians.
+    """Plot the costs of always and of never resetting over the area of boxes, and the published medians.
 
     Parameters
     ----------
-    strategies
-        A row for each class and gamma, with ``box_area``, ``all_reset`` and ``no_reset``.
-    published
-        The medians of ``all_reset`` and of ``no_reset``, one for each gamma.
+    strategies : DataFrame
+        One row per class and gamma, with ``box_area``, ``all_reset`` and ``no_reset``.
+    published : dict of str to sequence of float
+        The medians of ``all_reset`` and of ``no_reset``, one per gamma.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.2))
     titles = {"all_reset": "always reset", "no_reset": "never reset"}
@@ -185,7 +178,7 @@ def plot_areas(strategies: pd.DataFrame, published: dict[str, Sequence[float]]) 
             )
             ax.axhline(published[column][k], **(PUBLISHED | {"color": COLORS[k]}))
         ax.set(xscale="log", xlabel="median share of the image that a box covers", title=title)
-    axes[0].set(ylabel="cost over that of the best strategy", yscale="log")
+    axes[0].set(ylabel="cost relative to the best strategy", yscale="log")
     axes[0].yaxis.set_major_formatter(mpl.ticker.ScalarFormatter())
     axes[0].yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
     axes[0].set_yticks([1, 2, 5, 10])

@@ -1,7 +1,7 @@
-"""When resetting the queue pays: what tables 5.1 and 5.2 and figures 5.3 and 5.4 of the thesis report.
+"""Costs of reset strategies: tables 5.1 and 5.2, figures 5.3 and 5.4 of the thesis.
 
-Measured splits come as an array ``(gammas, classes, images, n, n)``: for each image the costs ``C[i, j]`` of
-`ermlab.detection.strategy`. ``present`` is ``(classes, images)``: whether the image holds the class.
+Measured splits have the shape ``(gammas, classes, images, n, n)``: for each image the costs ``C[i, j]`` of
+`ermlab.detection.strategy`. ``present`` is ``(classes, images)``: whether the image contains the class.
 """
 
 import itertools
@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ermlab.detection.strategy import best_strategy, strategy_cost
+from ermlab.detection import best_strategy, strategy_cost
 
 STATISTICS = {"min": np.min, "median": np.median, "max": np.max}
 
 
 def compare_strategies(costs: NDArray[np.float64]) -> pd.DataFrame:
-    """Return the best strategy of each table of costs ``(tables, n, n)`` and what the two simple ones cost.
+    """Return the best strategy of each table of costs ``(tables, n, n)`` and the costs of simple strategies.
 
-    Columns: ``reset`` (digits of the best strategy), ``resets`` (their number), ``reset_first`` (whether all
-    of them come before any kept queue), ``all_reset``, ``no_reset`` and ``best_reset_first`` (cost over that
-    of the best; the last one of the best strategy that resets first).
+    Columns: ``reset`` (digits of the best strategy), ``resets`` (number of resets), ``reset_first`` (whether
+    all resets come before any kept queue), ``all_reset``, ``no_reset`` and ``best_reset_first`` (costs of
+    always resetting, of never resetting and of the best strategy that resets first, relative to the best).
     """
     rows = []
     for table in costs:
@@ -42,9 +42,9 @@ def compare_strategies(costs: NDArray[np.float64]) -> pd.DataFrame:
 
 
 def brute_force_gap(costs: NDArray[np.float64]) -> float:
-    """Return the largest distance of the shortest path's cost from the best of all ``2**(n - 1)`` strategies.
+    """Return the largest difference of the costs of the shortest path and of the best of all strategies.
 
-    ``costs`` is ``(tables, n, n)``.
+    ``costs`` is ``(tables, n, n)``; there are ``2**(n - 1)`` strategies.
     """
     n = costs.shape[-1]
     least = np.full(len(costs), np.inf)
@@ -55,23 +55,24 @@ def brute_force_gap(costs: NDArray[np.float64]) -> float:
 
 
 def reset_over_kept(costs: NDArray[np.float64]) -> float:
-    """Return the largest cost of a search from all boxes over that of the kept queue up to there.
+    """Return the largest ratio of the cost of a search from all boxes to that of the kept queue so far.
 
-    Of tables ``(tables, n, n)``; at most 1 by theorem 5.1.2.
+    ``costs`` is ``(tables, n, n)``. The ratio is at most 1 by theorem 5.1.2.
     """
     from_all_boxes = np.diagonal(costs, axis1=1, axis2=2)
     return float((from_all_boxes / costs[:, 0].cumsum(axis=1)).max())
 
 
 def strategy_values(splits: NDArray[np.float64], present: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what the tables and the text of sections 5.1.6 and 5.1.7 say, as lists over gamma.
+    """Return the values of the tables and the text of sections 5.1.6 and 5.1.7, as lists over gamma.
 
-    A strategy belongs to a class: it is the best for the costs in all images together.
+    ``splits`` is ``(gammas, classes, images, n, n)``. The best strategy of a class is that for the costs in
+    all images together.
     """
     found = [compare_strategies(costs) for costs in splits.sum(axis=2)]
     pooled = pd.concat(found)
     over_classes = splits.mean(axis=(1, 2))
-    differences = [presence_difference(part, present) for part in splits]
+    differences = [presence_difference(of_gamma, present) for of_gamma in splits]
     return {
         "resets": _statistics(found, "resets"),
         "all_reset_ratio": _statistics(found, "all_reset"),
@@ -93,14 +94,14 @@ def _statistics(found: Sequence[pd.DataFrame], column: str) -> dict[str, list[fl
 
 
 def seen_with_and_without(present: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the classes that some images hold and others do not."""
+    """Return the classes that are present in some images and absent in others."""
     return np.flatnonzero(present.any(axis=1) & ~present.all(axis=1))
 
 
 def presence_difference(splits: NDArray[np.float64], present: NDArray[np.bool_]) -> float:
-    """Return by which share the mean number of splits with the object differs from that without it.
+    """Return the relative difference of the mean number of splits with and without the object.
 
-    Of splits ``(classes, images, n, n)``; the mean is over images of a class, then over the classes of
+    ``splits`` is ``(classes, images, n, n)``. The mean is over images of a class, then over the classes of
     `seen_with_and_without` and over all points of the curves of figure 5.4.
     """
     above, classes = np.triu_indices(splits.shape[-1]), seen_with_and_without(present)
@@ -121,7 +122,7 @@ def _means_in(splits: NDArray, images: NDArray[np.bool_], classes: NDArray[np.in
 def mean_costs(
     splits: NDArray[np.float64], gammas: Sequence[float], names: Sequence[str], present: NDArray[np.bool_]
 ) -> pd.DataFrame:
-    """Return the curves of figures 5.3 and 5.4: mean costs over all images, and given presence and absence.
+    """Return the curves of figures 5.3 and 5.4: mean costs over all images, and by presence of the class.
 
     Columns: ``gamma``, ``images`` (all, present or absent), ``class``, ``reset_before`` and ``detection``
     (both from 1), ``splits``.
@@ -134,10 +135,10 @@ def mean_costs(
         "absent": (~present, both),
     }
     tables = []
-    for (gamma, part), (group, (images, classes)) in itertools.product(
+    for (gamma, of_gamma), (group, (images, classes)) in itertools.product(
         zip(gammas, splits, strict=True), groups.items()
     ):
-        for c, means in zip(classes, _means_in(part, images, classes), strict=True):
+        for c, means in zip(classes, _means_in(of_gamma, images, classes), strict=True):
             place = {"gamma": gamma, "images": group, "class": names[c]}
             tables.append(
                 pd.DataFrame(place | {"reset_before": i + 1, "detection": j + 1, "splits": means[i, j]})
@@ -145,8 +146,14 @@ def mean_costs(
     return pd.concat(tables, ignore_index=True)
 
 
+def cost_table(costs: pd.DataFrame) -> np.ndarray:
+    """Return ``C[i, j]``, the mean over classes of the splits in long form; NaN for i > j."""
+    means = costs.groupby(["reset_before", "detection"])["splits"].mean()
+    return means.unstack().to_numpy()
+
+
 def statistics_table(gammas: Sequence[float], columns: Mapping[str, Mapping[str, Sequence]]) -> pd.DataFrame:
-    """Return minimum, median and maximum over classes for each gamma, a column for each source of them."""
+    """Return minimum, median and maximum over classes for each gamma, one column per source."""
     rows = itertools.product(enumerate(gammas), STATISTICS)
     return pd.DataFrame(
         {"gamma": gamma, "over classes": name} | {key: column[name][g] for key, column in columns.items()}

@@ -1,44 +1,80 @@
-"""Training and test images as visual words on dense grids (rule prepare_detection_words)."""
+"""Describe training and test images by visual words on dense grids (rule prepare_detection_words)."""
 
-from ermlab.detection.box_words import halve_images
-from ermlab.detection.word_grids import learn_words, save_word_grids, word_grid
-from reproduction.claims.results import read_json, write_json
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab._utils.array_files import ArrayFile
+from ermlab.detection import halve_images, learn_words, save_word_grids, word_grid
+from reproduction.claims.results import read_json
 from reproduction.datasets.voc2007_sample import read_voc2007_sample
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: SURF windows of 20 and 40 pixels: parts of objects from a seventh of the image's height down.
+#: SURF windows of 20 and 40 pixels: the smallest parts have a seventh of the height of an image.
 SCALES = (1.0, 2.0)
-#: Descriptors that the vocabulary is learned from.
-SAMPLE = 50_000
-#: ITU-R BT.601: how bright red, green and blue are.
+#: Number of descriptors from which the vocabulary is learned.
+MAX_SAMPLES = 50_000
+#: ITU-R BT.601: the luminance of red, green and blue.
 LUMINANCE = (0.299, 0.587, 0.114)
 
 
-def main(receipt: str, words: str, split: str, seed: int, images: int, n_words: int, step: int) -> None:
-    """Learn the words on training images, name those of all images, and write down who is who."""
-    data = read_voc2007_sample(read_json(receipt)["folder"])
-    used = min(images, len(data.images))
-    halves = dict(zip(("train", "test"), halve_images(data.labels[:used]), strict=True))
-    grey = {name: [data.images[i] @ LUMINANCE for i in numbers] for name, numbers in halves.items()}
+@dataclass(frozen=True)
+class AnnotatedImages(ArrayFile):
+    """Sizes of the images, the objects in them, and the division into training and test images."""
+
+    train: NDArray[np.int64]  #: training images
+    test: NDArray[np.int64]  #: test images
+    shapes: NDArray[np.int64]  #: (images, 2): height and width
+    images: NDArray[np.int64]  #: (objects,): image of each object
+    boxes: NDArray[np.int64]  #: (objects, 4)
+    labels: NDArray[np.int64]  #: (objects,): indices into the classes of the data set
+    difficult: NDArray[np.bool_]  #: (objects,): not counted by the benchmark
+
+    def shape(self, image: int) -> tuple[int, int]:
+        """Return height and width of an image."""
+        height, width = self.shapes[image].tolist()
+        return height, width
+
+    def present(self, image: int) -> set[int]:
+        """Return the classes in an image."""
+        return set(self.labels[self.images == image].tolist())
+
+    def easy_objects(self, image: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return boxes and labels of the objects in an image that are not difficult."""
+        easy = (self.images == image) & ~self.difficult
+        return self.boxes[easy], self.labels[easy]
+
+    def all_boxes(self, image: int) -> NDArray[np.int64]:
+        """Return the boxes of all objects in an image."""
+        return self.boxes[self.images == image]
+
+
+def main(inputs: Paths, outputs: Paths, *, seed: int, images: int, n_words: int, step: int) -> None:
+    """Learn the vocabulary on training images, and assign words to all images."""
+    data = read_voc2007_sample(read_json(inputs["receipt"])["folder"])
+    n_images = min(images, len(data.images))
+    train, test = halve_images(data.labels[:n_images])
+    gray = [data.images[i] @ LUMINANCE for i in range(n_images)]
+    dense = {"step": step, "scales": SCALES}
     vocabulary = learn_words(
-        grey["train"], n_words=n_words, step=step, scales=SCALES, max_samples=SAMPLE, random_state=seed
+        [gray[i] for i in train], n_words=n_words, max_samples=MAX_SAMPLES, random_state=seed, **dense
     )
     grids = {
-        name: [word_grid(image, vocabulary, step=step, scales=SCALES) for image in part]
-        for name, part in grey.items()
+        name: [word_grid(gray[i], vocabulary, **dense) for i in part]
+        for name, part in (("train", train), ("test", test))
     }
-    save_word_grids(words, grids)
-    write_json(split, {name: numbers.tolist() for name, numbers in halves.items()} | {"words": n_words})
+    save_word_grids(outputs["words"], grids)
+    AnnotatedImages(
+        train=train,
+        test=test,
+        shapes=np.array([image.shape for image in gray]),
+        images=np.repeat(np.arange(n_images), [len(labels) for labels in data.labels[:n_images]]),
+        boxes=np.concatenate(data.boxes[:n_images]),
+        labels=np.concatenate(data.labels[:n_images]),
+        difficult=np.concatenate(data.difficult[:n_images]),
+    ).write(outputs["annotations"])
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.receipt,
-            snakemake.output.words,
-            snakemake.output.split,
-            snakemake.params.seed,
-            snakemake.params.images,
-            snakemake.params.words,
-            snakemake.params.step,
-        )
+    run_stage(main, snakemake)

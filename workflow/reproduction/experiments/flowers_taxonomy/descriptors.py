@@ -1,19 +1,19 @@
-"""Flowers as bags of visual words: colour, texture, gradients and boundary (thesis, section 5.2.6).
+"""Bags of visual words of flowers: color, texture, gradients and boundary (thesis, section 5.2.6).
 
-The thesis uses the descriptors of Nilsback and Zisserman (2006): colour, shape, gradient histograms and
-texture, of a flower that is told from its background. Here they are
+The thesis uses the descriptors of Nilsback and Zisserman (2006): color, shape, gradient histograms and
+texture of a flower that is segmented from its background. Here they are
 
-- ``colour``: mean hue, saturation and value of small blocks;
-- ``texture``: dense upright SURF in brightness and in two opponent colours;
+- ``color``: mean hue, saturation and value of small blocks;
+- ``texture``: dense upright SURF in brightness and in two opponent colors;
 - ``gradients``: 2 x 2 cells of oriented gradients;
 - ``boundary``: SURF of brightness around points of the flower's outline.
 
-Each channel has a vocabulary, and a bag that is half the words of the flower, half those of the whole image.
+Each channel has a vocabulary. One half of a bag counts the words of the flower, the other those of the image.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,57 +26,55 @@ from ermlab.features.words import Vocabulary
 from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
 from reproduction.experiments.flowers_taxonomy.mask import boundary_points, checked_rgb, foreground
 
-_BRIGHTNESS = np.array([0.299, 0.587, 0.114])
+#: ITU-R BT.601: the luminance of red, green and blue.
+_LUMINANCE = np.array([0.299, 0.587, 0.114])
 #: Red against green, and yellow against blue.
 _OPPONENTS = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
-#: The flower is found on an image reduced so many times.
+#: The flower is segmented in an image reduced by this factor.
 _REDUCTION = 2
 
 
 @dataclass(frozen=True)
 class FlowerSettings:
-    """How flowers are described; workflow/schemas/config.schema.yaml says why each is what it is."""
+    """Settings of the descriptors; workflow/schemas/config.schema.yaml explains the choices."""
 
     side: int  #: pixels of the shorter side of an image
-    block: int  #: side of a block of colour
+    block: int  #: side of a block of color
     step: int  #: between points of texture
     scales: Sequence[float]  #: of texture
     cell: int  #: side of a cell of gradients
-    boundary_points: int
+    boundary_points: int  #: at most
     boundary_scales: Sequence[float]
-    words: Mapping[str, int]  #: of each channel
-    sample: int  #: descriptors of an image, for each channel, that vocabularies are learned from
+    n_words: Mapping[str, int]  #: of each channel
+    sample: int  #: descriptors per image and channel from which vocabularies are learned
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the settings out of a mapping that may hold more."""
-        settings = cls(**{field.name: values[field.name] for field in fields(cls)})
-        if sorted(settings.words) != sorted(CHANNELS):
-            raise ValueError(f"words of {', '.join(settings.words)}: expected those of {', '.join(CHANNELS)}")
-        return settings
+    def __post_init__(self) -> None:
+        """Check that all channels have a vocabulary."""
+        if sorted(self.n_words) != sorted(CHANNELS):
+            raise ValueError(f"n_words of {', '.join(self.n_words)}: expected {', '.join(CHANNELS)}")
 
 
 class Picture(NamedTuple):
-    """An image of standard size, and where the flower is on it."""
+    """An image of standard size, and the mask of the flower."""
 
     rgb: NDArray[np.uint8]
     mask: NDArray[np.bool_]
 
     def is_inside(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which points (x, y) lie on the flower; the last pixel counts for those beyond it."""
+        """Return which points (x, y) lie on the flower; points outside the image are moved to its border."""
         x, y = np.minimum(points, np.array(self.mask.shape[::-1]) - 1).T
         return self.mask[y, x]
 
 
 class Described(NamedTuple):
-    """Descriptors (n, d), and which of them belong to the flower."""
+    """Descriptors (n, d), and whether each belongs to the flower."""
 
     descriptors: NDArray[np.float64]
     inside: NDArray[np.bool_]
 
 
 def standard_picture(image: ArrayLike, side: int) -> Picture:
-    """Scale an RGB image so that its shorter side has ``side`` pixels, and find the flower."""
+    """Scale an RGB image so that its shorter side has ``side`` pixels, and segment the flower."""
     image = checked_rgb(image)
     if side < 8 * _REDUCTION:
         raise ValueError(f"side is {side}: expected at least {8 * _REDUCTION} pixels")
@@ -94,21 +92,21 @@ def describe_channel(picture: Picture, channel: str, settings: FlowerSettings) -
     return CHANNELS[channel](picture, settings)
 
 
-def _describe_colour(picture: Picture, settings: FlowerSettings) -> Described:
-    """Mean colours of blocks as points of the cone of hue, saturation and value."""
+def _describe_color(picture: Picture, settings: FlowerSettings) -> Described:
+    """Return mean colors of blocks as points of the cone of hue, saturation and value."""
     blocks = Image.fromarray(picture.rgb).reduce(settings.block).convert("HSV")
     hue, saturation, value = np.moveaxis(np.asarray(blocks, dtype=np.float64) / 255, 2, 0)
-    turn = 2 * np.pi * hue
-    cone = np.stack([saturation * np.cos(turn), saturation * np.sin(turn), value], axis=-1)
+    angle = 2 * np.pi * hue
+    cone = np.stack([saturation * np.cos(angle), saturation * np.sin(angle), value], axis=-1)
     rows, columns = np.indices(hue.shape)
-    centres = np.stack([columns, rows], axis=-1).reshape(-1, 2) * settings.block + settings.block // 2
-    return Described(cone.reshape(-1, 3), picture.is_inside(centres))
+    centers = np.stack([columns, rows], axis=-1).reshape(-1, 2) * settings.block + settings.block // 2
+    return Described(cone.reshape(-1, 3), picture.is_inside(centers))
 
 
 def _describe_texture(picture: Picture, settings: FlowerSettings) -> Described:
-    """SURF descriptors of three channels side by side; a channel without structure is 0."""
+    """Return SURF descriptors of luminance and opponent colors; without structure they are 0."""
     points = grid_points(picture.mask.shape, settings.step)
-    planes = [picture.rgb @ weights for weights in (_BRIGHTNESS, *_OPPONENTS)]
+    planes = [picture.rgb @ weights for weights in (_LUMINANCE, *_OPPONENTS)]
     descriptors = [
         np.hstack([describe(plane, points, scale, n_threads=1) for plane in planes])
         for scale in settings.scales
@@ -120,20 +118,20 @@ def _describe_gradients(picture: Picture, settings: FlowerSettings) -> Described
     cells = hog(picture.rgb, settings.cell, pad=1)
     blocks = np.concatenate([cells[:-1, :-1], cells[:-1, 1:], cells[1:, :-1], cells[1:, 1:]], axis=-1)
     rows, columns = np.indices(blocks.shape[:2]) + 1
-    middles = np.stack([columns, rows], axis=-1).reshape(-1, 2) * settings.cell
-    return Described(blocks.reshape(len(middles), -1).astype(np.float64), picture.is_inside(middles))
+    centers = np.stack([columns, rows], axis=-1).reshape(-1, 2) * settings.cell
+    return Described(blocks.reshape(len(centers), -1).astype(np.float64), picture.is_inside(centers))
 
 
 def _describe_boundary(picture: Picture, settings: FlowerSettings) -> Described:
     points = boundary_points(picture.mask, settings.boundary_points)
-    brightness = picture.rgb @ _BRIGHTNESS
-    descriptors = [describe(brightness, points, scale, n_threads=1) for scale in settings.boundary_scales]
+    luminance = picture.rgb @ _LUMINANCE
+    descriptors = [describe(luminance, points, scale, n_threads=1) for scale in settings.boundary_scales]
     n = len(points) * len(descriptors)
     return Described(np.concatenate(descriptors).reshape(n, DIMENSION), np.ones(n, dtype=bool))
 
 
 CHANNELS: dict[str, Callable[[Picture, FlowerSettings], Described]] = {
-    "colour": _describe_colour,
+    "color": _describe_color,
     "texture": _describe_texture,
     "gradients": _describe_gradients,
     "boundary": _describe_boundary,
@@ -155,11 +153,11 @@ def sample_descriptors(
 def learn_vocabularies(
     samples: Sequence[Mapping[str, NDArray]], settings: FlowerSettings, seed: int
 ) -> dict[str, Vocabulary]:
-    """Return a vocabulary of each channel from the samples of training images."""
+    """Return the vocabulary of each channel, learned from the samples of training images."""
     if not samples:
         raise ValueError("no samples: expected those of at least one training image")
     return {
-        channel: Vocabulary(settings.words[channel], random_state=seed, max_iter=10).fit(
+        channel: Vocabulary(settings.n_words[channel], random_state=seed, max_iter=10).fit(
             np.concatenate([sample[channel] for sample in samples])
         )
         for channel in CHANNELS
@@ -169,9 +167,9 @@ def learn_vocabularies(
 def bags_of_words(
     image: ArrayLike, vocabularies: Mapping[str, Vocabulary], settings: FlowerSettings
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the bag of each channel: half the words of the whole image, half those of the flower, as shares.
+    """Return the bag of each channel: frequencies of words in the whole image and in the flower.
 
-    A half without descriptors, as of the boundary of a flower that fills the image, is 0.
+    Each half sums to 1/2, or to 0 without descriptors, as for the boundary of a flower that fills the image.
     """
     picture = standard_picture(image, settings.side)
     bags = {}
@@ -187,11 +185,11 @@ def bags_of_words(
 
 @dataclass(frozen=True)
 class FlowerBags(ArrayFile):
-    """The bags of some images, a row each."""
+    """Bags of words of images, one row per image."""
 
-    images: NDArray[np.int64]  #: numbers in the data set
+    images: NDArray[np.int64]  #: indices into the data set
     labels: NDArray[np.int64]
-    colour: NDArray[np.float64]
+    color: NDArray[np.float64]
     texture: NDArray[np.float64]
     gradients: NDArray[np.float64]
     boundary: NDArray[np.float64]
@@ -206,21 +204,21 @@ def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int 
 
     Parameters
     ----------
-    bags
-        (n, words) for each channel.
-    train
-        Numbers of the training images: a bandwidth is the median distance among these alone.
-    n_threads
-        By default one a core; the result does not depend on it.
+    bags : mapping of str to array-like of shape (n_images, n_words)
+        Bags of each channel.
+    train : array-like of int
+        Indices of the training images. A bandwidth is the median distance among these alone.
+    n_threads : int, default=None
+        Number of threads, by default one per core; the result does not depend on it.
     """
     if not bags:
-        raise ValueError("bags is empty: expected those of at least one channel")
+        raise ValueError("bags is empty: expected at least one channel")
     sizes = {channel: np.shape(bag) for channel, bag in bags.items()}
     if any(len(size) != 2 for size in sizes.values()) or len({size[0] for size in sizes.values()}) > 1:
         raise ValueError(f"bags of shapes {sizes}: expected (n, words) with the same n")
     train, n = np.asarray(train), next(iter(sizes.values()))[0]
     if train.ndim != 1 or not np.issubdtype(train.dtype, np.integer):
-        raise ValueError(f"train of shape {train.shape} and type {train.dtype}: expected numbers of images")
+        raise ValueError(f"train of shape {train.shape} and type {train.dtype}: expected indices of images")
     if train.size and (train.min() < 0 or train.max() >= n):
         raise ValueError(f"train goes from {train.min()} to {train.max()}: expected 0 to {n - 1}")
     K = 0.0

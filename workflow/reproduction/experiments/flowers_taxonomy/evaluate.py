@@ -1,119 +1,169 @@
-"""Accuracies and taxonomies of the flowers (rule evaluate_flowers_taxonomy)."""
+"""Evaluate accuracies and taxonomies of the flowers (rule evaluate_flowers_taxonomy)."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
-from ermlab.taxonomy.tree import Taxonomy, robinson_foulds, shuffled
+from ermlab.taxonomy import Taxonomy, robinson_foulds, shuffled
 from reproduction.claims.results import over_seeds, read_json, write_json, write_results
-from reproduction.datasets.flowers17 import CLASSES, Flowers17, read_flowers17
+from reproduction.datasets.flowers17 import CLASSES
 from reproduction.experiments.flowers_taxonomy.protocol import METHODS
-from reproduction.pipeline.job import job
+from reproduction.experiments.taxonomies import share_inside_grid
+from reproduction.pipeline.job import Paths, run_stage
 
-#: Side of an example in pixels.
-_SIDE = 72
+TITLES = {
+    "one_vs_rest": "one-vs-rest SVM",
+    "identity": "no taxonomy, B = I",
+    "semantic": "Linnaean taxonomy",
+    "learned": "learned taxonomy",
+    "learned_topology": "learned topology, lengths by 5.34",
+    "permuted": "learned taxonomy, classes shuffled",
+}
+#: Standard deviations of table 5.3.
+PUBLISHED_SPREAD = {"one_vs_rest": 1.9, "semantic": 6.3, "learned": 2.6}
+#: Trees with permuted classes per split.
+N_PERMUTED = 100
 
 
-def main(
-    receipt: str,
-    folder: Path,
-    *,
-    trials: Sequence[str],
-    predictions: Sequence[str],
-    trees: Sequence[str],
-    timings: Sequence[str],
-    seed: int,
-    permutations: int,
-) -> None:
-    """Put the splits together; the files of the training rule come split by split."""
-    source = read_json(receipt)
-    tried, predicted = (pd.concat(map(pd.read_csv, paths)) for paths in (trials, predictions))
-    newick = [read_json(path) for path in trees]
-    learned = [Taxonomy.from_newick(some["learned"]) for some in newick]
-    semantic = [Taxonomy.from_newick(some["semantic"]) for some in newick]
-    chosen = tried[tried["chosen"]]
-    ends = tried.groupby(["split", "run"])["C"].agg(["min", "max"])
-    places = ends.join(chosen.set_index(["split", "run"])["C"])
-    write_results(
-        folder,
-        {
-            "accuracy": {method: over_seeds(_accuracies(predicted, method)) for method in METHODS},
-            "validation": {
-                method: over_seeds(
-                    100 * chosen[chosen["method"] == method].groupby("split")["validation"].mean()
-                )
-                for method in METHODS
-            },
-            "topology_distance": over_seeds(
-                robinson_foulds(one, other) for one, other in zip(semantic, learned, strict=True)
-            ),
-            "topology_distance_permuted": over_seeds(
-                np.mean(
-                    [robinson_foulds(one, tree) for tree in shuffled(other, permutations, [seed, number])]
-                )
-                for number, (one, other) in enumerate(zip(semantic, learned, strict=True))
-            ),
-            "topology_distance_splits": float(
-                np.mean([robinson_foulds(*pair) for pair in combinations(learned, 2)] or [0.0])
-            ),
-            "price": {
-                method: chosen[chosen["method"] == method].groupby("split")["C"].median().tolist()
-                for method in METHODS
-            },
-            "price_inside": float(((places["min"] < places["C"]) & (places["C"] < places["max"])).mean()),
-            "largest_gap": float(chosen["gap"].max()),
-            "test_images": int(len(predicted[predicted["run"] == 0]) / len(newick)),
-            "splits": len(newick),
-        },
-        datasets={"flowers17": source["kind"]},
-        timings={
-            f"{method}_seconds": float(np.mean([read_json(path)[method] for path in timings]))
-            for method in METHODS
-        },
+def main(inputs: Paths, outputs: Paths, *, seed: int) -> None:
+    """Combine the splits; the files of the training rule are listed split by split."""
+    trials, predictions = (pd.concat(map(pd.read_csv, inputs[name])) for name in ("trials", "predictions"))
+    trees = [read_json(path) for path in inputs["trees"]]
+    semantic, learned = (
+        [Taxonomy.from_newick(of_split[name]) for of_split in trees] for name in ("semantic", "learned")
     )
-    tried.to_csv(folder / "prices.csv", index=False, lineterminator="\n")
-    _by_class(predicted).to_csv(folder / "classes.csv", index=False, lineterminator="\n")
-    write_json(folder / "trees.json", newick)
-    with (folder / "examples.npz").open("wb") as file:
-        np.savez_compressed(file, examples=_examples(read_flowers17(source["folder"])))
+    write_results(
+        Path(outputs["values"]).parent,
+        {
+            **accuracies(predictions),
+            **validation_values(trials),
+            **topology_values(semantic, learned, seed),
+            "test_images": int(len(predictions[predictions["run"] == 0]) / len(trees)),
+            "splits": len(trees),
+        },
+        datasets={"flowers17": read_json(inputs["receipt"])["kind"]},
+    )
+    trials.to_csv(outputs["prices"], index=False, lineterminator="\n")
+    accuracy_by_class(predictions).to_csv(outputs["classes"], index=False, lineterminator="\n")
+    write_json(outputs["trees"], trees)
+    shutil.copyfile(inputs["examples"], outputs["examples"])
 
 
-def _accuracies(predicted: pd.DataFrame, method: str) -> pd.Series:
-    """Return the accuracy in percent of each split, the mean over the runs of a method."""
-    rows = predicted[predicted["method"] == method]
-    return 100 * (rows["label"] == rows["predicted"]).groupby(rows["split"]).mean()
+def accuracies(predictions: pd.DataFrame) -> dict[str, Any]:
+    """Return the accuracy of each method and split in percent, averaged over the runs of the method."""
+    correct = (predictions["label"] == predictions["predicted"]).groupby(
+        [predictions["method"], predictions["split"]]
+    )
+    percent = 100 * correct.mean()
+    return {"accuracy": {method: over_seeds(percent[method]) for method in METHODS}}
 
 
-def _by_class(predicted: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of each class that is recognised, over all splits, for each method."""
-    right = (predicted["label"] == predicted["predicted"]).groupby([predicted["method"], predicted["label"]])
-    table = right.mean().rename("accuracy").reset_index()
+def validation_values(trials: pd.DataFrame) -> dict[str, Any]:
+    """Return validation accuracies in percent and the chosen C of each method and split."""
+    chosen = trials[trials["chosen"]]
+    by_method = {method: chosen[chosen["method"] == method].groupby("split") for method in METHODS}
+    return {
+        "validation": {
+            method: over_seeds(100 * rows["validation"].mean()) for method, rows in by_method.items()
+        },
+        "price": {method: rows["C"].median().tolist() for method, rows in by_method.items()},
+        "price_inside": share_inside_grid(trials, ["split", "run"]),
+        "largest_gap": float(chosen["gap"].max()),
+    }
+
+
+def topology_values(semantic: Sequence[Taxonomy], learned: Sequence[Taxonomy], seed: int) -> dict[str, Any]:
+    """Return Robinson-Foulds distances of the trees of each split.
+
+    Of the semantic and the learned tree, of the semantic tree and the learned tree with permuted classes
+    (mean), and of the learned trees of two splits (mean).
+    """
+    pairs = list(zip(semantic, learned, strict=True))
+    permuted = [
+        np.mean([robinson_foulds(given, tree) for tree in shuffled(found, N_PERMUTED, [seed, split])])
+        for split, (given, found) in enumerate(pairs)
+    ]
+    between_splits = [robinson_foulds(*two) for two in combinations(learned, 2)]
+    return {
+        "topology_distance": over_seeds(robinson_foulds(given, found) for given, found in pairs),
+        "topology_distance_permuted": over_seeds(permuted),
+        "topology_distance_splits": float(np.mean(between_splits or [0.0])),
+    }
+
+
+def accuracy_by_class(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return the recall of each class over all splits, for each method."""
+    correct = (predictions["label"] == predictions["predicted"]).groupby(
+        [predictions["method"], predictions["label"]]
+    )
+    table = correct.mean().rename("accuracy").reset_index()
     return table.assign(flower=table["label"].map(dict(enumerate(CLASSES))))
 
 
-def _examples(data: Flowers17) -> np.ndarray:
-    """Return the middle of the first image of each class, small, (classes, side, side, 3)."""
-    examples = []
-    for label in range(len(CLASSES)):
-        image = data.images[int(np.argmax(data.labels == label))]
-        height, width = image.shape[:2]
-        side = min(height, width)
-        top, left = (height - side) // 2, (width - side) // 2
-        square = Image.fromarray(image[top : top + side, left : left + side])
-        examples.append(np.asarray(square.resize((_SIDE, _SIDE), Image.Resampling.BOX)))
-    return np.stack(examples)
+def accuracy_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
+    """Return table 5.3 with the controls: accuracies in percent, and standard deviations over the splits."""
+    rows = []
+    one_vs_rest = np.mean(values["accuracy"]["one_vs_rest"]["per_seed"])
+    for method, title in TITLES.items():
+        of_splits = values["accuracy"][method]["per_seed"]
+        rows.append(
+            {
+                "method": title,
+                "accuracy": np.mean(of_splits),
+                "spread": np.std(of_splits, ddof=1) if len(of_splits) > 1 else 0.0,
+                "over one-vs-rest": np.mean(of_splits) - one_vs_rest,
+                "published": published.get(method, np.nan),
+                "published spread": PUBLISHED_SPREAD.get(method, np.nan),
+                "validation": np.mean(values["validation"][method]["per_seed"]),
+                "C chosen": ", ".join(f"{C:.3g}" for C in values["price"][method]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def class_table(classes: pd.DataFrame, rows: int) -> pd.DataFrame:
+    """Return the recall in percent of the classes that lose most by the Linnaean taxonomy."""
+    shares = classes.pivot_table(index="flower", columns="method", values="accuracy").mul(100)
+    order = (shares["semantic"] - shares["identity"]).sort_values(kind="stable").index[:rows]
+    return shares.loc[order, list(TITLES)].rename(columns=TITLES).rename_axis(columns=None)
+
+
+def validation_curves(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean validation accuracy in percent at the values of C that all runs of a method tried."""
+    runs = trials.assign(run=trials["split"].astype(str) + "/" + trials["run"].astype(str))
+    n_runs = runs.groupby("method")["run"].nunique()
+    curves = runs.groupby(["method", "C"])["validation"].agg(["mean", "count"]).reset_index()
+    complete = curves[curves["count"] == curves["method"].map(n_runs)]
+    return complete.assign(validation=100 * complete["mean"])[["method", "C", "validation"]]
+
+
+def node_table(trees: Mapping[str, Taxonomy]) -> pd.DataFrame:
+    """Return one row per node of the trees, with the flowers below it."""
+    rows = []
+    for title, tree in trees.items():
+        V = tree.partition_matrix() > 0
+        for node, (parent, length) in enumerate(zip(tree.parents, tree.lengths, strict=True)):
+            below = ", ".join(np.array(tree.names)[V[:, node]])
+            rows.append({"tree": title, "node": node, "parent": parent, "length": length, "flowers": below})
+    return pd.DataFrame(rows)
+
+
+def topology_table(trees: Mapping[str, Taxonomy], reference: str) -> pd.DataFrame:
+    """Return the share of each tree's length at its leaves, and its distance from the reference tree."""
+    return pd.DataFrame(
+        {
+            "taxonomy": title,
+            "share of length at single flowers": tree.lengths[tree.leaves].sum() / tree.lengths.sum(),
+            f"splits not shared with {reference}": robinson_foulds(tree, trees[reference]),
+        }
+        for title, tree in trees.items()
+    )
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        inputs = dict(snakemake.input.items())
-        main(
-            inputs.pop("receipt"),
-            Path(snakemake.output.values).parent,
-            **snakemake.params.arguments,
-            **inputs,
-        )
+    run_stage(main, snakemake)

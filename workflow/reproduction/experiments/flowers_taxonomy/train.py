@@ -1,88 +1,72 @@
-"""One-vs-rest and taxonomic SVMs on one split of the flowers (rule train_flower_taxonomies)."""
+"""Train one-vs-rest and taxonomic SVMs on one split of the flowers (rule train_flower_taxonomies)."""
 
-import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from ermlab.taxonomy.tree import Taxonomy, shuffled
+from ermlab.taxonomy import Taxonomy, shuffled
 from reproduction.claims.results import write_json
 from reproduction.datasets.flowers17 import CLASSES
 from reproduction.experiments.flowers_taxonomy.descriptors import FlowerBags, mean_kernel
 from reproduction.experiments.flowers_taxonomy.protocol import (
     METHODS,
     ONE_VS_REST,
-    class_taxonomies,
-    covariance_of,
     draw_splits,
     train_once,
 )
-from reproduction.experiments.taxonomic_search import search_price
-from reproduction.pipeline.job import job
+from reproduction.experiments.taxonomies import class_taxonomies, comparable, read_taxonomy, search_C
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    bags: str,
-    taxonomy: str,
-    outputs: Mapping[str, str],
+    inputs: Paths,
+    outputs: Paths,
     *,
     split: int,
     splits: int,
     seed: int,
     permutations: int,
-    prices: Sequence[float],
-    limits: Sequence[float],
+    C: Sequence[float],
+    C_limits: Sequence[float],
     tol: float,
 ) -> None:
-    """Learn taxonomies, train all methods, and write trials, predictions of the test part, trees, seconds."""
-    data = FlowerBags.read(bags)
+    """Learn taxonomies, train all methods, and predict the test part."""
+    data = FlowerBags.read(inputs["bags"])
     part = draw_splits(data.labels, splits, seed)[split]
     K = mean_kernel(data.channels(), part.train)
-    training = np.ix_(part.train, part.train)
-    semantic = Taxonomy.from_newick(Path(taxonomy).read_text(encoding="utf-8"))
-    trees = class_taxonomies(K[training], data.labels[part.train], semantic, CLASSES)
+    semantic = read_taxonomy(inputs["taxonomy"]).ordered(CLASSES)
+    trees = class_taxonomies(K[np.ix_(part.train, part.train)], data.labels[part.train], semantic)
     runs: list[tuple[str, Taxonomy | None]] = [
         *((method, trees.get(method)) for method in METHODS if method != "permuted"),
         *(("permuted", tree) for tree in shuffled(trees["learned"], permutations, [seed, split])),
     ]
-    trials, predictions, seconds = [], [], dict.fromkeys(METHODS, 0.0)
+    trials, predictions = [], []
     for number, (method, tree) in enumerate(runs):
-        B = None if method == ONE_VS_REST else covariance_of(tree, len(CLASSES))
-        begin = time.perf_counter()
-        best, tried = search_price(
-            lambda C, B=B: train_once(B, C, K, data.labels, part, tol), prices, tuple(limits)
+        covariance = np.eye(len(CLASSES)) if tree is None else tree.covariance()
+        B = None if method == ONE_VS_REST else comparable(covariance)
+        best, searched = search_C(
+            lambda value, B=B: train_once(B, value, K, data.labels, part, tol), C, C_limits
         )
-        seconds[method] += time.perf_counter() - begin
+        run = {"split": split, "run": number, "method": method}
         trials += [
             {
-                "split": split,
-                "run": number,
-                "method": method,
+                **run,
                 "C": trial.C,
                 "validation": trial.validation,
                 "gap": trial.gap,
-                "iterations": trial.iterations,
+                "iterations": trial.n_iter,
                 "chosen": trial is best,
             }
-            for trial in tried
+            for trial in searched
         ]
         predicted = best.classifier.predict(K[np.ix_(part.test, part.train)])
         rows = {"image": data.images[part.test], "label": data.labels[part.test], "predicted": predicted}
-        predictions.append(pd.DataFrame({"split": split, "run": number, "method": method, **rows}))
+        predictions.append(pd.DataFrame({**run, **rows}))
     pd.DataFrame(trials).to_csv(outputs["trials"], index=False, lineterminator="\n")
     pd.concat(predictions).to_csv(outputs["predictions"], index=False, lineterminator="\n")
     write_json(outputs["trees"], {name: tree.to_newick() for name, tree in trees.items()})
-    write_json(outputs["timings"], seconds)
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.bags,
-            snakemake.input.taxonomy,
-            dict(snakemake.output.items()),
-            split=int(snakemake.wildcards.split),
-            **snakemake.params.arguments,
-        )
+    run_stage(main, snakemake)

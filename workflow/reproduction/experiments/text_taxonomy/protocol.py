@@ -1,7 +1,7 @@
-"""The experiment with hierarchical text: splits, words, covariances and losses (thesis, section 5.2.6).
+"""Splits, bags of words, covariances and losses of the experiment with text (thesis, section 5.2.6).
 
-Words, bandwidth, covariances and classifiers come from the training part of a split, the price C from its
-validation part. The test part, posts of a later time, is looked at once for each classifier.
+Vocabulary, bandwidth, covariances and classifiers come from the training part of a split; C is selected on
+its validation part. The test part, later posts, is predicted once per classifier.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from ermlab._utils.array_files import ArrayFile
 from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
-from ermlab.taxonomy import Taxonomy, centered, shuffled, unit_trace
-from ermlab.taxonomy.learning import learn_edge_lengths, learn_taxonomy
-from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+from ermlab.taxonomy import TaxonomicSVM, Taxonomy, shuffled, unit_trace
 from reproduction.datasets.newsgroups20 import Newsgroups20
-from reproduction.experiments.taxonomic_search import Trial
+from reproduction.experiments.taxonomies import Trial, class_taxonomies, comparable
 
 Matrix = NDArray[np.float64]
-#: The columns of table 5.4, I, B*, H V D* V' H and V D* V', and then the controls.
+#: The columns I, B*, H V D* V' H and V D* V' of table 5.4, and the controls.
 PUBLISHED = ("identity", "learned", "semantic_centred", "semantic")
 CONTROLS = ("learned_topology", "permuted")
 LOSSES = ("zero_one", "taxonomic")
@@ -30,7 +28,10 @@ PARTS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class TextBags(ArrayFile):
-    """Bags of words of a split, rows of sum 1 (0 for a post without a known word), part after part."""
+    """Bags of words of a split in CSR format, one part after the other.
+
+    Rows sum to 1, or to 0 for a post without a known word.
+    """
 
     counts: NDArray[np.int64]  #: posts in the training, validation and test part
     labels: NDArray[np.int64]
@@ -38,6 +39,7 @@ class TextBags(ArrayFile):
     indices: NDArray[np.int64]
     indptr: NDArray[np.int64]
     words: NDArray[np.str_]
+    groups: NDArray[np.str_]  #: names of the classes
 
     def part(self, name: str) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the bags and the labels of a part."""
@@ -48,7 +50,7 @@ class TextBags(ArrayFile):
 
 
 def subject_and_body(text: str) -> str:
-    """Return a post without the lines of its header, which tell of the author, but for the subject."""
+    """Return the subject and the body of a post; the other lines of its header identify the author."""
     header, _, body = text.partition("\n\n")
     subjects = [line[8:] for line in header.splitlines() if line.lower().startswith("subject:")]
     return "\n".join([*subjects, body])
@@ -61,14 +63,15 @@ def draw_bags(
 
     Parameters
     ----------
-    data
-        Training and validation part are drawn from its posts before a date, the test part from those after.
-    sizes
-        Posts of each group in each part at most; the parts before the date share what there is.
-    seed
-        Of the draw.
-    min_posts
-        A word must occur in so many posts of the training part.
+    data : Newsgroups20
+        Training and validation part are drawn from the posts before a date, the test part from later ones.
+    sizes : mapping of str to int
+        Maximum number of posts per group in each part. Of a small group, training and validation part get
+        proportional shares.
+    seed : int or sequence of int
+        Seed of the draw.
+    min_posts : int
+        Minimum number of training posts that contain a word of the vocabulary.
     """
     rng = np.random.default_rng(seed)
     texts: dict[str, list[str]] = {part: [] for part in PARTS}
@@ -98,11 +101,12 @@ def draw_bags(
         indices=bags.indices.astype(np.int64),
         indptr=bags.indptr.astype(np.int64),
         words=counter.get_feature_names_out().astype(np.str_),
+        groups=np.array(data.groups, dtype=np.str_),
     )
 
 
 def kernels_of(bags: TextBags, parts: Sequence[str] = PARTS) -> dict[str, Matrix]:
-    """Return the kernel of each part with the training part; its bandwidth is that part's median distance."""
+    """Return the kernel of each part with the training part; the bandwidth is the median in training."""
     train, _ = bags.part("train")
     distances = sparse_chi2_distances(train)
     bandwidth = median_distance(distances)
@@ -117,33 +121,25 @@ def kernels_of(bags: TextBags, parts: Sequence[str] = PARTS) -> dict[str, Matrix
 def class_trees(
     K: Matrix, y: NDArray[np.int64], semantic: Taxonomy, seed: int | Sequence[int]
 ) -> dict[str, Taxonomy]:
-    """Return the trees of the training part: learned, semantic with lengths by eq. 5.34, and the controls."""
-    learned = learn_taxonomy(K, y, semantic.names)
-    with_lengths = learn_edge_lengths(K, y, semantic)
-    return {
-        "learned": learned,
-        "semantic": with_lengths,
-        "learned_topology": learn_edge_lengths(K, y, learned),
-        "permuted": shuffled(with_lengths, 1, seed)[0],
-    }
+    """Return the trees of the training part, and a control: the semantic tree with permuted classes."""
+    trees = class_taxonomies(K, y, semantic)
+    return trees | {"permuted": shuffled(trees["semantic"], 1, seed)[0]}
 
 
 def class_covariances(trees: dict[str, Taxonomy]) -> dict[str, Matrix]:
     """Return the covariances of the table, each with a mean variance of 1.
 
     Only the semantic tree keeps its root, in the last column of the published table. The coefficients of a
-    sample sum to 0, so centring and the root change nothing but the trace, that is the scale of C.
+    sample sum to 0, so centering and the root change only the trace, that is the scale of C.
     """
-    k = trees["semantic"].n_leaves
-    covariances = {
-        "identity": np.eye(k),
-        "learned": centered(trees["learned"].covariance()),
-        "semantic_centred": centered(trees["semantic"].covariance()),
-        "semantic": trees["semantic"].covariance(),
-        "learned_topology": centered(trees["learned_topology"].covariance()),
-        "permuted": centered(trees["permuted"].covariance()),
+    return {
+        "identity": np.eye(trees["semantic"].n_leaves),
+        "learned": comparable(trees["learned"].covariance()),
+        "semantic_centred": comparable(trees["semantic"].covariance()),
+        "semantic": unit_trace(trees["semantic"].covariance()),
+        "learned_topology": comparable(trees["learned_topology"].covariance()),
+        "permuted": comparable(trees["permuted"].covariance()),
     }
-    return {name: unit_trace(B) for name, B in covariances.items()}
 
 
 def class_losses(semantic: Taxonomy) -> dict[str, Matrix]:
@@ -155,10 +151,7 @@ def class_losses(semantic: Taxonomy) -> dict[str, Matrix]:
 def train_once(
     B: Matrix, loss: Matrix, C: float, kernels: dict[str, Matrix], bags: TextBags, tol: float
 ) -> Trial:
-    """Train with a price, by slack rescaling as the thesis does (eq. 5.17).
-
-    The validation part is judged by the loss that is trained for, negated.
-    """
+    """Train by slack rescaling, as in the thesis (eq. 5.17), and validate by the same loss, negated."""
     model = TaxonomicSVM(B=B, B_loss=loss, C=C, rescaling="slack", tol=tol)
     model.fit(kernels["train"], bags.part("train")[1])
     mean = mean_loss(model, loss, kernels["validation"], bags.part("validation")[1])

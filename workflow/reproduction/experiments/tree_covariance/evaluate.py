@@ -42,7 +42,7 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, trees: int) -> None:
 
 
 def random_taxonomy(rng: np.random.Generator, n_leaves: int, *, binary: bool = True) -> Taxonomy:
-    """Return a tree with random edge lengths, built by joining two (or up to three) random nodes at a time."""
+    """Return a tree with random edge lengths, built by joining two (or two to three) random nodes."""
     parents, free = [-1] * n_leaves, list(range(n_leaves))
     while len(free) > 1:
         rng.shuffle(free)

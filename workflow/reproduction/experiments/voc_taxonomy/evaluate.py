@@ -1,89 +1,187 @@
-"""ROC curves and distances of the taxonomies of the VOC classes (rule evaluate_voc_taxonomy)."""
+"""Evaluate ROC curves and topologies of the taxonomies of VOC classes (rule evaluate_voc_taxonomy)."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_curve
 
-from ermlab.taxonomy.tree import Taxonomy
+from ermlab.taxonomy import Taxonomy, robinson_foulds
 from reproduction.claims.results import over_seeds, read_json, write_results
-from reproduction.experiments.voc_taxonomy.measures import mean_roc_curve, topology_distances
 from reproduction.experiments.voc_taxonomy.protocol import areas_under_roc
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
+
+#: The first three are those of the thesis, the others are controls.
+METHOD_TITLES = {
+    "semantic": "semantic taxonomy",
+    "learned": "learned taxonomy",
+    "multiclass": "no taxonomy",
+    "learned_topology": "learned topology, lengths by eq. 5.34",
+    "permuted": "learned tree, classes shuffled",
+}
+FIT_TITLES = {
+    "projection": "nearest tree (3-approximation)",
+    "neighbour_joining": "neighbor joining",
+    "average_linkage": "average linkage",
+}
+#: Name of the mean over the classes in the table of curves.
+ALL = "all classes"
+#: False positive rates at which curves are averaged.
+_GRID = np.linspace(0, 1, 51)
 
 
-def main(folder: str | Path, receipt: str, runs: list[str], seed: int, permutations: int) -> None:
-    """Average over the orders of the roles."""
-    folder, results = Path(folder), [read_json(run) for run in runs]
-    classes, methods = results[0]["classes"], list(results[0]["methods"])
-    labels = [np.array(result["labels"], dtype=bool) for result in results]
-    scores = {name: [np.array(result["methods"][name]["scores"]) for result in results] for name in methods}
+def main(inputs: Paths, outputs: Paths, *, seed: int, permutations: int) -> None:
+    """Average areas, curves and distances over the orders of the roles."""
+    runs = [read_json(path) for path in inputs["runs"]]
+    classes, methods = runs[0]["classes"], list(runs[0]["methods"])
+    labels = [np.array(run["labels"], dtype=bool) for run in runs]
+    scores = {name: [np.array(run["methods"][name]["scores"]) for run in runs] for name in methods}
     areas = {
         name: np.array([areas_under_roc(Y, S) for Y, S in zip(labels, scores[name], strict=True)])
         for name in methods
     }
-    rng = np.random.default_rng(seed)
-    semantic = [Taxonomy.from_newick(result["trees"]["semantic"]) for result in results]
-    distances = {}
-    for fit in results[0]["fits"]:
-        learned = [Taxonomy.from_newick(result["fits"][fit]) for result in results]
-        pairs = [topology_distances(*pair, permutations, rng) for pair in zip(semantic, learned, strict=True)]
-        distances[fit] = {
-            "distance": np.mean([distance for distance, _ in pairs]),
-            "permuted": np.mean([shuffled.mean() for _, shuffled in pairs]),
-            "permuted_as_close": np.mean([(null <= one).mean() for one, null in pairs]),
-        }
+    distances = topology_distances(runs, permutations, np.random.default_rng(seed))
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "classes": classes,
-            "orders": len(results),
-            "train_images": [result["train_images"] for result in results],
+            "orders": len(runs),
+            "train_images": [run["train_images"] for run in runs],
             "auc": {name: area.mean(axis=0) for name, area in areas.items()},
             "mean_auc": {name: over_seeds(area.mean(axis=1)) for name, area in areas.items()},
             "topology_distance": distances["projection"]["distance"],
             "topology_distance_permuted": distances["projection"]["permuted"],
             "topology_by_fit": distances,
-            "C": {name: [result["methods"][name]["C"] for result in results] for name in methods},
-            "prices": results[0]["prices"],
-            "largest_gap": max(result["methods"][name]["gap"] for result in results for name in methods),
-            "trees": results[0]["trees"],
+            "C": {name: [run["methods"][name]["C"] for run in runs] for name in methods},
+            "prices": runs[0]["grid"],
+            "largest_gap": max(run["methods"][name]["gap"] for run in runs for name in methods),
+            "trees": runs[0]["trees"],
         },
-        datasets={"voc2007_sample": read_json(receipt)["kind"]},
+        datasets={"voc2007_sample": read_json(inputs["receipt"])["kind"]},
     )
-    _areas_table(areas, classes).to_csv(folder / "areas.csv", index=False, lineterminator="\n")
-    _curves_table(labels, scores, classes).to_csv(folder / "curves.csv", index=False, lineterminator="\n")
+    areas_by_class(areas, classes).to_csv(outputs["areas"], index=False, lineterminator="\n")
+    curves = curves_by_class(labels, scores, classes)
+    curves.to_csv(outputs["curves"], index=False, lineterminator="\n")
 
 
-def _areas_table(areas: dict[str, np.ndarray], classes: list[str]) -> pd.DataFrame:
+def topology_distances(
+    runs: Sequence[Mapping], permutations: int, rng: np.random.Generator
+) -> dict[str, dict[str, float]]:
+    """Return the mean Robinson-Foulds distance between semantic and learned trees for each fit.
+
+    With it come the mean distance of learned trees with permuted classes (``permuted``), and the share of
+    these that are at least as close as the learned tree itself (``permuted_as_close``).
+    """
+    semantic = [Taxonomy.from_newick(run["trees"]["semantic"]) for run in runs]
+    distances = {}
+    for fit in runs[0]["fits"]:
+        learned = [Taxonomy.from_newick(run["fits"][fit]) for run in runs]
+        compared = [
+            compare_with_permuted(*trees, permutations, rng) for trees in zip(semantic, learned, strict=True)
+        ]
+        distances[fit] = {
+            "distance": np.mean([distance for distance, _ in compared]),
+            "permuted": np.mean([permuted.mean() for _, permuted in compared]),
+            "permuted_as_close": np.mean([(permuted <= distance).mean() for distance, permuted in compared]),
+        }
+    return distances
+
+
+def compare_with_permuted(
+    semantic: Taxonomy, learned: Taxonomy, permutations: int, rng: np.random.Generator
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the distance between two trees, and the distances after permuting the classes of the second."""
+    if permutations < 1:
+        raise ValueError(f"permutations is {permutations}: expected at least 1")
+    permuted = (learned.permuted(rng.permutation(learned.n_leaves)) for _ in range(permutations))
+    return robinson_foulds(semantic, learned), np.array(
+        [robinson_foulds(semantic, tree) for tree in permuted]
+    )
+
+
+def areas_by_class(areas: Mapping[str, NDArray], classes: Sequence[str]) -> pd.DataFrame:
+    """Return the areas ``(orders, classes)`` of each method in long form."""
     return pd.DataFrame(
-        {"method": name, "order": order, "class": label, "auc": value}
-        for name, area in areas.items()
+        {"method": method, "order": order, "class": name, "auc": value}
+        for method, area in areas.items()
         for order, row in enumerate(area)
-        for label, value in zip(classes, row, strict=True)
+        for name, value in zip(classes, row, strict=True)
     )
 
 
-def _curves_table(
-    labels: list[np.ndarray], scores: dict[str, list[np.ndarray]], classes: list[str]
+def curves_by_class(
+    labels: Sequence[NDArray], scores: Mapping[str, Sequence[NDArray]], classes: Sequence[str]
 ) -> pd.DataFrame:
+    """Return the mean ROC curve of each method and class, and the mean over the classes, in long form."""
     parts = []
-    for name, some in scores.items():
+    for method, of_method in scores.items():
         curves = [
-            mean_roc_curve([Y[:, c] for Y in labels], [S[:, c] for S in some]) for c in range(len(classes))
+            mean_roc_curve([Y[:, c] for Y in labels], [S[:, c] for S in of_method])
+            for c in range(len(classes))
         ]
         mean = pd.concat(curves).groupby("false_positives", as_index=False).mean()
-        for label, curve in zip([*classes, "all classes"], [*curves, mean], strict=True):
-            parts.append(curve.assign(**{"method": name, "class": label}))
+        for name, curve in zip([*classes, ALL], [*curves, mean], strict=True):
+            parts.append(curve.assign(**{"method": method, "class": name}))
     return pd.concat(parts)[["method", "class", "false_positives", "true_positives"]]
 
 
-if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            Path(snakemake.output.values).parent,
-            snakemake.input.receipt,
-            snakemake.input.runs,
-            snakemake.params.seed,
-            snakemake.params.permutations,
+def mean_roc_curve(labels: Sequence[ArrayLike], scores: Sequence[ArrayLike]) -> pd.DataFrame:
+    """Return the true positive rate for each false positive rate, averaged over several tests.
+
+    Scores of different tests come from different models and are not compared with each other.
+    """
+    curves = []
+    for y, score in zip(labels, scores, strict=True):
+        y = np.asarray(y, dtype=bool)
+        if y.all() or not y.any():
+            raise ValueError(f"{int(y.sum())} of {len(y)} labels are true: expected some of both kinds")
+        false, true, _ = roc_curve(y, score, drop_intermediate=False)
+        curves.append(_at_grid(false, true))
+    return pd.DataFrame({"false_positives": _GRID, "true_positives": np.mean(curves, axis=0)})
+
+
+def _at_grid(false: NDArray[np.float64], true: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Interpolate between the highest points of the vertical parts of a curve, which begins at 0."""
+    places, last = np.unique(false[::-1], return_index=True)
+    values = np.interp(_GRID, places, true[::-1][last])
+    return np.append(0.0, values[1:])
+
+
+def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the mean area over the classes of each method, and its range over the orders of the roles."""
+    rows = []
+    learned = np.array(values["mean_auc"]["learned"]["per_seed"])
+    for method, title in METHOD_TITLES.items():
+        areas = np.array(values["mean_auc"][method]["per_seed"])
+        better = "" if method == "learned" else f"{(learned > areas).sum()} of {len(areas)}"
+        rows.append(
+            {
+                "classifier": title,
+                "mean area": areas.mean(),
+                "least": areas.min(),
+                "largest": areas.max(),
+                "orders in which the learned taxonomy is better": better,
+                "C": ", ".join(f"{C:g}" for C in values["C"][method]),
+            }
         )
+    return pd.DataFrame(rows)
+
+
+def topology_table(by_fit: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Return the distances of the learned trees, as they are and permuted, from the semantic tree."""
+    return pd.DataFrame(
+        {
+            "fitted by": FIT_TITLES[fit],
+            "distance": row["distance"],
+            "distance, classes shuffled": row["permuted"],
+            "shuffled trees at least as close (%)": 100 * row["permuted_as_close"],
+        }
+        for fit, row in by_fit.items()
+    )
+
+
+if "snakemake" in globals():
+    run_stage(main, snakemake)

@@ -15,10 +15,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from ermlab._utils.array_files import ArrayFile
-from ermlab.detection.box_words import share_images
+from ermlab.detection import share_images
 from ermlab.kernels.histogram import chi2_distances
-from ermlab.taxonomy import Taxonomy
-from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
+from ermlab.taxonomy import TaxonomicSVM, Taxonomy
 from reproduction.experiments.taxonomies import class_taxonomies
 
 Matrix = NDArray[np.float64]

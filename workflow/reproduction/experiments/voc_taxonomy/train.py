@@ -1,59 +1,54 @@
-"""Taxonomies of the VOC classes and SVMs with them, for one order of roles (rule train_voc_taxonomies)."""
+"""Train taxonomic SVMs of the VOC classes for one order of the roles (rule train_voc_taxonomies)."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
-from ermlab.taxonomy.learning import learn_taxonomy
-from ermlab.taxonomy.tree import Taxonomy
+from ermlab.taxonomy import learn_taxonomy
 from reproduction.claims.results import write_json
+from reproduction.experiments.taxonomies import comparable, read_taxonomy
 from reproduction.experiments.voc_taxonomy.protocol import (
     BagsOfImages,
-    comparable,
     held_out_areas,
     roles,
     scores_of_test_images,
     taxonomies_of,
 )
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: Methods that fit a tree, by their names in the result files.
+#: Methods of `learn_taxonomy` by their names in the results.
 FITS = {
-    name: name.replace("neighbour", "neighbor")
-    for name in ("projection", "neighbour_joining", "average_linkage")
+    "projection": "projection",
+    "neighbour_joining": "neighbor_joining",
+    "average_linkage": "average_linkage",
 }
 
 
-def main(
-    bags: str, taxonomy: str, result: str, order: int, seed: int, prices: list[float], tol: float
-) -> None:
-    """Learn the trees, choose the price of each SVM on training images, score the test images."""
-    data = BagsOfImages.read(bags)
+def main(inputs: Paths, outputs: Paths, *, order: int, seed: int, C: Sequence[float], tol: float) -> None:
+    """Learn the trees, select the C of each SVM by cross-validation, and score the test images."""
+    data = BagsOfImages.read(inputs["bags"])
     names = [str(name) for name in data.classes]
-    semantic = Taxonomy.from_newick(Path(taxonomy).read_text(encoding="utf-8")).restricted(names)
+    semantic = read_taxonomy(inputs["taxonomy"]).restricted(names)
     part = roles(data, order)
     trees = taxonomies_of(part, semantic, np.random.default_rng([seed, order]))
     covariances = {name: comparable(tree.covariance()) for name, tree in trees.items()}
     covariances["multiclass"] = comparable(np.eye(len(names)))
     methods = {}
     for name, B in covariances.items():
-        areas = held_out_areas(part, B, prices, tol)
-        # Two dozen images, as in tests, may not have a class twice.
-        best = max(areas, key=areas.get) if areas else prices[len(prices) // 2]
+        areas = held_out_areas(part, B, C, tol)
+        # With two dozen images, as in tests, there may be no class with two images.
+        best = max(areas, key=areas.get) if areas else C[len(C) // 2]
         scores, gap = scores_of_test_images(part, B, best, tol)
-        held_out = [{"C": C, "auc": area} for C, area in areas.items()]
-        methods[name] = {"C": best, "held_out": held_out, "gap": gap, "scores": scores.tolist()}
+        methods[name] = {"C": best, "gap": gap, "scores": scores.tolist()}
     fits = {
-        fit: learn_taxonomy(part.K, part.Y.astype(int), names, method).to_newick()
-        for fit, method in FITS.items()
+        name: learn_taxonomy(part.K, part.Y.astype(int), names, fit).to_newick() for name, fit in FITS.items()
     }
     write_json(
-        result,
+        outputs["result"],
         {
-            "order": order,
             "classes": names,
             "train_images": len(part.Y),
-            "prices": prices,
+            "grid": list(C),
             "trees": {name: tree.to_newick() for name, tree in trees.items()},
             "fits": fits,
             "methods": methods,
@@ -63,13 +58,4 @@ def main(
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.bags,
-            snakemake.input.taxonomy,
-            snakemake.output.result,
-            int(snakemake.wildcards.order),
-            snakemake.params.seed,
-            snakemake.params.prices,
-            snakemake.params.tol,
-        )
+    run_stage(main, snakemake)
