@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.experiments.partial_annotation.evaluate import TITLES
 from reproduction.experiments.partial_annotation.figures import (
-    TITLES,
     plot_annotation_losses,
     plot_bounds,
     plot_descents,
     plot_training_times,
-    variant_table,
 )
 from reproduction.experiments.partial_annotation.protocol import SOLVERS, VARIANTS
 
@@ -63,7 +62,7 @@ def test_losses_are_means_over_draws(curve):
     assert [tick.get_text() for tick in axes[0].get_xticklabels()] == ["10", "25", "100"]
 
 
-def test_times_stand_beside_twice_that_of_full_annotation(curve):
+def test_times_are_drawn_next_to_twice_that_of_full_annotation(curve):
     ax = plot_training_times(curve).axes[0]
     assert set(line_of(ax, "published: twice that of full").get_ydata()) == {1.0}
     assert set(line_of(ax, "perceptron").get_ydata()) == {6.0}
@@ -78,16 +77,10 @@ def test_descents_have_a_panel_for_each_problem_and_solver(descents):
     np.testing.assert_allclose(both.get_ydata(), [1, 1 / 2, 1 / 3])
 
 
-def test_bars_tell_all_bounds_and_those_of_the_first_iteration(descents):
+def test_bars_show_all_bounds_and_those_of_the_first_iteration(descents):
     (ax,) = plot_bounds({"one": descents}, published=100).axes
     heights = [[bar.get_height() for bar in bars] for bars in ax.containers]
     assert heights[0] == 3 * [21]  # plain, all
     assert heights[1] == 3 * [11]  # plain, first iteration
     assert heights[-2] == 3 * [15]  # both, all
     assert list(ax.lines[0].get_ydata()) == [100, 100]
-
-
-def test_what_both_ideas_save(descents):
-    table = variant_table({"one": descents})
-    assert table.index.tolist() == [("one", solver) for solver in SOLVERS]
-    assert table.iloc[0].tolist() == ["21", "19", "17", "15", "1.4", "1.0", "1.000"]

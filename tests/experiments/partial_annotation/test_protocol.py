@@ -1,4 +1,4 @@
-"""What is compared of learning from partial annotations: shares, full and wrong annotations, descents."""
+"""Learning from partial annotations: shares, full and wrong annotations, descents."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from ermlab.tracking.assignment import EVENTS
 from reproduction.experiments.partial_annotation.protocol import (
     VARIANTS,
+    StudySettings,
     completed,
     descents,
     learning_curve,
@@ -22,19 +23,19 @@ def study(moving_cells):
 
 def test_a_share_of_the_known_events_is_kept(study):
     rng = np.random.default_rng(0)
-    for pair, some in zip(study.training, partly_annotated(study.training, 0.5, rng), strict=True):
+    for pair, partial in zip(study.training, partly_annotated(study.training, 0.5, rng), strict=True):
         known = pair.annotation.events
-        assert np.isin(some.annotation.events, known).all()
-        assert len(some.annotation.events) == max(1, round(0.5 * len(known)))
-        assert some.hypotheses is pair.hypotheses
+        assert np.isin(partial.annotation.events, known).all()
+        assert len(partial.annotation.events) == max(1, round(0.5 * len(known)))
+        assert partial.hypotheses is pair.hypotheses
     for share in (0.0, 1.1, np.nan):
         with pytest.raises(ValueError, match="share is"):
             partly_annotated(study.training, share, rng)
 
 
 def test_completed_annotations_have_an_event_of_each_cell_and_all_that_is_known(study):
-    some = partly_annotated(study.training, 0.5, np.random.default_rng(0))
-    for pair, full in zip(some, completed(some), strict=True):
+    partial = partly_annotated(study.training, 0.5, np.random.default_rng(0))
+    for pair, full in zip(partial, completed(partial), strict=True):
         assert full.annotation.complete
         assert np.isin(pair.annotation.events, full.annotation.events).all()
 
@@ -48,8 +49,8 @@ def test_wrong_annotations_are_moves_that_go_together(study):
 
 def test_a_curve_holds_every_method_and_the_same_numbers_again(study):
     def curve():
-        seeds = np.random.SeedSequence(0)
-        return learning_curve(study, (0.5, 1.0), 2, (0.01, 1.0), tol=0.05, seeds=seeds, folds=2)
+        settings = StudySettings(shares=(0.5, 1.0), draws=2, alphas=(0.01, 1.0), n_splits=2, starts=())
+        return learning_curve(study, settings, tol=0.05, seeds=np.random.SeedSequence(0))
 
     first, again = curve(), curve()
     counts = first.groupby("method").size().to_dict()

@@ -1,106 +1,187 @@
-"""Losses, times and bounds of learning from partial annotations (rule evaluate_partial_annotation)."""
+"""Evaluate learning from partial annotations: losses, times and bounds (rule evaluate_partial_annotation)."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from reproduction.claims.results import over_seeds, read_json, write_results
 from reproduction.experiments.partial_annotation.protocol import QUARTER, SOLVERS, VARIANTS
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: The study and the descents that the claims are about: those of the source.
-STUDY, START = "nuclei", "guess"
+#: Study and start of the descents that the claims are about: those of the source.
+MAIN, START = "nuclei", "guess"
+TITLES = {
+    "nuclei": "nuclei, another laboratory",
+    "migration_1": "migrating cells, every frame",
+    "migration_2": "migrating cells, every 2nd frame",
+    "migration_4": "migrating cells, every 4th frame",
+}
+VARIANT_TITLES = {
+    "plain": "plain",
+    "recycling": "recycling",
+    "adaptive": "adaptive precision",
+    "both": "both",
+}
+_START_TITLES = {"guess": "from a guess", "faint": "from nearly 0", "zero": "from 0"}
+_METHODS = ("partial", "perceptron", "averaged")
 
 
-def main(
-    receipts: Mapping[str, str], curves: Mapping[str, str], ways: Mapping[str, str], folder: Path
-) -> None:
-    """Put the studies together: one table of losses, one of descents, and the numbers of the claims."""
-    losses = {study: pd.read_csv(path) for study, path in curves.items()}
-    descents = {study: pd.read_csv(path) for study, path in ways.items()}
-    curve = losses[STUDY]
+def main(inputs: Paths, outputs: Paths, *, studies: Mapping[str, Any]) -> None:
+    """Write the tables of losses and of descents of all studies, and the numbers of the claims.
+
+    Parameters
+    ----------
+    inputs, outputs : mapping
+        Learning curves and descents in the order of ``studies``, and receipts; files of the results.
+    studies : mapping
+        Names of the studies and their settings.
+    """
+    curves, descents = (
+        {study: pd.read_csv(path) for study, path in zip(studies, inputs[name], strict=True)}
+        for name in ("curves", "descents")
+    )
+    curve, paths = curves[MAIN], descents[MAIN]
     shares = sorted(curve.loc[curve["method"] == "partial", "share"].unique())
-    ways_of_study = descents[STUDY]
-    ways_as_printed = ways_of_study[
-        (ways_of_study["solver"] == SOLVERS[0]) & (ways_of_study["start"] == START)
-    ]
-    ends = ways_as_printed.groupby("variant").last()
-    plain = ways_as_printed[ways_as_printed["variant"] == "plain"]
+    as_printed = paths[(paths["solver"] == SOLVERS[0]) & (paths["start"] == START)]
+    ends = as_printed.groupby("variant").last()
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "shares": shares,
             "test_loss": {
-                # Means: of all events there is one draw, of a share there are several.
+                # Means, because all events have one draw and a share has several.
                 method: [float(_of(curve, method, share)["loss"].mean()) for share in shares]
-                for method in ("partial", "perceptron", "averaged")
+                for method in _METHODS
             },
             "loss_at_quarter": over_seeds(_of(curve, "partial", QUARTER)["loss"]),
             "loss_full": float(_of(curve, "full")["loss"].item()),
             "objective": {variant: float(ends["objective"][variant]) for variant in VARIANTS},
             "bounds": {variant: int(ends["bounds"][variant]) for variant in VARIANTS},
-            "bounds_plain_first": int(plain["bounds"].iloc[1]),
-            "controls": {study: _controls(table) for study, table in losses.items()},
-            "strengths_inside": {study: _inside(table) for study, table in losses.items()},
+            "bounds_plain_first": int(as_printed.query("variant == 'plain'")["bounds"].iloc[1]),
+            "controls": {study: _controls(table) for study, table in curves.items()},
+            "strengths_inside": {study: _share_inside(table) for study, table in curves.items()},
         },
-        datasets={name: read_json(path)["kind"] for name, path in receipts.items()},
+        datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
         timings={
             "partial_over_full": _partial_over_full(curve),
             "plain_over_both": float(ends["seconds"]["plain"] / ends["seconds"]["both"]),
             "studies": {
                 study: {
                     "partial_over_full": _partial_over_full(table),
-                    "perceptron_over_partial": _median(table, "perceptron") / _median(table, "partial"),
+                    "perceptron_over_partial": _median_time(table, "perceptron")
+                    / _median_time(table, "partial"),
                 }
-                for study, table in losses.items()
+                for study, table in curves.items()
             },
         },
     )
-    for name, tables in (("losses", losses), ("descents", descents)):
+    for name, tables in (("losses", curves), ("descents", descents)):
         joined = pd.concat(tables, names=["study", None]).reset_index("study")
-        joined.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+        joined.to_csv(outputs[name], index=False, lineterminator="\n")
 
 
 def _of(curve: pd.DataFrame, method: str, share: float | None = None) -> pd.DataFrame:
-    """Return the rows of a method, of one share if it is given."""
+    """Return the rows of a method, those of one share if it is given."""
     return curve[(curve["method"] == method) & ((share is None) | (curve["share"] == share))]
 
 
 def _controls(curve: pd.DataFrame) -> dict[str, float]:
-    """Return losses that tell whether the others can be trusted."""
-    everything = _of(curve, "partial", 1.0)["loss"]
+    """Return the losses with all events, with full and with wrong annotation, and without training."""
     return {
-        "all_events": float(everything.mean()),
+        "all_events": float(_of(curve, "partial", 1.0)["loss"].mean()),
         **{name: float(_of(curve, name)["loss"].item()) for name in ("full", "guess", "wrong")},
     }
 
 
-def _inside(curve: pd.DataFrame) -> float:
-    """Return the share of choices of a strength that had a weaker and a stronger neighbour."""
+def _share_inside(curve: pd.DataFrame) -> float:
+    """Return the share of chosen strengths that are not at the border of the grid."""
     chosen = curve[(curve["draw"] == 0) & curve["method"].isin(["partial", "full"])]
     return float(chosen["inside"].astype(bool).mean())
 
 
-def _median(curve: pd.DataFrame, method: str) -> float:
-    """Return the median time of a method over shares above a fifth."""
+def _median_time(curve: pd.DataFrame, method: str) -> float:
+    """Return the median training time over shares above a fifth."""
     rows = _of(curve, method)
     return float(rows.loc[rows["share"] > 0.2, "seconds"].median())
 
 
 def _partial_over_full(curve: pd.DataFrame) -> float:
-    """Return the mean over shares above a fifth of the median time, over that of full annotation."""
+    """Return the mean over shares above a fifth of the median training time, relative to full annotation."""
     rows = _of(curve, "partial")
     medians = rows[rows["share"] > 0.2].groupby("share")["seconds"].median()
     return float(medians.mean() / _of(curve, "full")["seconds"].item())
 
 
-if "snakemake" in globals():
-    with job(snakemake):
-        studies = snakemake.params.studies
-        main(
-            dict(zip(snakemake.params.datasets, snakemake.input.receipts, strict=True)),
-            dict(zip(studies, snakemake.input.curves, strict=True)),
-            dict(zip(studies, snakemake.input.descents, strict=True)),
-            Path(snakemake.output.values).parent,
+def control_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the losses of the controls, one row per study."""
+    columns = {
+        "all_events": "bridge loss, all events",
+        "full": "full annotation (hinge loss)",
+        "guess": "initial weights, not trained",
+        "wrong": "wrong annotation",
+    }
+    losses = {
+        title: values["controls"][study] for study, title in TITLES.items() if study in values["controls"]
+    }
+    table = pd.DataFrame(losses).T[list(columns)].rename(columns=columns).round(2)
+    return table.rename_axis("events missed (%)")
+
+
+def problems_of(descents: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of each study and start by its title."""
+    return {
+        f"{TITLES[study]}, {_START_TITLES[start]}": rows
+        for (study, start), rows in descents.groupby(["study", "start"], sort=False)
+    }
+
+
+def bounds_table(problems: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return bounds, outer iterations, objective and seconds at the end of every descent.
+
+    Parameters
+    ----------
+    problems : mapping
+        Result of `problems_of`.
+    """
+    tables = []
+    for problem, rows in problems.items():
+        paths = rows.groupby(["solver", "variant"], sort=False)
+        last = paths.last()
+        table = pd.DataFrame(
+            {
+                "bounds": last["bounds"],
+                "of these in the first iteration": paths["bounds"].nth(1).to_numpy(),
+                "iterations": last["iteration"],
+                "objective": last["objective"].round(5),
+                "seconds": last["seconds"].round(2),
+            }
         )
+        for column in ("bounds", "seconds"):
+            plain = last.xs("plain", level="variant")[column]
+            ratio = table.index.get_level_values("solver").map(plain) / last[column]
+            table[f"{column}, plain / this"] = ratio.round(2)
+        tables.append(table.reset_index().assign(problem=problem))
+    joined = pd.concat(tables, ignore_index=True)
+    return joined[["problem", *joined.columns.drop("problem")]]
+
+
+def variant_table(problems: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the bounds of each variant, and what both ideas save, one row per problem and solver."""
+    rows = {}
+    for problem, descents in problems.items():
+        for solver, paths in descents.groupby("solver", sort=False):
+            last = paths.groupby("variant").last()
+            bounds, seconds, objective = (last[name] for name in ("bounds", "seconds", "objective"))
+            rows[problem, solver] = {
+                **{f"bounds, {title}": f"{bounds[name]:g}" for name, title in VARIANT_TITLES.items()},
+                "bounds, plain / both": f"{bounds['plain'] / bounds['both']:.1f}",
+                "time, plain / both": f"{seconds['plain'] / seconds['both']:.1f}",
+                "objectives, largest / smallest": f"{objective.max() / objective.min():.3f}",
+            }
+    return pd.DataFrame(rows).T
+
+
+if "snakemake" in globals():
+    run_stage(main, snakemake)

@@ -1,4 +1,4 @@
-"""Learning trackers from a share of the annotation: what figures 1.4 to 1.7 of cheap data compare."""
+"""Training of trackers on shares of the annotation, and variants of CCCP (cheap-data, section 1.3.5)."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,43 +20,56 @@ from reproduction.experiments.tracking.protocol import Study
 
 Vector = NDArray[np.float64]
 
-#: The two ideas of Algorithm 1.1, each on or off; plain is the procedure of Yu and Joachims.
+#: Algorithm 1.1 with and without its two ideas; plain is the procedure of Yu and Joachims.
 VARIANTS = {
     "plain": {"recycle": False, "adaptive": False},
     "recycling": {"recycle": True, "adaptive": False},
     "adaptive": {"recycle": False, "adaptive": True},
     "both": {"recycle": True, "adaptive": True},
 }
-#: How the convex problems are solved: as in the source by textbook cutting planes, with the level method of
-#: this library, and with that and planes for groups of pairs.
+#: Methods for the convex problems: textbook cutting planes as published, the level method of this library,
+#: and the latter with planes for groups of pairs.
 SOLVERS = ("cutting-plane", "level", "level, in parts")
-#: The share that is published to do as well as all of the annotation; the optimisers are compared with it.
+#: Share that is published to do as well as the full annotation; optimizers are compared on it.
 QUARTER = 0.25
-#: What is left of the guess in a start that is 0 but for the order of assignments.
+#: Factor of the initial weights in a start near 0 that only keeps the order of assignments.
 _FAINT = 1e-6
-#: Parts of the last solver.
+#: Number of parts of the last solver.
 _PARTS = 20
 _MOVE = list(EVENTS).index("move")
 _ALONE = [list(EVENTS).index(kind) for kind in ("appearance", "disappearance")]
 
 
+@dataclass(frozen=True)
+class StudySettings:
+    """Settings of one study."""
+
+    shares: Sequence[float]  #: of the known events of each pair that are annotated
+    draws: int  #: of the annotated events
+    alphas: Sequence[float]  #: regularization strengths to choose from
+    n_splits: int  #: stretches of the training pairs, each of which is held out once for that choice
+    starts: Sequence[str]  #: initial weights of the variants of CCCP
+    solvers: Sequence[str] = SOLVERS
+    pairs: int | None = None  #: maximum number of pairs of frames of either part
+
+
 def partly_annotated(pairs: Sequence[FramePair], share: float, rng: np.random.Generator) -> list[FramePair]:
-    """Return the pairs with a share of their known events, drawn at random; at least one of each pair."""
+    """Return the pairs with a random share of their known events, at least one of each pair."""
     if not 0 < share <= 1:
         raise ValueError(f"share is {share}: expected more than 0 and at most 1")
     drawn = []
     for pair in pairs:
         known = pair.annotation.events
-        some = rng.choice(known, min(len(known), max(1, round(share * len(known)))), replace=False)
-        drawn.append(_with_events(pair, np.sort(some)))
+        kept = rng.choice(known, min(len(known), max(1, round(share * len(known)))), replace=False)
+        drawn.append(_with_events(pair, np.sort(kept)))
     return drawn
 
 
 def completed(pairs: Sequence[FramePair]) -> list[FramePair]:
-    """Return the pairs with a full annotation: all that is known, and the plain guess for cells without.
+    """Return the pairs with a full annotation: all known events, and the plain guess for the other cells.
 
-    Even where all tracks are known some detections have no event: those of no cell, and those of cells that
-    did what the model has no event for.
+    Even where all tracks are known, some detections have no event: those without a cell, and those of cells
+    whose event is not in the model.
     """
     full = []
     for pair in pairs:
@@ -67,11 +80,11 @@ def completed(pairs: Sequence[FramePair]) -> list[FramePair]:
 
 
 def wrongly_annotated(pairs: Sequence[FramePair], rng: np.random.Generator) -> list[FramePair]:
-    """Return the pairs with as many moves as are known, but at random among the candidates: a control."""
+    """Return the pairs with random moves, as many as events are known: a control."""
     wrong = []
     for pair in pairs:
         kind = pair.hypotheses.kind
-        # A random move is worth more than two cells that come and go, and any other event less.
+        # A random move is worth more than a disappearance and an appearance, any other event less.
         scores = np.where(kind == _MOVE, 1 + rng.random(len(kind)), -1.0)
         scores[np.isin(kind, _ALONE)] = 0.0
         moves = np.flatnonzero(pair.assigner.best(scores) & (kind == _MOVE))
@@ -87,25 +100,25 @@ def _with_events(pair: FramePair, events: NDArray[np.int64]) -> FramePair:
 
 @dataclass(frozen=True)
 class Trained:
-    """Weights that were learned, and the seconds of the processor that it took."""
+    """Trained weights and the cost of training."""
 
     w: Vector
-    seconds: float
-    bounds: int  #: planes, or passes of a perceptron
+    seconds: float  #: CPU time
+    bounds: int  #: number of cutting planes, or of passes of a perceptron
 
 
-def train_bridge(pairs: Sequence[FramePair], strength: float, tol: float) -> Trained:
-    """Learn by the bridge loss, or by the hinge loss if the pairs are annotated completely."""
+def train_bridge(pairs: Sequence[FramePair], alpha: float, tol: float) -> Trained:
+    """Train with the bridge loss, or with the hinge loss if the pairs are annotated completely."""
 
     def train() -> tuple[Vector, int]:
-        result = train_tracker(pairs, L2(strength), tol=tol, n_threads=1)
+        result = train_tracker(pairs, L2(alpha), tol=tol, n_threads=1)
         return result.w, result.bounds if isinstance(result, CCCPResult) else result.n_iter
 
     return _timed(train)
 
 
 def train_by_perceptron(pairs: Sequence[FramePair], *, averaged: bool) -> Trained:
-    """Learn by the structured perceptron (Fernandes and Brefeld 2011)."""
+    """Train the structured perceptron (Fernandes and Brefeld 2011)."""
 
     def train() -> tuple[Vector, int]:
         samples, annotations = [p.assigner for p in pairs], [p.annotation.events for p in pairs]
@@ -116,91 +129,100 @@ def train_by_perceptron(pairs: Sequence[FramePair], *, averaged: bool) -> Traine
 
 
 def _timed(train: Callable[[], tuple[Vector, int]]) -> Trained:
-    began = time.process_time()
+    start = time.process_time()
     w, bounds = train()
-    return Trained(w, time.process_time() - began, bounds)
+    return Trained(w, time.process_time() - start, bounds)
 
 
 def learning_curve(
-    study: Study,
-    shares: Sequence[float],
-    draws: int,
-    strengths: Sequence[float],
-    *,
-    tol: float,
-    seeds: np.random.SeedSequence,
-    folds: int = 3,
+    study: Study, settings: StudySettings, *, tol: float, seeds: np.random.SeedSequence
 ) -> pd.DataFrame:
-    """Train with shares of the annotation, several draws of each, and with all of it.
+    """Train with shares of the annotation, several draws of each, and with the full annotation.
 
-    The strength of regularisation is chosen for each share at its first draw, on the training pairs and by
-    what is annotated of them alone. Of all events there is one draw.
+    The regularization strength is chosen for each share at its first draw, by the annotated events of
+    held-out training pairs. There is one draw of all events.
 
     Returns
     -------
-    Rows ``method``, ``share``, ``draw``, ``strength``, ``inside`` (whether both a weaker and a stronger one
-    were tried), ``loss`` in percent of the test events, ``seconds`` of the processor and ``bounds``. Methods:
-    ``partial`` (bridge loss), ``perceptron``, ``averaged`` (perceptron, first draws alone), ``full`` (hinge
-    loss), ``guess`` (what training starts from) and ``wrong`` (bridge loss of wrong annotations).
+    DataFrame
+        Columns ``method``, ``share``, ``draw``, ``strength``, ``inside`` (whether the grid has a weaker and a
+        stronger one), ``loss`` in percent of the test events, ``seconds`` of CPU time and ``bounds``.
+        Methods: ``partial`` (bridge loss), ``perceptron``, ``averaged`` (perceptron, first draws only),
+        ``full`` (hinge loss), ``guess`` (initial weights) and ``wrong`` (bridge loss of wrong annotations).
     """
     rows = []
 
-    def judge(method: str, learned: Trained, share: float = 1.0, draw: int = 0, **chosen: float) -> None:
-        loss = 100 * average_loss(learned.w, study.test, n_threads=1)
-        measured = {"loss": loss, "seconds": learned.seconds, "bounds": learned.bounds}
+    def test(method: str, trained: Trained, share: float = 1.0, draw: int = 0, **chosen: float) -> None:
+        loss = 100 * average_loss(trained.w, study.test, n_threads=1)
+        measured = {"loss": loss, "seconds": trained.seconds, "bounds": trained.bounds}
         rows.append({"method": method, "share": share, "draw": draw, **chosen, **measured})
 
     def choose(pairs: list[FramePair]) -> dict[str, float]:
-        choice = choose_alpha(pairs, strengths, n_splits=folds, tol=tol, n_threads=1)
+        choice = choose_alpha(pairs, settings.alphas, n_splits=settings.n_splits, tol=tol, n_threads=1)
         return {"strength": choice.alpha, "inside": choice.inside}
 
     full = completed(study.training)
     chosen = choose(full)
-    judge("full", train_bridge(full, chosen["strength"], tol), **chosen)
-    judge("guess", Trained(guessed_weights(), 0.0, 0), share=0.0)
+    test("full", train_bridge(full, chosen["strength"], tol), **chosen)
+    test("guess", Trained(guessed_weights(), 0.0, 0), share=0.0)
     wrong = wrongly_annotated(study.training, np.random.default_rng(seeds.spawn(1)[0]))
-    judge("wrong", train_bridge(wrong, chosen["strength"], tol), **chosen)
-    for share, of_share in zip(shares, seeds.spawn(len(shares)), strict=True):
-        for draw, seed in enumerate(of_share.spawn(draws if share < 1 else 1)):
-            some = partly_annotated(study.training, share, np.random.default_rng(seed))
+    test("wrong", train_bridge(wrong, chosen["strength"], tol), **chosen)
+    for share, of_share in zip(settings.shares, seeds.spawn(len(settings.shares)), strict=True):
+        for draw, seed in enumerate(of_share.spawn(settings.draws if share < 1 else 1)):
+            pairs = partly_annotated(study.training, share, np.random.default_rng(seed))
             if draw == 0:
-                chosen = choose(some)
-                judge("averaged", train_by_perceptron(some, averaged=True), share)
-            judge("partial", train_bridge(some, chosen["strength"], tol), share, draw, **chosen)
-            judge("perceptron", train_by_perceptron(some, averaged=False), share, draw)
+                chosen = choose(pairs)
+                test("averaged", train_by_perceptron(pairs, averaged=True), share)
+            test("partial", train_bridge(pairs, chosen["strength"], tol), share, draw, **chosen)
+            test("perceptron", train_by_perceptron(pairs, averaged=False), share, draw)
     return pd.DataFrame(rows)
 
 
 def descents(
     pairs: Sequence[FramePair],
-    strength: float,
+    alpha: float,
     *,
     tol: float,
     starts: Sequence[str] = ("guess", "faint", "zero"),
     solvers: Sequence[str] = SOLVERS,
 ) -> pd.DataFrame:
-    """Descend on one objective with every variant of Algorithm 1.1, from each start, with each solver.
+    """Minimize one objective with every variant of Algorithm 1.1, from each start, with each solver.
 
-    Starts: ``guess``; ``faint``, near 0 with the assignments of the guess; ``zero``, where all of them tie.
+    Parameters
+    ----------
+    pairs : sequence of FramePair
+        Partially annotated pairs.
+    alpha : float
+        Regularization strength.
+    tol : float
+        Last precision.
+    starts : sequence of {"guess", "faint", "zero"}
+        Initial weights: the plain guess; a millionth of it, with the same assignments; 0, where all
+        assignments tie.
+    solvers : sequence of str
+        Some of `SOLVERS`.
 
-    Rows, one for the start of each descent and one for each outer iteration: ``solver``, ``start``,
-    ``variant``, ``iteration``, ``objective``, ``bounds`` and ``seconds`` of the processor so far.
+    Returns
+    -------
+    DataFrame
+        One row for the start of each descent and for each outer iteration: ``solver``, ``start``,
+        ``variant``, ``iteration``, ``objective``, and ``bounds`` and ``seconds`` of CPU time so far.
     """
-    start = initial_weights()
-    origins = {"guess": start, "faint": _FAINT * start, "zero": np.zeros_like(start)}
-    ways = []
+    guess = initial_weights()
+    initial = {"guess": guess, "faint": _FAINT * guess, "zero": np.zeros_like(guess)}
+    tables = []
     for solver in solvers:
-        # Compiled code is compiled or loaded when it is first called: that is not to be timed.
-        _descent(pairs[:1], strength, tol, solver, origins["guess"], "both")
-        for name in starts:
+        # Compile or load the compiled code before anything is timed.
+        _descent(pairs[:1], alpha, tol, solver, guess, "both")
+        for start in starts:
             for variant in VARIANTS:
-                way = _descent(pairs, strength, tol, solver, origins[name], variant)
-                ways.append(way.assign(solver=solver, start=name, variant=variant))
-    return pd.concat(ways, ignore_index=True)
+                table = _descent(pairs, alpha, tol, solver, initial[start], variant)
+                tables.append(table.assign(solver=solver, start=start, variant=variant))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _descent(
-    pairs: Sequence[FramePair], strength: float, tol: float, solver: str, w0: Vector, variant: str
+    pairs: Sequence[FramePair], alpha: float, tol: float, solver: str, w0: Vector, variant: str
 ) -> pd.DataFrame:
     risk = partial_risk(pairs, n_threads=1)
     in_parts = solver == SOLVERS[-1]
@@ -209,13 +231,13 @@ def _descent(
     result = cccp(
         convex,
         clock,
-        L2(strength),
+        L2(alpha),
         w0=w0,
         eps=0.5,
         eps_min=tol,
         eta=tol,
         method=solver.split(",")[0],
-        # As printed the algorithm has no planes but those that it computes.
+        # As printed, the algorithm has no bounds but the computed ones.
         nonnegative=solver != SOLVERS[0],
         **VARIANTS[variant],
     )
@@ -223,24 +245,23 @@ def _descent(
         {
             "iteration": range(result.n_iter + 1),
             "objective": result.history.objective,
-            # The start has one bound of its own.
-            "bounds": np.cumsum([1, *result.history.bounds]),
-            "seconds": np.subtract(clock.seconds, clock.began),
+            "bounds": np.cumsum([1, *result.history.bounds]),  # the start has one bound of its own
+            "seconds": np.subtract(clock.seconds, clock.start),
             "converged": result.converged,
         }
     )
 
 
 class _Clock:
-    """The reward, asked for once at the end of each outer iteration; reads the time of the processor."""
+    """Reward that records the CPU time; it is evaluated once at the end of each outer iteration."""
 
     def __init__(self, reward: Risk):
         self._reward, self.seconds = reward, []
         if hasattr(reward, "n_parts"):
             self.n_parts = reward.n_parts
-        self.began = time.process_time()
+        self.start = time.process_time()
 
     def __call__(self, w: Vector) -> tuple[float, Vector]:
-        found = self._reward(w)
+        result = self._reward(w)
         self.seconds.append(time.process_time())
-        return found
+        return result

@@ -1,41 +1,19 @@
-"""Trackers from shares of the annotation of one study (rule train_partial_trackers)."""
-
-from collections.abc import Sequence
+"""Train trackers on shares of the annotation of one study (rule train_partial_trackers)."""
 
 import numpy as np
 
 from ermlab.tracking.films import CellFilm
-from reproduction.experiments.partial_annotation.protocol import learning_curve
+from reproduction.experiments.partial_annotation.protocol import StudySettings, learning_curve
 from reproduction.experiments.tracking.protocol import study_of
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(
-    films: Sequence[str],
-    output: str,
-    *,
-    laboratory: str,
-    pairs: int | None,
-    shares: Sequence[float],
-    draws: int,
-    strengths: Sequence[float],
-    folds: int,
-    tol: float,
-    seed: int,
-) -> None:
-    """Write losses and seconds of each method, share and draw."""
-    curve = learning_curve(
-        study_of([CellFilm.read(path) for path in films], pairs),
-        shares,
-        draws,
-        strengths,
-        tol=tol,
-        folds=folds,
-        seeds=np.random.SeedSequence(seed),
-    )
-    curve.to_csv(output, index=False, lineterminator="\n")
+def main(inputs: Paths, outputs: Paths, *, seed: int, tol: float, settings: StudySettings) -> None:
+    """Write losses and training times of each method, share and draw."""
+    study = study_of([CellFilm.read(path) for path in inputs["films"]], settings.pairs)
+    curve = learning_curve(study, settings, tol=tol, seeds=np.random.SeedSequence(seed))
+    curve.to_csv(outputs["curve"], index=False, lineterminator="\n")
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(snakemake.input.films, snakemake.output.curve, **snakemake.params.arguments)
+    run_stage(main, snakemake)

@@ -1,0 +1,28 @@
+"""Run Algorithm 1.1 with and without its two ideas (rule train_cccp_variants)."""
+
+import numpy as np
+import pandas as pd
+
+from ermlab.tracking.films import CellFilm
+from reproduction.experiments.partial_annotation.protocol import (
+    QUARTER,
+    StudySettings,
+    descents,
+    partly_annotated,
+)
+from reproduction.experiments.tracking.protocol import study_of
+from reproduction.pipeline.job import Paths, run_stage
+
+
+def main(inputs: Paths, outputs: Paths, *, seed: int, tol: float, settings: StudySettings) -> None:
+    """Write all descents on a quarter of the annotation, with the regularization strength chosen for it."""
+    study = study_of([CellFilm.read(path) for path in inputs["films"]], settings.pairs)
+    pairs = partly_annotated(study.training, QUARTER, np.random.default_rng([seed, 1]))
+    curve = pd.read_csv(inputs["curve"])
+    alpha = float(curve.query("method == 'partial' and share == @QUARTER")["strength"].iloc[0])
+    table = descents(pairs, alpha, tol=tol, starts=settings.starts, solvers=settings.solvers)
+    table.to_csv(outputs["descents"], index=False, lineterminator="\n")
+
+
+if "snakemake" in globals():
+    run_stage(main, snakemake)
