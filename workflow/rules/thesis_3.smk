@@ -115,21 +115,13 @@ rule prepare_windows:
     output:
         train=expand("data/processed/window_cascade/train_{split}.npz", split=cascade_splits),
         test=expand("data/processed/window_cascade/test_{split}.npz", split=cascade_splits),
-    log:
-        "logs/prepare_windows.log",
-    benchmark:
-        "logs/benchmarks/prepare_windows.tsv"
+        pictures="data/processed/window_cascade/pictures.npz",
     threads: 2
     resources:
         mem_mb=6000,
         runtime=60,
-    params:
-        library=library_digest("workflow/reproduction/experiments/window_cascade/prepare.py"),
-        seed=config["seed"],
-        images=config["window_cascade"]["images"],
-        windows=config["window_cascade"]["windows"],
     message:
-        "initial windows of the images, and the cues of each"
+        "initial windows of the images and their cues"
     script:
         "../reproduction/experiments/window_cascade/prepare.py"
 
@@ -139,17 +131,9 @@ rule train_window_cascade:
         windows="data/processed/window_cascade/train_{split}.npz",
     output:
         model="data/processed/window_cascade/model_{split}.json",
-    log:
-        "logs/train_window_cascade/{split}.log",
-    benchmark:
-        "logs/benchmarks/train_window_cascade/{split}.tsv"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=120,
-    params:
-        library=library_digest("workflow/reproduction/experiments/window_cascade/train.py"),
-        best_share=config["window_cascade"]["best_share"],
     message:
         "rankings of windows and a structured SVM, split {wildcards.split}"
     script:
@@ -159,6 +143,7 @@ rule train_window_cascade:
 rule evaluate_window_cascade:
     input:
         receipt="data/receipts/voc2007_sample.json",
+        pictures="data/processed/window_cascade/pictures.npz",
         tests=expand("data/processed/window_cascade/test_{split}.npz", split=cascade_splits),
         models=expand("data/processed/window_cascade/model_{split}.json", split=cascade_splits),
     output:
@@ -166,17 +151,9 @@ rule evaluate_window_cascade:
         curves="data/results/window_cascade/curves.csv",
         weights="data/results/window_cascade/weights.csv",
         examples="data/results/window_cascade/examples.csv",
-    log:
-        "logs/evaluate_window_cascade.log",
-    benchmark:
-        "logs/benchmarks/evaluate_window_cascade.tsv"
-    threads: 1
+        pictures="data/results/window_cascade/pictures.npz",
     resources:
         mem_mb=4000,
-        runtime=30,
-    params:
-        library=library_digest("workflow/reproduction/experiments/window_cascade/evaluate.py"),
-        seed=config["seed"],
     message:
         "recall against overlap of the windows ranked first"
     script:

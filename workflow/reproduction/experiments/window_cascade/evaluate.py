@@ -1,42 +1,62 @@
-"""Recall against overlap of the windows that each variant ranks first (rule evaluate_window_cascade)."""
+"""Compute recall against overlap of the windows ranked first (rule evaluate_window_cascade)."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
+from ermlab.detection.boxes import best_overlap, overlap
 from ermlab.metrics.detection import recall_overlap
 from reproduction.claims.results import over_seeds, read_json, write_results
-from reproduction.experiments.window_cascade.measures import (
+from reproduction.experiments.window_cascade.objectness import CUES
+from reproduction.experiments.window_cascade.train import (
     COUNTS,
+    VARIANTS,
     areas,
     covered,
-    covered_by_any,
-    example_detections,
+    first_windows,
+    score_windows,
 )
-from reproduction.experiments.window_cascade.objectness import CUES
-from reproduction.experiments.window_cascade.protocol import VARIANTS, score_windows
 from reproduction.experiments.window_cascade.window_pool import INITIAL_COUNTS, WindowPool
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: What the variants are seen against: the windows in random order, and all of them at once.
+#: References for the variants: the windows in random order, and all windows at once.
 CHANCE, ALL = "chance", "all"
+#: Display names of variants and references, in the order in which they are shown.
+NAMES = {
+    "complete_slack": "complete, slack",
+    "complete_margin": "complete, margin",
+    "bipartite_slack": "bipartite, slack",
+    "bipartite_margin": "bipartite, margin",
+    "star_slack": "star, slack",
+    "star_margin": "star, margin",
+    "sosvm": "structured SVM",
+    CHANCE: "random order",
+    ALL: "all initial windows",
+}
 OVERLAPS = np.linspace(0.5, 1, 51)
-#: The detections shown are those in the first test images of the first split, whatever they look like.
-SHOWN_VARIANT, SHOWN_IMAGES = "complete_slack", 8
+SIDES = ("left", "top", "right", "bottom")
+#: The variant whose detections are shown.
+SHOWN_VARIANT = "complete_slack"
+
+#: Largest overlap of each object with the first windows of each variant or reference, (objects, counts).
+Overlaps = dict[str, NDArray[np.float64]]
 
 
-def main(receipt: str, tests: list[str], models: list[str], folder: Path, seed: int) -> None:
+def main(inputs: Paths, outputs: Paths, *, seed: int) -> None:
     """Evaluate the weights of every split on its test images."""
-    pools = [WindowPool.read(path) for path in tests]
-    trained = [read_json(path) for path in models]
+    pools = [WindowPool.read(path) for path in inputs["tests"]]
+    models = [read_json(path) for path in inputs["models"]]
     overlaps = [
         _overlaps(pool, model["variants"], np.random.default_rng([seed, split]))
-        for split, (pool, model) in enumerate(zip(pools, trained, strict=True))
+        for split, (pool, model) in enumerate(zip(pools, models, strict=True))
     ]
     reached = [(pool.reachable[~pool.difficult] >= 0.5).mean(axis=0) for pool in pools]
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "auc": {variant: _areas_over_splits(overlaps, variant) for variant in VARIANTS},
             "auc_chance": _areas_over_splits(overlaps, CHANCE),
@@ -45,37 +65,48 @@ def main(receipt: str, tests: list[str], models: list[str], folder: Path, seed: 
             "initial_recall_by_count": [over_seeds(shares) for shares in np.transpose(reached)],
             "initial_counts": INITIAL_COUNTS,
             "splits": len(pools),
-            "train_images": trained[0]["images"],
+            "train_images": models[0]["images"],
             "test_images": len(pools[0]),
             "windows_per_image": int(np.diff(pools[0].starts).max()),
-            "train_samples": trained[0]["samples"],
-            "share_of_misses": over_seeds(model["share_of_misses"] for model in trained),
+            "train_samples": models[0]["samples"],
+            "share_of_misses": over_seeds(model["share_of_misses"] for model in models),
             "test_objects": over_seeds((~pool.difficult).sum() for pool in pools),
         },
-        datasets={"voc2007_sample": read_json(receipt)["kind"]},
+        datasets={"voc2007_sample": read_json(inputs["receipt"])["kind"]},
     )
+    with np.load(inputs["pictures"]) as pictures:
+        shown = pools[0].take(range(len(pictures.files)))
+    weights = models[0]["variants"][SHOWN_VARIANT]["weights"]
     tables = {
-        "curves": _curves(overlaps),
-        "weights": _weights(trained),
-        "examples": _examples(pools[0], trained[0]),
+        "curves": recall_curves(overlaps),
+        "weights": weight_table(models),
+        "examples": example_detections(shown, score_windows(shown, weights)),
     }
     for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
+    Path(outputs["pictures"]).write_bytes(Path(inputs["pictures"]).read_bytes())
 
 
-def _overlaps(pool: WindowPool, variants: dict, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return the largest overlap of each object with the first windows of each order, (objects, counts)."""
+def _overlaps(pool: WindowPool, variants: Mapping[str, Any], rng: np.random.Generator) -> Overlaps:
     scores = {name: score_windows(pool, variants[name]["weights"]) for name in VARIANTS}
     scores[CHANCE] = rng.random(len(pool.windows))
     overlaps = {name: covered(pool, order) for name, order in scores.items()}
     return overlaps | {ALL: np.repeat(covered_by_any(pool)[:, None], len(COUNTS), axis=1)}
 
 
-def _areas_over_splits(overlaps: list[dict[str, np.ndarray]], name: str) -> list[dict]:
+def covered_by_any(pool: WindowPool) -> NDArray[np.float64]:
+    """Return the largest overlap of each counted object with any window of its image."""
+    return np.concatenate(
+        [best_overlap(pool.counted(i), pool.windows[pool.rows(i)]) for i in range(len(pool))]
+    )
+
+
+def _areas_over_splits(overlaps: Sequence[Overlaps], name: str) -> list[dict]:
+    """Return the area of each number of windows, over the splits."""
     return [over_seeds(column) for column in np.transpose([areas(split[name]) for split in overlaps])]
 
 
-def _curves(overlaps: list[dict[str, np.ndarray]]) -> pd.DataFrame:
+def recall_curves(overlaps: Sequence[Overlaps]) -> pd.DataFrame:
     """Return mean and standard deviation over the splits of the recall at each overlap."""
     tables = []
     for name in overlaps[0]:
@@ -95,27 +126,75 @@ def _curves(overlaps: list[dict[str, np.ndarray]]) -> pd.DataFrame:
     return pd.concat(tables)
 
 
-def _weights(trained: list[dict]) -> pd.DataFrame:
+def weight_table(models: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the chosen C and the weights, in deviations of the cues, of each split and variant."""
     return pd.DataFrame(
         {"split": split, "variant": name, "C": model["variants"][name]["C"]}
         | dict(zip(CUES, model["variants"][name]["weights_in_deviations"], strict=True))
-        for split, model in enumerate(trained)
+        for split, model in enumerate(models)
         for name in VARIANTS
     )
 
 
-def _examples(pool: WindowPool, model: dict) -> pd.DataFrame:
-    shown = pool.take(range(min(SHOWN_IMAGES, len(pool))))
-    return example_detections(shown, score_windows(shown, model["variants"][SHOWN_VARIANT]["weights"]))
+def example_detections(pool: WindowPool, scores: ArrayLike) -> pd.DataFrame:
+    """Return the best of the first windows for each counted object, one row per object and count.
+
+    Columns are ``image`` (its index in the data set), ``windows`` (how many are passed on), ``overlap``, the
+    sides of the box of the ``object``, and those of the ``window`` that overlaps it most.
+    """
+    rows = []
+    for i, windows in enumerate(first_windows(pool, scores)):
+        for box in pool.counted(i):
+            for count in COUNTS:
+                overlaps = overlap([box], windows[:count])[0]
+                best = int(overlaps.argmax())
+                row = {"image": pool.images[i], "windows": count, "overlap": overlaps[best]}
+                row |= {f"object_{side}": value for side, value in zip(SIDES, box, strict=True)}
+                row |= {f"window_{side}": value for side, value in zip(SIDES, windows[best], strict=True)}
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return mean and standard deviation over the splits of the areas in the results of the experiment.
+
+    Columns are ``variant``, ``windows``, ``mean`` and ``sd``; variants and references are in the order of
+    `NAMES`.
+    """
+    areas_of = {**values["auc"], CHANCE: values["auc_chance"], ALL: [values["auc_all"]] * len(COUNTS)}
+    return pd.DataFrame(
+        {
+            "variant": variant,
+            "windows": count,
+            "mean": np.mean(item["per_seed"]),
+            "sd": np.std(item["per_seed"], ddof=1),
+        }
+        for variant in NAMES
+        if variant in areas_of
+        for count, item in zip(COUNTS, areas_of[variant], strict=True)
+    )
+
+
+def difference_table(values: Mapping[str, Any], reference: str) -> pd.DataFrame:
+    """Return the difference of the area of each variant and that of ``reference``, split by split.
+
+    There is one row per other variant, by its display name, and one column per number of windows; cells are
+    mean and standard deviation over the splits, as text. Differences vary less than areas, since all variants
+    have the same test images.
+    """
+    per_split = {
+        variant: np.array([item["per_seed"] for item in items]) for variant, items in values["auc"].items()
+    }
+    rows = {
+        name: [
+            f"{difference.mean():+.3f} ± {difference.std(ddof=1):.3f}"
+            for difference in per_split[variant] - per_split[reference]
+        ]
+        for variant, name in NAMES.items()
+        if variant in per_split and variant != reference
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[f"{count} windows" for count in COUNTS])
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.receipt,
-            snakemake.input.tests,
-            snakemake.input.models,
-            Path(snakemake.output.values).parent,
-            snakemake.params.seed,
-        )
+    run_stage(main, snakemake)

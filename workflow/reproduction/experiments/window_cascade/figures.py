@@ -1,4 +1,4 @@
-"""Windows that a cascade hands on: detections in images, and recall against overlap (T-fig-3.5)."""
+"""Figure of the windows that a cascade passes on: detections, and recall against overlap (T-fig-3.5)."""
 
 from collections.abc import Mapping
 
@@ -10,10 +10,10 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, SKY, YELLOW
-from reproduction.experiments.window_cascade.measures import NAMES, SIDES
+from reproduction.experiments.window_cascade.evaluate import NAMES, SIDES
 from reproduction.plotting.pictures import outline_boxes
 
-#: Colours tell graphs apart, line styles the rescalings.
+#: Colors distinguish graphs, line styles rescalings.
 _LINES = {
     "complete_slack": (BLUE, "-"),
     "complete_margin": (BLUE, "--"),
@@ -26,30 +26,30 @@ _LINES = {
     "all": (GREY, (0, (5, 1))),
 }
 _OBJECT, _FEW, _MANY = YELLOW, ORANGE, SKY
-#: An object is found by a window that overlaps it by so much.
+#: Minimum overlap of a window that finds an object.
 _FOUND = 0.5
 
 
 def plot_cascade(
-    images: Mapping[int, np.ndarray], examples: pd.DataFrame, curves: pd.DataFrame, areas: pd.DataFrame
+    pictures: Mapping[int, np.ndarray], examples: pd.DataFrame, curves: pd.DataFrame, areas: pd.DataFrame
 ) -> Figure:
     """Draw detections in images (a), and recall over overlap for each number of windows (b).
 
     Parameters
     ----------
-    images
-        RGB images by their number.
-    examples
-        As from `reproduction.experiments.window_cascade.measures.example_detections`.
-    curves
+    pictures : mapping of int to ndarray of shape (height, width, 3)
+        RGB images at half resolution, by their index in the data set.
+    examples : DataFrame
+        As returned by ``evaluate.example_detections``.
+    curves : DataFrame
         Columns ``variant``, ``windows``, ``overlap``, ``recall``.
-    areas
-        As from `reproduction.experiments.window_cascade.measures.area_table`.
+    areas : DataFrame
+        As returned by ``evaluate.area_table``.
     """
-    rows = -(-len(images) // 4)
+    rows = -(-len(pictures) // 4)
     fig = plt.figure(figsize=(11, 2.2 * rows + 5.2))
     upper, lower = fig.subfigures(2, 1, height_ratios=[2.2 * rows + 0.5, 4.7])
-    _draw_examples(upper, images, examples, rows)
+    _draw_examples(upper, pictures, examples, rows)
     lower.suptitle(
         "(b) objects found among the first 10, 100 and 1000 windows; area under each curve", fontsize=10
     )
@@ -63,21 +63,21 @@ def plot_cascade(
 
 
 def _draw_examples(
-    part: SubFigure, images: Mapping[int, np.ndarray], examples: pd.DataFrame, rows: int
+    part: SubFigure, pictures: Mapping[int, np.ndarray], examples: pd.DataFrame, rows: int
 ) -> None:
     part.suptitle(
         "(a) complete graph, slack rescaling: the window that overlaps each object most", fontsize=10
     )
     axes = part.subplots(rows, 4, squeeze=False).flat
     few, many = examples["windows"].min(), examples["windows"].max()
-    for ax, (number, image) in zip(axes, images.items(), strict=False):
-        here = examples[examples["image"] == number]
-        few_rows, many_rows = here[here["windows"] == few], here[here["windows"] == many]
-        _show_small(ax, image)
+    for ax, (number, picture) in zip(axes, pictures.items(), strict=False):
+        of_image = examples[examples["image"] == number]
+        few_rows, many_rows = (of_image[of_image["windows"] == count] for count in (few, many))
+        _show_half(ax, picture)
         _outline(ax, few_rows, "object", _OBJECT)
         _outline(ax, few_rows, "window", _FEW)
         _outline(ax, many_rows, "window", _MANY)
-        found = [int((rows_of["overlap"] >= _FOUND).sum()) for rows_of in (few_rows, many_rows)]
+        found = [int((table["overlap"] >= _FOUND).sum()) for table in (few_rows, many_rows)]
         ax.set_title(f"found: {found[0]} of {len(few_rows)} with {few}, {found[1]} with {many}", fontsize=8)
     for ax in axes:
         ax.set_axis_off()
@@ -99,15 +99,14 @@ def _draw_curves(ax: Axes, curves: pd.DataFrame, areas: pd.DataFrame) -> None:
             linewidth=width,
             label=f"{NAMES[variant]} ({area:.3f})",
         )
-    # Below the panel: inside it there is no place that none of the curves crosses.
+    # Below the panel, since the curves leave no free place inside.
     ax.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, handlelength=2.4)
 
 
-def _show_small(ax: Axes, image: np.ndarray) -> None:
-    """Show an image at half its resolution, in the coordinates of its own pixels: a quarter of the bytes."""
-    height, width = (side // 2 * 2 for side in image.shape[:2])
-    half = image[:height, :width].reshape(height // 2, 2, width // 2, 2, 3).mean(axis=(1, 3))
-    ax.imshow(half.astype(np.uint8), extent=(-0.5, width - 0.5, height - 0.5, -0.5))
+def _show_half(ax: Axes, picture: np.ndarray) -> None:
+    """Show an image of half resolution in the pixel coordinates of the full one."""
+    height, width = (2 * side for side in picture.shape[:2])
+    ax.imshow(picture, extent=(-0.5, width - 0.5, height - 0.5, -0.5))
     ax.set_axis_off()
 
 

@@ -1,16 +1,12 @@
-"""Pools of windows: what belongs to which image; windows depend on seed, split and image alone."""
+"""Splits of the images and their windows, which depend on seed, split and image alone."""
 
 import numpy as np
 import pytest
 
 from ermlab.detection.boxes import best_overlap
 from reproduction.experiments.window_cascade.objectness import WindowPrior, cues
-from reproduction.experiments.window_cascade.window_pool import (
-    INITIAL_COUNTS,
-    WindowPool,
-    describe_windows,
-    split_images,
-)
+from reproduction.experiments.window_cascade.prepare import describe_windows, half_resolution, split_images
+from reproduction.experiments.window_cascade.window_pool import INITIAL_COUNTS, WindowPool
 
 SHAPE = (30, 40)
 BOXES = [
@@ -102,3 +98,13 @@ def test_arrays_must_agree(pools):
         WindowPool(**{**parts, "truth_starts": np.array([0])})
     with pytest.raises(ValueError, match="pools is empty"):
         WindowPool.join([])
+
+
+def test_half_resolution_averages_blocks_of_four_pixels():
+    image = np.zeros((5, 4, 3), dtype=np.uint8)
+    image[:2, :2, 0] = [[0, 4], [8, 13]]
+    image[3, 3, 2], image[4] = 100, 255
+    half = half_resolution(image)
+    assert half.shape == (2, 2, 3)
+    assert half[0, 0].tolist() == [6, 0, 0]
+    assert half[1, 1].tolist() == [0, 0, 25]

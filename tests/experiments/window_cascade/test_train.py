@@ -1,4 +1,4 @@
-"""Every variant of the cascade minimises its objective, written out, and learns what can be learned."""
+"""Every variant of the cascade minimizes its objective, written out, and learns what can be learned."""
 
 import dataclasses
 from itertools import combinations, permutations
@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from reproduction.experiments.window_cascade.measures import areas, covered
-from reproduction.experiments.window_cascade.protocol import (
+from reproduction.claims.results import read_json
+from reproduction.experiments.window_cascade import train
+from reproduction.experiments.window_cascade.train import (
     VARIANTS,
     TrainingWindows,
     WindowTask,
-    choose_price,
+    areas,
+    choose_C,
+    covered,
     score_windows,
     train_variant,
 )
@@ -75,7 +78,7 @@ def hinges(samples, w, variant, share):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("C", [0.1, 30.0])
-def test_the_weights_minimise_the_objective_written_out(samples, variant, C):
+def test_the_weights_minimize_the_objective_written_out(samples, variant, C):
     def objective(w):
         return w @ w / 2 + C * np.mean(list(hinges(samples, w, variant, 0.25)))
 
@@ -134,10 +137,10 @@ def test_a_constant_cue_changes_nothing():
     assert abs(weights[1]) < 1e-12
 
 
-def test_the_price_is_chosen_on_the_images_left_out():
+def test_C_is_chosen_on_the_held_out_images():
     pool = random_pool(5, n_images=6, n_windows=80, noise=0.4)
     even, odd = pool.take([0, 2, 4]), pool.take([1, 3, 5])
-    prices = (1e-3, 0.1, 10.0)
+    candidates = (1e-3, 0.1, 10.0)
     expected = [
         np.mean(
             [
@@ -150,11 +153,11 @@ def test_the_price_is_chosen_on_the_images_left_out():
                 for learn, judge in ((even, odd), (odd, even))
             ]
         )
-        for C in prices
+        for C in candidates
     ]
-    price, criteria = choose_price(pool, "star_slack", prices, 0.1)
+    C, criteria = choose_C(pool, "star_slack", candidates, 0.1)
     np.testing.assert_allclose(criteria, expected)
-    assert price == prices[int(np.argmax(expected))]
+    assert candidates[int(np.argmax(expected))] == C
 
 
 def test_bad_input_is_named(samples):
@@ -177,5 +180,21 @@ def test_the_weight_of_pairs_of_misses_is_that_of_the_pairs_written_out(samples)
 
 def test_no_pair_of_windows_that_differ(samples):
     same = dataclasses.replace(samples, losses=np.ones_like(samples.losses))
-    with pytest.raises(ValueError, match="expected a pair that differs"):
+    with pytest.raises(ValueError, match="expected different losses"):
         same.share_of_misses()
+
+
+def test_the_file_of_a_model_has_the_weights_of_every_variant(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "C_GRID", (0.1, 1.0))
+    pool = random_pool(6, n_images=4, n_windows=20, noise=0.3)
+    pool.write(tmp_path / "windows.npz")
+    inputs, outputs = {"windows": str(tmp_path / "windows.npz")}, {"model": str(tmp_path / "model.json")}
+    train.main(inputs, outputs, best_share=0.1)
+    model, samples = read_json(outputs["model"]), TrainingWindows.of(pool)
+    assert (model["images"], model["samples"]) == (4, 80 + len(pool.truth))
+    assert model["share_of_misses"] == samples.share_of_misses()
+    assert sorted(model["variants"]) == sorted(VARIANTS)
+    for variant, trained in model["variants"].items():
+        weights = train_variant(samples, variant, trained["C"], 0.1)
+        np.testing.assert_allclose(trained["weights"], weights)
+        np.testing.assert_allclose(trained["weights_in_deviations"], weights * samples.scale)
