@@ -1,4 +1,4 @@
-"""The risk of bags of samples under the hinge loss, each bag as bad as its worst member, and its dual."""
+"""Hinge loss of the worst member of each bag of samples, and its dual."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,16 @@ from ermlab._utils.parallel import over_ranges
 from ermlab._utils.rows_numba import lowest_rows
 from ermlab.structured import _hinge_bags_numba as kernels
 
-# Rows that are worth a thread of their own.
+# Smallest number of rows per thread.
 GRAIN = 512
-# A row rests when it had no weight and was not the worst of its bag in this many passes in a row.
+# A row is skipped after this many consecutive passes without weight in which it was not the worst.
 MAX_IDLE = 10
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Virtual samples as rows ``X``, in bags with a label and a price each.
+    """Virtual samples as rows of ``X``, in bags with one label and one weight each.
 
     ``rows[starts[b]:starts[b + 1]]`` are the rows of bag ``b``; ``bias`` is the constant feature, 0 for none.
     """
@@ -27,7 +27,7 @@ class Bags:
     rows: NDArray[np.int64]
     starts: NDArray[np.int64]
     signs: Vector
-    prices: Vector
+    weights: Vector
     bias: float = 0.0
 
     def __len__(self) -> int:
@@ -47,10 +47,10 @@ class Bags:
 
 
 class WorstHingeRisk:
-    """``sum_b prices_b max_r hinge(1 - sign_b <w, x_r>)``, the maximum over the rows of bag ``b``.
+    """``sum_b weights_b max_r hinge(1 - sign_b <w, x_r>)``, the maximum over the rows of bag ``b``.
 
     An `ermlab.optimize.BlockRisk`. ``chosen`` marks the rows that were the worst of their bag, with a hinge
-    above 0, in any call; ``beta`` holds the dual weight of each row, as far as `block_dual` was asked for.
+    above 0, in any call; ``beta`` holds the dual weight of each row if `block_dual` was called.
     """
 
     def __init__(self, bags: Bags):
@@ -79,7 +79,7 @@ class WorstHingeRisk:
         lowest_rows(margins, bags.rows, bags.starts, worst)
         self.chosen[worst[margins[worst] < 1.0]] = True
         value, subgradient = kernels.risk_and_subgradient(
-            bags.X, bags.bias, margins, worst, bags.signs, bags.prices, self.dimension
+            bags.X, bags.bias, margins, worst, bags.signs, bags.weights, self.dimension
         )
         return value, subgradient, margins, worst
 
@@ -91,32 +91,32 @@ class WorstHingeRisk:
         features[:, : bags.X.shape[1]] = bags.X[members]
         features[:, bags.X.shape[1] :] = bags.bias
         heights = 1.0 - bags.signs[i] * (features @ w)
-        worst, price = int(heights.argmax()), len(self) * bags.prices[i]
+        worst, weight = int(heights.argmax()), len(self) * bags.weights[i]
         if heights[worst] <= 0:
             return np.zeros(self.dimension), 0.0
-        return -price * bags.signs[i] * features[worst], price
+        return -weight * bags.signs[i] * features[worst], weight
 
     def block_dual(self, alpha: float) -> "WorstHingeDual":
-        """Return the dual point 0 for the regularizer ``alpha/2 |w|^2``."""
+        """Return the dual at 0 for the regularizer ``alpha/2 |w|^2``."""
         return WorstHingeDual(self, alpha)
 
 
 class WorstHingeDual:
     """An `ermlab.optimize.BlockDual` whose planes are the rows themselves, never copied.
 
-    A row works if it has weight, or had some or was the worst of its bag in one of the last ``MAX_IDLE``
-    passes. To forget it sooner would bring the same few rows back for ever.
+    A row is in the working set if it has weight, or had weight or was the worst of its bag in one of the last
+    ``MAX_IDLE`` passes. If it left sooner, the same few rows would come back again and again.
     """
 
     def __init__(self, risk: WorstHingeRisk, alpha: float):
         self._risk, self._alpha = risk, alpha
         bags = risk.bags
         with np.errstate(over="ignore"):  # checked next
-            self._limits = bags.prices / alpha
+            self._limits = bags.weights / alpha
         if not np.isfinite(self._limits).all():
             b = int(np.argmax(self._limits))
             raise ValueError(
-                f"bag {b} has the price {bags.prices[b]} for alpha = {alpha}: expected a finite ratio of both"
+                f"bag {b} has the weight {bags.weights[b]} for alpha = {alpha}: expected a finite ratio"
             )
         self._idle = np.full(len(bags.X), MAX_IDLE, dtype=np.int64)
         self._working = self._idle < MAX_IDLE
@@ -126,11 +126,11 @@ class WorstHingeDual:
 
     @property
     def n_planes(self) -> int:
-        """Number of rows that work."""
+        """Number of rows in the working set."""
         return int(self._working.sum())
 
     def collect(self) -> tuple[float, Vector]:
-        """Return risk and subgradient at ``w``; the worst row of each bag begins to work."""
+        """Return risk and subgradient at ``w``; the worst row of each bag joins the working set."""
         value, subgradient, margins, worst = self._risk.evaluate(self.w)
         self._idle += 1
         self._idle[self._beta > 0.0] = 0
@@ -145,47 +145,37 @@ class WorstHingeDual:
     def along(self, factor: float) -> tuple[float, float]:
         """Return the risk at ``factor * w`` and its derivative in the factor."""
         margins = self._least if factor >= 0 else self._most
-        hinges, prices = 1.0 - factor * margins, self._risk.bags.prices
+        hinges, weights = 1.0 - factor * margins, self._risk.bags.weights
         above = hinges > 0
-        return float(np.sum(prices * np.maximum(hinges, 0.0))), -float(np.sum((prices * margins)[above]))
+        return float(np.sum(weights * np.maximum(hinges, 0.0))), -float(np.sum((weights * margins)[above]))
 
     def ascend(self, order: NDArray[np.int64], precision: float) -> float:
-        """Solve for the bags one by one, each over its working rows."""
+        """Solve for the bags one by one, each over its rows in the working set."""
         bags = self._risk.bags
-        # The kernel's gaps are those of one bag in units of `beta`; theirs here is the mean over all bags.
+        # The kernel measures the gap of one bag in units of `beta`; here it is the mean over all bags.
         scale = self._alpha * len(bags)
+        rows = bags.X, self._risk.norms, bags.bias, bags.rows, bags.starts, bags.signs
         total = kernels.ascend(
-            self.w,
-            self._beta,
-            self._working,
-            bags.X,
-            self._risk.norms,
-            bags.bias,
-            bags.rows,
-            bags.starts,
-            bags.signs,
-            self._limits,
-            order,
-            precision / scale,
+            self.w, self._beta, self._working, *rows, self._limits, order, precision / scale
         )
         return total * self._alpha
 
     def aggregate(self) -> tuple[Vector, float]:
-        """Return the sum of all combinations, and free ``w`` of the rounding errors of its updates."""
+        """Return the sum of all combinations, and recompute ``w`` without accumulated rounding errors."""
         bags = self._risk.bags
         self.w = kernels.combine(bags.X, bags.bias, self._risk.row_signs, self._beta, self._risk.dimension)
         return -self._alpha * self.w, self._alpha * float(self._beta.sum())
 
 
 def _squared_norms(bags: Bags) -> Vector:
-    """Return the squared norm of each row; a row that is not finite, or too long, raises."""
+    """Return the squared norm of each row, or raise a ValueError for a row that is not finite or too long."""
     norms = np.empty(len(bags.X))
     over_ranges(
         lambda start, stop: kernels.squared_norms(bags.X, bags.bias, norms, start, stop),
         len(norms),
         grain=GRAIN,
     )
-    # The squared distance of two rows must not overflow, either.
+    # The squared distance of two rows must not overflow either.
     largest = np.finfo(np.float64).max / 4
     allowed = norms <= largest
     if not allowed.all():

@@ -1,9 +1,9 @@
-"""Kernels of the worst hinge over bags of samples: scores, the worst of each bag, dual coordinate ascent.
+"""Kernels of the worst hinge over bags of samples: scores and dual coordinate ascent.
 
 The rows of ``X`` (single or double precision) are virtual samples; ``rows[starts[b]:starts[b + 1]]`` are
-those of bag ``b``, with the label ``signs[b]``. ``w`` has one entry more than a row if ``bias`` is not 0: the
-weight of a constant feature of that size. All sums are in double precision and in an order of their own for
-each row, so that equal rows have equal scores wherever they stand.
+those of bag ``b``, with the label ``signs[b]``. If ``bias`` is not 0, ``w`` has one more entry than a row:
+the weight of a constant feature of that size. Sums are in double precision, and their order depends on the
+row only, so that equal rows have equal scores at any position.
 """
 
 import numpy as np
@@ -11,10 +11,10 @@ from numba import njit
 
 from ermlab._utils.rows_numba import dot
 
-# A sample's problem is solved to this share of its gap, in at most this many exchanges a member.
+# The problem of a bag is solved to this fraction of its gap, in at most this many exchanges per row.
 SAMPLE_PRECISION = 0.1
 EXCHANGES = 3
-# What the members leave of their limit is 0 below this share of it: less is what sums were rounded by.
+# The unused part of a limit counts as 0 below this fraction of the limit, the rounding error of sums.
 ROUNDING = 1e-12
 
 
@@ -50,14 +50,14 @@ def margins(X, w, bias, row_signs, out, start, stop):
 
 
 @njit(cache=True)
-def risk_and_subgradient(X, bias, row_margins, worst, signs, prices, dimension):
-    """Return ``sum_b prices_b max(0, 1 - margin of the worst row)`` and a subgradient."""
+def risk_and_subgradient(X, bias, row_margins, worst, signs, weights, dimension):
+    """Return ``sum_b weights_b max(0, 1 - margin of the worst row)`` and a subgradient."""
     value, subgradient = 0.0, np.zeros(dimension)
     for b in range(len(worst)):
         hinge = 1.0 - row_margins[worst[b]]
         if hinge > 0.0:
-            value += prices[b] * hinge
-            _add_scaled(subgradient, -prices[b] * signs[b], X[worst[b]], bias)
+            value += weights[b] * hinge
+            _add_scaled(subgradient, -weights[b] * signs[b], X[worst[b]], bias)
     return value, subgradient
 
 
@@ -82,9 +82,9 @@ def _squared_distance(x, z):
 
 @njit(cache=True)
 def _exchange(w, beta, X, norms, bias, sign, limit, members, slopes, count):
-    """Move weight from the lowest hinge that has some to the highest, as far as is best for the dual.
+    """Move weight from the lowest hinge that has weight to the highest, as far as is best for the dual.
 
-    One of the two may be the constant 0, which holds what the members leave of ``limit``.
+    One of the two may be the constant 0, which holds the unused part of ``limit``.
     """
     high, low, top, bottom, rest = -1, -1, 0.0, np.inf, limit
     for place in range(count):
@@ -112,7 +112,7 @@ def _exchange(w, beta, X, norms, bias, sign, limit, members, slopes, count):
 
 @njit(cache=True)
 def _find_slopes(w, beta, X, bias, sign, limit, members, slopes, count):
-    """Write the hinges of the members (below 0, too); return the gap of the sample, times ``1 / lam``."""
+    """Write the hinges of the members, possibly negative; return the gap of the bag divided by ``alpha``."""
     top, mean = 0.0, 0.0
     for place in range(count):
         slopes[place] = 1.0 - sign * _score(X[members[place]], w, bias)
@@ -123,7 +123,7 @@ def _find_slopes(w, beta, X, bias, sign, limit, members, slopes, count):
 
 @njit(cache=True)
 def ascend(w, beta, working, X, norms, bias, rows, starts, signs, limits, order, precision):
-    """Solve for the samples in turn over their working rows; return the sum of the gaps found.
+    """Solve for the bags in turn over their working rows; return the sum of their previous gaps.
 
     ``w`` and ``beta`` change in place; ``sum_r beta_r <= limits[b]`` over the rows of bag ``b``.
     """

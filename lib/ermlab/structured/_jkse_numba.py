@@ -1,4 +1,4 @@
-"""Stochastic dual ascent for a linear SVM with positive samples only (kernel of `ermlab.structured.jkse`)."""
+"""Kernels of `ermlab.structured.jkse`: dual ascent for a linear SVM with positive samples only."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True)
 def ascend(starts, columns, values, squares, order, C, alpha, v):
-    """Take each sample of ``order`` to its optimum in ``[0, C]``; ``v`` stays ``sum_i alpha_i phi_i``."""
+    """Move each sample of ``order`` to its optimum in ``[0, C]``, keeping ``v = sum_i alpha_i phi_i``."""
     for i in order:
         slack = 1.0
         for k in range(starts[i], starts[i + 1]):

@@ -1,4 +1,4 @@
-"""The dual of the multi-class structured SVM: Crammer and Singer's, for any losses and both rescalings."""
+"""The dual of the multi-class structured SVM of Crammer and Singer, for any losses and both rescalings."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ Vector = NDArray[np.float64]
 
 
 class MultiClassDual:
-    """An `ermlab.optimize.BlockDual` whose planes are the pairs of a sample and a class, never written out.
+    """An `ermlab.optimize.BlockDual` whose planes are pairs of a sample and a class, never formed explicitly.
 
     ``beta[i, k]`` is the weight of the plane of class ``k`` for sample ``i`` in ``w``.
     """
@@ -25,8 +25,8 @@ class MultiClassDual:
         self._task, self._X, self._Y = task, X, Y
         self._alpha, self._slack = alpha, rescaling == "slack"
         self._squared_norms = _squared_norms(X)
-        self._price = 1.0 / (alpha * len(X)) if 0 < alpha * len(X) < np.inf else 0.0
-        if not 0 < self._price < np.inf:
+        self._C = 1.0 / (alpha * len(X)) if 0 < alpha * len(X) < np.inf else 0.0
+        if not 0 < self._C < np.inf:
             raise ValueError(f"alpha is {alpha} for {len(X)} samples: expected a finite 1 / (alpha n), not 0")
         self._beta = np.zeros((len(X), task.n_classes))
         self._working = np.zeros(self._beta.shape, dtype=np.bool_)
@@ -52,26 +52,15 @@ class MultiClassDual:
         return float(violations.mean()), float(slopes.mean())
 
     def ascend(self, order: NDArray[np.int64], precision: float) -> float:
-        """Solve for the samples one by one, each over its working classes."""
+        """Solve for the samples one by one, each over the classes in its working set."""
         W = self.w.reshape(self._task.n_classes, self._task.n_features)
         with one_blas_thread():
-            total = ascend(
-                W,
-                self._beta,
-                self._working,
-                self._X,
-                self._Y,
-                self._squared_norms,
-                self._task.losses,
-                self._slack,
-                self._price,
-                order,
-                precision,
-            )
+            samples = self._X, self._Y, self._squared_norms, self._task.losses, self._slack, self._C
+            total = ascend(W, self._beta, self._working, *samples, order, precision)
         return total / len(self._X)
 
     def aggregate(self) -> tuple[Vector, float]:
-        """Return the mean of all combinations, and free ``w`` of the rounding errors of its updates."""
+        """Return the mean of all combinations, and recompute ``w`` without accumulated rounding errors."""
         weights = -self._beta
         weights[np.arange(len(self._Y)), self._Y] = self._beta.sum(axis=1)
         with one_blas_thread():
@@ -81,7 +70,7 @@ class MultiClassDual:
 
 
 def _squared_norms(X: Vector) -> Vector:
-    """Return the squared norm of each row; one that overflows raises."""
+    """Return the squared norm of each row, or raise a ValueError if one overflows."""
     with np.errstate(over="ignore"):  # checked next
         norms = np.sum(X * X, axis=1)
     if not np.isfinite(norms).all():

@@ -1,8 +1,8 @@
 """Kernels of the multi-class dual: exact solutions for one sample, and passes over the samples.
 
 The planes of a sample ``x`` of class ``y`` are ``s_k <w_k - w_y, x> + loss(y, k)``, with ``s_k = 1`` for
-margin and ``s_k = loss(y, k)`` for slack rescaling. With ``alpha`` in the simplex, ``C = 1 / (lam n)`` and
-``beta_k = C s_k alpha_k``, the sample adds ``-beta_k x`` to ``w_k`` and ``sum_k beta_k x`` to ``w_y``.
+margin and ``s_k = loss(y, k)`` for slack rescaling. With ``nu`` in the simplex, ``C = 1 / (alpha n)`` and
+``beta_k = C s_k nu_k``, the sample adds ``-beta_k x`` to ``w_k`` and ``sum_k beta_k x`` to ``w_y``.
 """
 
 import numpy as np
@@ -46,11 +46,11 @@ def _common_part(values, count):
 
 @njit(cache=True)
 def maximize_sample(c, s, q, C, m, beta, values, order):
-    """Write the ``beta >= 0`` that maximizes ``c' beta - q/2 (|beta|^2 + (1' beta)^2)`` over a budget.
+    """Write the ``beta >= 0`` that maximizes ``c' beta - q/2 (|beta|^2 + (1' beta)^2)`` within a budget.
 
     The budget is ``sum_k beta_k / s_k <= C``, with multiplier ``mu``. For fixed ``mu`` sorting gives the
-    solution ``beta_k = max((c_k - mu / s_k) / q - theta, 0)``, where ``theta = 1' beta``; what it spends is a
-    decreasing, piecewise linear function of ``mu``. Only the first ``m`` entries count.
+    solution ``beta_k = max((c_k - mu / s_k) / q - theta, 0)``, where ``theta = 1' beta``; its budget is a
+    decreasing, piecewise linear function of ``mu``. Only the first ``m`` entries are used.
     """
     top, best, largest = 0.0, -1, 0.0
     for k in range(m):
@@ -60,7 +60,7 @@ def maximize_sample(c, s, q, C, m, beta, values, order):
             top, best = s[k] * c[k], k
     if best < 0:
         return
-    # Where c / q overflows, the quadratic term is below the rounding of the linear one, as if q were 0.
+    # If c / q overflows, the quadratic term is below the rounding error of the linear one, as if q were 0.
     if q <= 0.0 or largest / q == np.inf:
         beta[best] = C * s[best]
         return
@@ -86,8 +86,8 @@ def maximize_sample(c, s, q, C, m, beta, values, order):
         if not low < mu < high:
             mu = 0.5 * (low + high)
         if not low < mu < high:
-            # No number lies between: with a small q what is spent jumps there from too much to too little.
-            # Too much is shrunk to the budget below; too little would leave the sample where it is.
+            # No number lies between: with a small q the sum jumps there from too large to too small. If it is
+            # too large, it is scaled below; if too small, the sample would stay where it is.
             mu = low
             if spent > C:
                 break
@@ -98,9 +98,9 @@ def maximize_sample(c, s, q, C, m, beta, values, order):
 
 @njit(cache=True)
 def ascend(W, beta, working, X, y, squared_norms, loss, slack, C, order, precision):
-    """Solve for the samples in turn over their working classes; return the sum of the gaps found.
+    """Solve for the samples in turn over their working classes; return the sum of their previous gaps.
 
-    ``W`` (a row a class) and ``beta`` (a row a sample) change in place.
+    ``W`` (one row per class) and ``beta`` (one row per sample) change in place.
     """
     K = W.shape[0]
     classes, ranks = np.empty(K, dtype=np.int64), np.empty(K, dtype=np.int64)
@@ -125,7 +125,7 @@ def ascend(W, beta, working, X, y, squared_norms, loss, slack, C, order, precisi
             slope = 1.0 + margin if slack else loss[own, k] + margin
             highest = max(highest, s[place] * slope)
             mean += beta[i, k] * slope
-            c[place] = slope + q * (beta[i, k] + share)  # without the sample's own part in W
+            c[place] = slope + q * (beta[i, k] + share)  # without the contribution of the sample to W
         gap = max(highest - mean / C, 0.0)
         total_gap += gap
         if gap <= precision:
@@ -144,9 +144,9 @@ def ascend(W, beta, working, X, y, squared_norms, loss, slack, C, order, precisi
 
 @njit(cache=True)
 def choose_working(scores, y, loss, slack, beta, working):
-    """Let each sample work on the classes that have weight or are violated; return how many these are.
+    """Mark the classes of each sample that have weight or are violated; return their number.
 
-    ``scores`` has a row a class and a column a sample.
+    ``scores`` has one row per class and one column per sample.
     """
     K, n = scores.shape
     count = 0

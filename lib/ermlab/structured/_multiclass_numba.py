@@ -6,9 +6,9 @@ from numba import njit
 
 @njit(cache=True)
 def most_violated(scores, y, loss, slack):
-    """Return for each sample the most violated class and its violation, the true class and 0 if none is.
+    """Return the most violated class of each sample and its violation, or the true class and 0.
 
-    ``scores`` has a row a class and a column a sample.
+    ``scores`` has one row per class and one column per sample.
     """
     n_classes, n = scores.shape
     own = np.empty(n)
@@ -27,14 +27,14 @@ def most_violated(scores, y, loss, slack):
 
 @njit(cache=True)
 def add_scaled(total, weight, x):
-    """Add ``weight * x`` to ``total``; a loop over plain vectors is one that the compiler vectorizes."""
+    """Add ``weight * x`` to ``total``, as a loop over plain vectors, which the compiler vectorizes."""
     for j in range(x.size):
         total[j] += weight * x[j]
 
 
 @njit(cache=True)
 def risk_and_subgradient(X, y, scores, loss, slack):
-    """Return the mean violation and its subgradient, a row a class."""
+    """Return the mean violation and its subgradient, one row per class."""
     n, d = X.shape
     classes, violations = most_violated(scores, y, loss, slack)
     value = 0.0

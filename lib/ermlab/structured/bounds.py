@@ -1,18 +1,18 @@
-"""Generalization bounds: what the risk on new data may exceed the risk on the sample by.
+"""Generalization bounds: how much the risk on new data can exceed the risk on the sample.
 
-Every function takes ``confidence`` = 1 - the probability that the bound may fail.
+``confidence`` is 1 minus the probability that a bound fails.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.structured.losses import Rescaling
+from ermlab._utils.validation import check_choice, require_finite
+from ermlab.structured.losses import RESCALINGS, Rescaling
 
 
 def admissibility(sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
-    """Return the slope ``a`` of a pair's loss in each score: ``sigma`` for slack, 1 for margin rescaling."""
-    if rescaling not in ("slack", "margin"):
-        raise ValueError(f"rescaling is {rescaling!r}: expected 'slack' or 'margin'")
+    """Return the slope ``a`` of the loss of a pair in each score: ``sigma`` for slack, 1 for margin."""
+    check_choice("rescaling", rescaling, RESCALINGS)
     (sigma,) = _positive(sigma=sigma)
     return sigma if rescaling == "slack" else np.ones_like(sigma)
 
@@ -20,7 +20,7 @@ def admissibility(sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]
 def score_stability(
     n: ArrayLike, regularization: ArrayLike, sigma: ArrayLike, rescaling: Rescaling, kappa: float = 1.0
 ) -> NDArray[np.float64]:
-    """Return ``nu(n) = 8 a kappa^2 / (lambda n)``, which bounds what one example can move any score by.
+    """Return ``nu(n) = 8 a kappa^2 / (lambda n)``, a bound on the change of any score by one example.
 
     ``sigma`` is the largest output loss, ``kappa`` the largest norm of a joint feature
     (thesis, theorem 3.2.4, proof).
@@ -34,7 +34,7 @@ def score_stability(
 def tight_score_stability(
     n: ArrayLike, regularization: ArrayLike, sigma: ArrayLike, rescaling: Rescaling, kappa: float = 1.0
 ) -> NDArray[np.float64]:
-    """Return the smallest such bound: a quarter of the published one for slack, half for margin rescaling.
+    """Return the smallest valid `score_stability`: a quarter of it for slack, half for margin rescaling.
 
     By optimality and monotone subgradients ``2 lambda ||w - w'||`` is at most the change of the mean
     subgradient of the exchanged example's pairs. One pair's subgradient is ``c (phi_k - phi_j)`` with
@@ -47,7 +47,7 @@ def tight_score_stability(
 
 
 def loss_stability(score_stability: ArrayLike, sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
-    """Return ``beta(n) = 2 a nu(n)``, the most one example can move a pair's loss (thesis, eq. 3.19)."""
+    """Return ``beta(n) = 2 a nu(n)``, a bound on the change of the loss of a pair (thesis, eq. 3.19)."""
     with np.errstate(all="ignore"):  # checked next
         return _finite(2 * admissibility(sigma, rescaling) * np.asarray(score_stability, dtype=float))
 
@@ -62,10 +62,10 @@ def ranking_excess(
     confidence: float = 0.95,
     tight: bool = False,
 ) -> NDArray[np.float64]:
-    """Return what the bounds add to the empirical ramp risk of a ranker (thesis, eq. 3.25 and 3.26).
+    """Return the excess of the bounds over the empirical ramp risk of a ranker (thesis, eq. 3.25 and 3.26).
 
-    Both are ``2 beta + (n beta + sigma) sqrt(2 ln(1 / delta) / n)``; ``tight`` takes `tight_score_stability`
-    in place of the published score stability.
+    Both are ``2 beta + (n beta + sigma) sqrt(2 ln(1 / delta) / n)``; with ``tight``, `tight_score_stability`
+    replaces the published score stability.
     """
     stability = tight_score_stability if tight else score_stability
     beta = loss_stability(stability(n, regularization, sigma, rescaling, kappa), sigma, rescaling)
@@ -89,18 +89,20 @@ def partial_annotation_bound(
 
     Parameters
     ----------
-    n
+    n : array-like
         Number of training samples.
-    mu, feature_norm, largest_loss
-        The bounds ``mu`` on ``||w||``, ``B`` on ``||Phi(x, y)||`` and ``Delta_max`` on the output loss.
-    annotations, outputs
-        ``|Y^p|`` and ``|Y|``: how many partial annotations and how many outputs there are.
-    repaired
-        Take a bound whose every step holds, smaller than the published one. The bridge loss reaches
-        ``2 mu B + Delta_max``, not ``mu B + Delta_max`` as the published proof has it. In return McDiarmid's
-        inequality applied to ``sup_g (E - E_N)[g] + (E_N - E)[g*]``, whose expectation is at most twice the
-        Rademacher complexity, needs a factor 2 where the proof has 4, the contraction of the hinge needs
-        none where it has 2, and constants add nothing.
+    mu, feature_norm, largest_loss : float
+        Upper bounds ``mu`` of ``||w||``, ``B`` of ``||Phi(x, y)||`` and ``Delta_max`` of the output loss.
+    annotations, outputs : int
+        Numbers ``|Y^p|`` of partial annotations and ``|Y|`` of outputs.
+    confidence : float, default=0.95
+        Probability with which the bound holds.
+    repaired : bool, default=False
+        Return a corrected bound, which is smaller than the published one. The bridge loss reaches
+        ``2 mu B + Delta_max``, not ``mu B + Delta_max`` as in the published proof. On the other hand,
+        McDiarmid's inequality applied to ``sup_g (E - E_N)[g] + (E_N - E)[g*]``, whose expectation is at most
+        twice the Rademacher complexity, needs a factor 2 instead of 4, the contraction of the hinge needs no
+        factor instead of 2, and constants add nothing.
     """
     (n,) = _positive(n=n)
     failure, pairs = _failure(confidence), annotations * outputs
@@ -117,7 +119,7 @@ def fitted_rate(n: ArrayLike, values: ArrayLike) -> float:
     """Return the exponent ``r`` of the least-squares fit ``values ~ c n^r`` in logarithms."""
     n, values = _positive(n=n, values=values)
     if n.shape != values.shape or n.size < 2:
-        raise ValueError(f"n has shape {n.shape} and values {values.shape}: expected two equal rows")
+        raise ValueError(f"n has shape {n.shape} and values {values.shape}: expected equal shapes, 2 or more")
     if n.min() == n.max():
         raise ValueError(f"n is {n.min():g} throughout: expected at least two different numbers")
     return float(np.polyfit(np.log(n), np.log(values), 1)[0])
@@ -140,7 +142,7 @@ def _positive(**values: ArrayLike) -> tuple[NDArray[np.float64], ...]:
 
 
 def _check_sizes(**sizes: float) -> None:
-    """Raise a ValueError unless all are at least 0 and their squares are finite."""
+    """Raise a ValueError unless all numbers are non-negative with finite squares."""
     largest = np.sqrt(np.finfo(np.float64).max)
     for name, size in sizes.items():
         if not 0 <= size <= largest:
@@ -148,7 +150,4 @@ def _check_sizes(**sizes: float) -> None:
 
 
 def _finite(bound: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the bound, or raise a ValueError if it overflowed."""
-    if not np.isfinite(bound).all():
-        raise ValueError("the bound overflows: expected numbers of a usual size")
-    return bound
+    return require_finite(bound, "the bound overflows: expected smaller numbers")

@@ -1,9 +1,8 @@
 """The bridge loss of partial annotations, for outputs that can be listed (cheap data, section 1.3).
 
-Each sample has ``K`` outputs with features ``Phi(x, y)``; the annotation says which of them are
-*compatible* with it. The loss compares the best incompatible output, its output loss added, with the
-best compatible one. It is a difference of convex functions:
-``|P - R|_+ = max(P, R) - R``, with no constraint left over.
+Each sample has ``K`` outputs with features ``Phi(x, y)``; the annotation says which of them are *compatible*
+with it. The loss compares the best incompatible output, including its output loss, with the best compatible
+one. It is a difference of convex functions: ``|P - R|_+ = max(P, R) - R``.
 """
 
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import require_finite
+
 
 @dataclass(frozen=True, eq=False)
 class BridgeRisk:
@@ -19,14 +20,14 @@ class BridgeRisk:
 
     Parameters
     ----------
-    features
-        Joint features ``Phi(x_n, y)``, shape (N, K, d).
-    losses
-        Output losses ``Delta(y_n*, y)``, shape (N, K); only those of incompatible outputs are used.
-    compatible
-        Which outputs agree with the annotation, shape (N, K): in each row at least one does and one does not.
-    weights
-        Weight of each sample, shape (N,); by default ``1 / N``.
+    features : ndarray of shape (N, K, d)
+        Joint features ``Phi(x_n, y)``.
+    losses : ndarray of shape (N, K)
+        Output losses ``Delta(y_n*, y)``; only those of incompatible outputs are used.
+    compatible : ndarray of bool, shape (N, K)
+        Which outputs agree with the annotation: in each row at least one does and one does not.
+    weights : ndarray of shape (N,), optional
+        Weight of each sample, by default ``1 / N``.
     """
 
     features: NDArray[np.float64]
@@ -36,14 +37,11 @@ class BridgeRisk:
 
     def __post_init__(self):
         shape = np.shape(self.compatible)
-        if (
-            np.ndim(self.features) != 3
-            or np.shape(self.features)[:2] != shape
-            or np.shape(self.losses) != shape
-        ):
+        features, losses = np.shape(self.features), np.shape(self.losses)
+        if len(features) != 3 or not features[:2] == losses == shape:
             raise ValueError(
-                f"features, losses and compatible have shapes {np.shape(self.features)}, "
-                f"{np.shape(self.losses)} and {shape}: expected (N, K, d), (N, K) and (N, K)"
+                f"features, losses and compatible have shapes {features}, {losses} and {shape}: "
+                "expected (N, K, d), (N, K) and (N, K)"
             )
         if not len(self.features):
             raise ValueError("there are no samples: expected at least 1")
@@ -51,8 +49,8 @@ class BridgeRisk:
             raise ValueError(f"weights have shape {np.shape(self.weights)}: expected {shape[:1]}")
         for name in ("features", "losses", "weights"):
             values = getattr(self, name)
-            if values is not None and not np.isfinite(values).all():
-                raise ValueError(f"{name} hold NaN or infinity: expected finite numbers")
+            if values is not None:
+                require_finite(values, f"{name} hold NaN or infinity: expected finite numbers")
         lone = np.all(self.compatible, axis=1) | ~np.any(self.compatible, axis=1)
         if lone.any():
             raise ValueError(
@@ -97,12 +95,10 @@ class BridgeRisk:
 
 
 def _overflow_checked_later() -> np.errstate:
-    """Return a context without numpy's warnings about what `_finite` refuses."""
+    """Return a context without numpy's warnings about values that `_finite` rejects."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values, or raise a ValueError if they are not finite."""
-    if not np.isfinite(values).all():
-        raise ValueError("scores or losses are NaN or infinity: expected finite weights that do not overflow")
-    return values
+    message = "scores or losses are NaN or infinity: expected finite weights that do not overflow"
+    return require_finite(values, message)

@@ -1,8 +1,9 @@
-"""Structured prediction that follows transformations of the input (equivariant structured SVM, section 2).
+"""Structured prediction that is equivariant to transformations (equivariant structured SVM, section 2).
 
-A transformation ``t`` acts on inputs and outputs: if ``y`` is right for ``x``, then ``t y`` is for ``t x``. A
-sample is as bad as the worst of its transformed versions (eq. 6), and its most violated constraint is a pair
-of a transformation and an output (eq. 8). The problem stays convex, and prediction does not search for ``t``.
+A transformation ``t`` acts on inputs and outputs: if ``y`` is true for ``x``, then ``t y`` is for ``t x``.
+The loss of a sample is that of its worst transformed version (eq. 6), and its most violated constraint is a
+pair of a transformation and an output (eq. 8). The problem is convex, and prediction does not search for
+``t``.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +19,9 @@ from ermlab.structured.structured_svm import BatchTask, BlockTask, Task, violati
 Vector = NDArray[np.float64]
 Name = int | float
 Found = TypeVar("Found")
-#: Points of a grid of angles on either side of 0 at most.
+#: Maximum number of points of a grid of angles on either side of 0.
 MAX_GRID = 100_000
-# Methods by which a task answers for all samples at once.
+# Methods of tasks that work on all samples at once.
 BATCH_METHODS = ("prepare_batch", "batch_risk", "batch_predict", "block_dual")
 
 
@@ -36,7 +37,7 @@ class Transformation(Protocol):
 
 @dataclass(frozen=True)
 class Identity:
-    """The transformation that leaves all as it is."""
+    """The identity transformation."""
 
     def input(self, x: Any) -> Any:
         """Return ``x``."""
@@ -49,12 +50,12 @@ class Identity:
 
 @dataclass(frozen=True)
 class Rotation:
-    """A turn of points ``(x, y)`` about the origin, anticlockwise by an angle; their labels stay."""
+    """Counterclockwise rotation of points ``(x, y)`` about the origin; labels do not change."""
 
     angle: float
 
     def input(self, x: Vector) -> Vector:
-        """Return the point turned."""
+        """Return the rotated point."""
         cosine, sine = np.cos(self.angle), np.sin(self.angle)
         return np.array([cosine * x[0] - sine * x[1], sine * x[0] + cosine * x[1]])
 
@@ -64,18 +65,21 @@ class Rotation:
 
 
 class Transformations(Protocol):
-    """A set of transformations in which the worst can be found; each has a name within the set."""
+    """A set of transformations that can be searched for the worst one; each has a name within the set."""
 
     @property
     def identity_alone(self) -> bool:
-        """Whether there is nothing to choose."""
+        """Whether the set has no transformation other than the identity."""
 
-    def worst(self, try_out: Callable[[Transformation], tuple[float, Found]]) -> tuple[Name, Found]:
-        """Return the name of the one with the largest number of ``try_out``, and the rest of its answer."""
+    def worst(self, evaluate: Callable[[Transformation], tuple[float, Found]]) -> tuple[Name, Found]:
+        """Return the name of the transformation with the largest height, and what else was found for it.
+
+        ``evaluate(t)`` returns the height of a transformation and any other value.
+        """
 
 
 class FiniteSet:
-    """Transformations one by one, named 0, 1, ...; of equally bad ones the first is the worst."""
+    """A finite set of transformations named 0, 1, ...; the first of equally bad ones is the worst."""
 
     def __init__(self, transformations: Sequence[Transformation]):
         self._members = list(transformations)
@@ -96,30 +100,30 @@ class FiniteSet:
         """Whether every member is an `Identity`."""
         return all(isinstance(t, Identity) for t in self._members)
 
-    def worst(self, try_out: Callable[[Transformation], tuple[float, Found]]) -> tuple[int, Found]:
-        """Try out all members."""
-        tried = [try_out(t) for t in self._members]
-        heights = [_checked_height(name, height) for name, (height, _) in enumerate(tried)]
+    def worst(self, evaluate: Callable[[Transformation], tuple[float, Found]]) -> tuple[int, Found]:
+        """Return the worst of all members."""
+        results = [evaluate(t) for t in self._members]
+        heights = [_checked_height(name, height) for name, (height, _) in enumerate(results)]
         name = int(np.argmax(heights))
-        return name, tried[name][1]
+        return name, results[name][1]
 
 
 class AngleRange:
     """Transformations by any angle between ``-limit`` and ``limit``, each named by its angle.
 
-    The worst angle is sought on a grid, and then around each peak of the grid that is so high that the worst
-    angle may be next to it.
+    The worst angle is searched on a grid, and then around each peak of the grid that is high enough to have
+    the worst angle next to it.
 
     Parameters
     ----------
-    at
-        Gives the transformation for an angle, such as `Rotation`.
-    limit
+    at : callable
+        Returns the transformation for an angle, for example `Rotation`.
+    limit : float
         Largest angle in radians, 0 for the identity alone.
-    step
-        Largest distance of the points of the grid.
-    precision
-        Of the angle found.
+    step : float, default=pi / 32
+        Largest distance between points of the grid.
+    precision : float, default=1e-5
+        Precision of the angle.
     """
 
     def __init__(
@@ -141,7 +145,7 @@ class AngleRange:
         each_way = int(np.ceil(limit / step - 1e-9))
         angles = np.linspace(-limit, limit, 2 * each_way + 1) if each_way else np.zeros(1)
         angles[each_way] = 0.0
-        # Of equally bad angles the smallest is taken, so the identity before all.
+        # The smallest of equally bad angles is taken, the identity first.
         self.grid = angles[np.argsort(np.abs(angles), kind="stable")]
         self._spacing = limit / max(each_way, 1)
 
@@ -150,35 +154,35 @@ class AngleRange:
 
     @property
     def identity_alone(self) -> bool:
-        """Whether the range is 0."""
+        """Whether the limit is 0."""
         return self.limit == 0
 
-    def worst(self, try_out: Callable[[Transformation], tuple[float, Found]]) -> tuple[float, Found]:
-        """Try out the grid, then climb from its peaks."""
-        tried = [(angle, *try_out(self.at(angle))) for angle in self.grid.tolist()]
-        for angle, height, _ in tried:
+    def worst(self, evaluate: Callable[[Transformation], tuple[float, Found]]) -> tuple[float, Found]:
+        """Search the grid, then around its peaks."""
+        results = [(angle, *evaluate(self.at(angle))) for angle in self.grid.tolist()]
+        for angle, height, _ in results:
             _checked_height(angle, height)
-        angle, height, found = max(tried, key=lambda entry: entry[1])
+        angle, height, found = max(results, key=lambda entry: entry[1])
         if self.identity_alone:
             return angle, found
-        for start in self._peaks(np.array([height for _, height, _ in tried])):
+        for start in self._peaks(np.array([height for _, height, _ in results])):
             low, high = max(start - self._spacing, -self.limit), min(start + self._spacing, self.limit)
             peak = minimize_scalar(
-                lambda a: -try_out(self.at(a))[0],
+                lambda a: -evaluate(self.at(a))[0],
                 bounds=(low, high),
                 method="bounded",
                 options={"xatol": self.precision},
             ).x.item()
-            peak_height, peak_found = try_out(self.at(peak))
+            peak_height, peak_found = evaluate(self.at(peak))
             if peak_height > height:
                 angle, height, found = peak, peak_height, peak_found
         return angle, found
 
     def _peaks(self, heights: Vector) -> list[float]:
-        """Return the angles of the grid from which the worst one can be reached, the smallest first.
+        """Return the angles of the grid next to which the worst angle may be, the smallest first.
 
-        Between points of the grid the height rises above both by a share of its second difference, as far as
-        the grid shows that; peaks that are at most the whole of it below the highest are climbed.
+        Between points of the grid the height exceeds both by a fraction of its second difference. Peaks that
+        are at most one second difference below the highest are returned.
         """
         order = np.argsort(self.grid)
         sorted_heights = heights[order]
@@ -208,18 +212,18 @@ class _Constraint(NamedTuple):
 
 
 class EquivariantTask:
-    """A task that is to follow transformations (equivariant structured SVM, eq. 6 to 8).
+    """A task that is equivariant to transformations (equivariant structured SVM, eq. 6 to 8).
 
-    With the identity alone it is the task itself, to the last bit. It predicts as the task does.
+    With the identity alone, training is the same as for the task itself. Prediction is always the same.
 
     Parameters
     ----------
-    task
+    task : Task
         The problem without transformations.
-    transformations
-        A sequence of `Transformation`, the identity among them and best the first; or a set that finds its
-        worst itself, such as `AngleRange`.
-    weight
+    transformations : sequence of Transformation, or Transformations
+        A sequence that includes the identity, preferably as its first entry; or a set that finds its worst
+        member itself, such as `AngleRange`.
+    weight : callable, optional
         ``weight(t) > 0`` makes the loss depend on the transformation,
         ``Delta(t, y, z) = weight(t) loss(t y, z)`` (eq. 3); by default 1. See
         `ermlab.structured.vicinal.scaled_family` for weights that bound a vicinal risk.
@@ -237,7 +241,7 @@ class EquivariantTask:
         given = hasattr(transformations, "worst")
         self.transformations = transformations if given else FiniteSet(transformations)
         if self.transformations.identity_alone and weight is None and isinstance(task, BatchTask):
-            # Nothing to choose: the task's own answers for all samples at once serve.
+            # Nothing to choose: use the methods of the task for all samples at once.
             for name in BATCH_METHODS if isinstance(task, BlockTask) else BATCH_METHODS[:-1]:
                 setattr(self, name, getattr(task, name))
 
@@ -251,11 +255,11 @@ class EquivariantTask:
         return self.task.joint_feature(x, y)
 
     def loss(self, y: Any, z: Any) -> float:
-        """Return the task's loss, that of the identity if its weight is 1."""
+        """Return the loss of the task, without the weight of a transformation."""
         return self.task.loss(y, z)
 
     def predict(self, w: Vector, x: Any) -> Any:
-        """Return the task's prediction: nothing is left to be estimated of the transformation."""
+        """Return the prediction of the task; the transformation need not be estimated."""
         return self.task.predict(w, x)
 
     def most_violated(self, w: Vector, x: Any, y: Any, rescaling: str) -> tuple[Name, Any]:
@@ -269,17 +273,17 @@ class EquivariantTask:
         return name, constraint.slope, constraint.offset
 
     def _worst(self, w: Vector, x: Any, y: Any, rescaling: str) -> tuple[Name, _Constraint]:
-        def try_out(t: Transformation) -> tuple[float, _Constraint]:
+        def evaluate(t: Transformation) -> tuple[float, _Constraint]:
             constraint = self._constraint(t, w, x, y, rescaling)
             return constraint.offset + float(np.sum(constraint.slope * w)), constraint
 
-        return self.transformations.worst(try_out)
+        return self.transformations.worst(evaluate)
 
     def _constraint(self, t: Transformation, w: Vector, x: Any, y: Any, rescaling: str) -> _Constraint:
         """Return the most violated constraint of one virtual sample."""
         weight = 1.0 if self.weight is None else self._checked_weight(t)
         tx, ty = t.input(x), t.output(y)
-        # Margins count weight times less, so the task may look for the output with weights w / weight.
+        # Scaling the loss by the weight is the same as dividing the margins by it: search with w / weight.
         z = self.task.most_violated(w if rescaling == "slack" else w / weight, tx, ty, rescaling)
         return _Constraint(z, *violation_plane(self.task, tx, ty, z, rescaling, weight))
 

@@ -1,7 +1,7 @@
 """Binary support vector machines that are invariant to transformations of their inputs.
 
-Equivariant structured SVM, section 3.2: labels -1 and 1 that no transformation changes. A sample is a bag of
-virtual samples, itself among them, and as bad as the worst of them.
+Equivariant structured SVM, section 3.2, for labels -1 and 1 that no transformation changes. A sample is a bag
+of virtual samples, including the original, and its loss is that of the worst one.
 """
 
 from typing import Self
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab._utils.validation import positive_number, real_array, regularization_strength
+from ermlab._utils.validation import check_choice, positive_number, real_array, regularization_strength
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.structured._hinge_bags import Bags, WorstHingeRisk
@@ -24,43 +24,43 @@ CHOICES = ("worst", "mean")
 class InvariantSVM(ClassifierMixin, BaseEstimator):
     """Binary SVM over bags of virtual samples: ``1/2 |w|^2 + C sum_i max_t hinge(1 - y_i <w, x_it>)``.
 
-    The source divides by the number of samples, ``C/N sum_i``: its ``C`` is ``N`` times the one here, which
-    is that of scikit-learn. With one virtual sample a sample it is the plain SVM.
+    ``C`` is that of scikit-learn; the source divides by the number of samples, ``C/N sum_i``, so its ``C`` is
+    ``N`` times as large. With one virtual sample per sample this is the plain SVM.
 
     Parameters
     ----------
-    C
-        Price of the sum of the hinges.
-    penalty
-        ``"l2"``, or ``"l1"`` for ``|w|_1`` in place of ``1/2 |w|^2``.
-    tol
+    C : float, default=1.0
+        Inverse regularization strength.
+    penalty : {"l2", "l1"}, default="l2"
+        ``"l1"`` uses ``|w|_1`` in place of ``1/2 |w|^2``.
+    tol : float, default=1e-3
         Relative gap between the objective and its lower bound.
-    fit_intercept
-        Append a constant feature, ``B`` of the source; its weight is regularized like the others.
-    max_iter
-        Limit on the passes over all virtual samples.
-    choice
-        ``"worst"``: a sample is as bad as its worst virtual sample (equivariant structured SVM, eq. 8).
-        ``"mean"``: as bad as they are on average, the vicinal risk (eq. 9).
-    intercept_scaling
+    fit_intercept : bool, default=False
+        Whether to append a constant feature; its weight is regularized like the others.
+    max_iter : int, default=1000
+        Maximum number of passes over all virtual samples.
+    choice : {"worst", "mean"}, default="worst"
+        Whether the loss of a sample is the maximum (equivariant structured SVM, eq. 8) or the mean over its
+        virtual samples, the vicinal risk (eq. 9).
+    intercept_scaling : float, default=1.0
         The constant feature ``B``.
-    max_time
-        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each pass.
 
     Attributes
     ----------
-    coef_, intercept_
+    coef_, intercept_ : ndarray of shape (n_features,) and float
         Weights of the features and the bias ``B w_bias``, 0 without a constant feature.
-    result_
-        The `ermlab.optimize.Result`: value and lower bound (divided by ``C n``), calls, history.
-    n_virtual_
-        Number of distinct virtual samples that were ever the worst of their sample, with a hinge above 0:
-        those that the optimizer used. With ``"mean"``, all that ever had a hinge above 0.
-    used_
-        Marks them, in the order of the rows.
-    support_
-        Indices of the virtual samples with a dual weight above 0 at the end, a row ``(sample, which)`` each,
-        ``which`` counting those of the sample from 0. Only with ``"l2"``.
+    result_ : ermlab.optimize.Result
+        Value and lower bound (divided by ``C n``) and history.
+    n_virtual_ : int
+        Number of distinct virtual samples that the optimizer used: that were the worst of their sample, with
+        a hinge above 0, in any pass. With ``"mean"``, all that had a hinge above 0 in any pass.
+    used_ : ndarray of bool
+        Mask of these rows.
+    support_ : ndarray of shape (n_support, 2)
+        Sample and number within the sample of each virtual sample with a positive dual weight. Only with
+        ``"l2"``.
     """
 
     def __init__(
@@ -90,31 +90,31 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from the virtual samples of each sample.
+        """Fit the model to the virtual samples of each sample.
 
         Parameters
         ----------
-        bags
-            Shape (n, T, d): ``T`` virtual samples of each sample, of which the first is best the sample
-            itself. Or shape (m, d), all virtual samples, with ``groups``; without, each is a sample of its
-            own. Features in single precision are not copied; all sums are in double precision.
-        y
+        bags : array-like of shape (n, T, d) or (m, d)
+            ``T`` virtual samples of each sample, preferably with the original first, or all virtual samples
+            with ``groups``; without ``groups`` each row is a sample. Features in single precision are not
+            copied; all sums are in double precision.
+        y : array-like of shape (n,)
             Label -1 or 1 of each sample.
-        groups
-            Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
-        sample_weight
+        groups : array-like of shape (m,), optional
+            Sample of each row of a two-dimensional ``bags``, 0 to n - 1.
+        sample_weight : array-like of shape (n,), optional
             Factor of ``C`` for each sample.
         """
         self._check_options()
         X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
-        lam = regularization_strength(self.C, len(signs))
+        alpha = regularization_strength(self.C, len(signs))
         limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
         if self.penalty == "l2":
-            self.result_ = minimize_blocks(risk, L2(lam), **limits)
+            self.result_ = minimize_blocks(risk, L2(alpha), **limits)
             self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
         else:
-            self.result_ = minimize(risk, L1(lam), **limits)
+            self.result_ = minimize(risk, L1(alpha), **limits)
         warn_unless_converged(self.result_, self.max_iter, self.max_time)
         self.coef_ = self.result_.w[: X.shape[1]]
         self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
@@ -133,8 +133,8 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
             scores = X @ self.coef_.astype(np.float32 if single else np.float64) + self.intercept_
         if not np.isfinite(scores).all():
             raise ValueError(
-                f"features of shape {X.shape} have scores with NaN or infinity: expected finite features, "
-                "and of a size that does not overflow"
+                f"features of shape {X.shape} have scores with NaN or infinity: expected finite features "
+                "that do not overflow"
             )
         return scores
 
@@ -143,27 +143,25 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         return np.where(self.decision_function(X) > 0, 1, -1)
 
     def _check_options(self) -> None:
-        if self.penalty not in PENALTIES:
-            raise ValueError(f"penalty is {self.penalty!r}: expected one of {PENALTIES}")
-        if self.choice not in CHOICES:
-            raise ValueError(f"choice is {self.choice!r}: expected one of {CHOICES}")
+        check_choice("penalty", self.penalty, PENALTIES)
+        check_choice("choice", self.choice, CHOICES)
         positive_number("C", self.C)
         positive_number("intercept_scaling", self.intercept_scaling)
 
     def _bags(self, X: NDArray, groups: NDArray, signs: NDArray, weights: NDArray) -> Bags:
-        """Return the bags whose worst hinges add up to the risk: a bag a row for the mean."""
-        sizes, prices = np.bincount(groups), weights / len(signs)
+        """Return the bags whose worst hinges add up to the risk; for the mean, each row is a bag."""
+        sizes, weights = np.bincount(groups), weights / len(signs)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         if self.choice == "mean":
             starts = np.arange(len(X) + 1)
-            return Bags(X, starts[:-1], starts, signs[groups], (prices / sizes)[groups], bias)
+            return Bags(X, starts[:-1], starts, signs[groups], (weights / sizes)[groups], bias)
         rows = np.argsort(groups, kind="stable")
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        return Bags(X, rows, starts, signs, prices, bias)
+        return Bags(X, rows, starts, signs, weights, bias)
 
 
 def _places(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each row how many rows before it are of the same group."""
+    """Return the number of earlier rows of the same group, for each row."""
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups)
     places = np.empty(len(groups), dtype=np.int64)
@@ -174,12 +172,10 @@ def _places(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 def check_bags(
     bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return rows, the sample of each row, labels and weights of the samples, or raise a ValueError."""
+    """Return rows, sample of each row, labels and weights of the samples, or raise a ValueError."""
     X = np.ascontiguousarray(_floats(bags))
     if X.ndim not in (2, 3) or 0 in X.shape:
-        raise ValueError(
-            f"bags of shape {X.shape}: expected (n, T, d), or (m, d) with groups, none of them 0"
-        )
+        raise ValueError(f"bags of shape {X.shape}: expected (n, T, d), or (m, d) with groups, not empty")
     if X.ndim == 3:
         if groups is not None:
             raise ValueError(f"groups given for bags of shape {X.shape}: expected them with (m, d) only")
@@ -195,7 +191,7 @@ def check_bags(
 
 
 def _floats(features: ArrayLike) -> NDArray:
-    """Return features in single precision as they are, others in double precision."""
+    """Return features in single precision unchanged, others in double precision."""
     features = np.asarray(features)
     return features if features.dtype == np.float32 else real_array(features, "features")
 
@@ -204,7 +200,7 @@ def check_labels(y: ArrayLike, n: int) -> NDArray[np.float64]:
     """Return the labels of ``n`` samples, each -1 or 1, or raise a ValueError."""
     labels = np.asarray(y)
     if labels.shape != (n,) or not np.isin(labels, (-1, 1)).all():
-        raise ValueError(f"labels of shape {labels.shape}: expected {n}, one a sample, each -1 or 1")
+        raise ValueError(f"labels of shape {labels.shape}: expected {n}, each -1 or 1")
     return labels.astype(np.float64)
 
 

@@ -1,8 +1,8 @@
 """Joint kernel support estimation: prediction from the support of ``p(x, y)`` (thesis, section 3.1).
 
-A one-class SVM on pairs of input and output learns where such pairs lie; the prediction for an input is the
-output that makes the pair most typical. Training never searches the outputs. `JKSE` takes any joint kernel;
-`LinearJKSE` takes explicit features, and trains the two-class SVM that has the same solution.
+A one-class SVM on pairs of input and output learns their support; the prediction for an input is the output
+that makes the pair most typical. Training does not search over outputs. `JKSE` takes any joint kernel;
+`LinearJKSE` takes explicit features and trains the two-class SVM with the same solution.
 """
 
 import warnings
@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.sparse_matrices import sound_csr
-from ermlab._utils.validation import positive_number, real_array
+from ermlab._utils.validation import positive_number, real_array, require_finite
 from ermlab.structured._jkse_numba import ascend, primal_and_dual
 from ermlab.structured.structured_svm import Task, by_position
 
@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 Pairs = list[tuple[Any, Any]]
 #: Rounding allowed in a kernel matrix, relative to its largest entry.
 _ROUNDING = 1e-10
-#: Steps of libsvm at most, each of one pair of weights; a tolerance below rounding would never be reached.
+#: Maximum number of steps of libsvm; a tolerance below rounding would never be reached.
 _MAX_STEPS = 10_000_000
 
 
@@ -38,27 +38,27 @@ class JKSE(BaseEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : callable
         ``kernel(pairs, others)`` returns the matrix of ``k((x, y), (x', y'))`` for two lists of pairs.
-    nu
-        In (0, 1]: at most this part of the training pairs is left outside of the support, and at least this
-        part carries weight. With 1 all pairs have the same weight.
-    outputs
-        Among what `predict` chooses: a sequence of outputs, or a function that returns one for an input.
-    search
+    nu : float, default=0.5
+        In (0, 1]: upper bound of the fraction of training pairs outside of the support, and lower bound of
+        the fraction of pairs with positive weight. With 1 all pairs have the same weight.
+    outputs : sequence or callable, optional
+        Candidates for `predict`: a sequence of outputs, or a function that returns one for an input.
+    search : callable, optional
         Instead of ``outputs``: ``search(x, pairs, weights)`` returns the output y with the largest
         ``sum_i weights[i] k((x, y), pairs[i])``.
-    tol
-        To what the conditions of optimality hold, relative to the largest ``k((x, y), (x, y))``.
+    tol : float, default=1e-6
+        Tolerance of the conditions of optimality, relative to the largest ``k((x, y), (x, y))``.
 
     Attributes
     ----------
-    alpha_
+    alpha_ : ndarray of shape (n_samples,)
         Weight of each training pair; they sum to 1.
-    support_, pairs_
-        Indices of the pairs of positive weight, and these pairs.
-    rho_
-        The level of ``<w, phi(x, y)>`` at the border of the support.
+    support_, pairs_ : ndarray and list
+        Indices of the pairs with positive weight, and these pairs.
+    rho_ : float
+        The value of ``<w, phi(x, y)>`` at the boundary of the support.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class JKSE(BaseEstimator):
         self.tol = tol
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
-        """Learn from inputs ``X`` and their outputs ``y``."""
+        """Fit the model to inputs ``X`` and outputs ``y``."""
         pairs = _pairs(X, y)
         self.alpha_, self.rho_ = one_class_weights(self.kernel(pairs, pairs), self.nu, self.tol)
         self.support_ = np.flatnonzero(self.alpha_)
@@ -84,14 +84,14 @@ class JKSE(BaseEstimator):
         return self
 
     def decision_function(self, X: Sequence, y: Sequence) -> Vector:
-        """Return ``<w, phi(x, y)> - rho`` for pairs: not negative inside of the estimated support."""
+        """Return ``<w, phi(x, y)> - rho`` for each pair: non-negative inside of the estimated support."""
         return self._compatibility(_pairs(X, y)) - self.rho_
 
     def predict(self, X: Sequence) -> list:
-        """Return for each input the output of the highest compatibility (thesis, eq. 3.4)."""
+        """Return the output of the highest compatibility for each input (thesis, eq. 3.4)."""
         check_is_fitted(self)
         if (self.outputs is None) == (self.search is None):
-            raise ValueError("expected one of `outputs` and `search` to say among what to predict")
+            raise ValueError("outputs and search are both None, or both given: expected one of them")
         return [self._best_output(x) for x in X]
 
     def _best_output(self, x: Any) -> Any:
@@ -99,7 +99,7 @@ class JKSE(BaseEstimator):
             return self.search(x, self.pairs_, self.alpha_[self.support_])
         outputs = self.outputs(x) if callable(self.outputs) else self.outputs
         if len(outputs) == 0:
-            raise ValueError("there is no output to choose: expected at least one")
+            raise ValueError("outputs is empty: expected at least one output")
         return outputs[int(np.argmax(self._compatibility([(x, y) for y in outputs])))]
 
     def _compatibility(self, pairs: Pairs) -> Vector:
@@ -108,7 +108,7 @@ class JKSE(BaseEstimator):
         if K.shape != (len(pairs), len(self.pairs_)) or not np.isfinite(K).all():
             raise ValueError(
                 f"the kernel of {len(pairs)} and {len(self.pairs_)} pairs has shape {K.shape}: "
-                "expected as many rows and columns, of finite numbers"
+                "expected one row and column per pair, of finite numbers"
             )
         with one_blas_thread():
             return K @ self.alpha_[self.support_]
@@ -117,8 +117,8 @@ class JKSE(BaseEstimator):
 def one_class_weights(K: ArrayLike, nu: float, tol: float = 1e-6) -> tuple[Vector, float]:
     """Minimize ``alpha' K alpha`` for ``0 <= alpha <= 1 / (nu n)`` and sum 1 (thesis, eq. 3.7 and 3.8).
 
-    Returns ``alpha`` and the smallest optimal ``rho`` of the primal problem (eq. 3.5). A matrix that is not
-    symmetric and positive semidefinite is a ValueError: the problem would not be convex.
+    Return ``alpha`` and the smallest optimal ``rho`` of the primal problem (eq. 3.5). A matrix that is not
+    symmetric and positive semidefinite raises a ValueError, since the problem would not be convex.
     """
     if not 0 < nu <= 1:
         raise ValueError(f"nu is {nu}: expected more than 0 and at most 1")
@@ -145,31 +145,31 @@ class LinearJKSE(BaseEstimator):
     """Joint kernel support estimation with explicit features, for many samples (thesis, 3.1.4 and 3.1.5).
 
     A two-class SVM through the origin with positive samples only is solved by stochastic dual coordinate
-    ascent: ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)``. It has the weights of the one with a mirrored copy
-    of the samples as negatives and a price of ``C / 2`` each, and up to its length those of the one-class SVM
-    with `nu_`.
+    ascent: ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)``. Its weights are those of the SVM with a mirrored
+    copy of the samples as negatives and ``C / 2``, and proportional to those of the one-class SVM with
+    ``nu_``.
 
     Parameters
     ----------
-    task
-        With ``joint_feature(x, y)``, and ``predict(w, x)`` for the output of the highest compatibility.
-    C
-        Price of the slacks; a large one goes with a small nu.
-    tol
+    task : Task
+        Only ``joint_feature(x, y)`` and ``predict(w, x)`` are used.
+    C : float, default=1.0
+        Inverse regularization strength; a large one corresponds to a small nu.
+    tol : float, default=1e-4
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the passes over the training set.
-    random_state
+    max_iter : int, default=1000
+        Maximum number of passes over the training set.
+    random_state : int or None, default=0
         Seed of the order in which samples are visited.
 
     Attributes
     ----------
-    coef_, alpha_, rho_
+    coef_, alpha_, rho_ : ndarray, ndarray and float
         The solution of the one-class problem (thesis, eq. 3.5 to 3.8) with ``nu_``.
-    nu_
-        What ``C`` amounts to.
-    gap_, n_iter_
-        Relative gap reached, and passes made.
+    nu_ : float
+        The nu that corresponds to ``C``.
+    gap_, n_iter_ : float and int
+        Relative gap, and number of passes.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class LinearJKSE(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
-        """Learn from inputs ``X`` and their outputs ``y``."""
+        """Fit the model to inputs ``X`` and outputs ``y``."""
         features = np.array([self.task.joint_feature(*pair) for pair in _pairs(X, y)], dtype=np.float64)
         solution = mirrored_svm(features, self.C, self.tol, self.max_iter, self.random_state)
         if solution.gap > self.tol:
@@ -206,20 +206,20 @@ class LinearJKSE(BaseEstimator):
         return self
 
     def decision_function(self, X: Sequence, y: Sequence) -> Vector:
-        """Return ``<w, phi(x, y)> - rho`` for pairs: not negative inside of the estimated support."""
+        """Return ``<w, phi(x, y)> - rho`` for each pair: non-negative inside of the estimated support."""
         check_is_fitted(self)
         scores = [float(self.task.joint_feature(*pair) @ self.coef_) for pair in _pairs(X, y)]
         return np.array(scores) - self.rho_
 
     def predict(self, X: Sequence) -> list:
-        """Return for each input the output of the highest compatibility (thesis, eq. 3.3)."""
+        """Return the output of the highest compatibility for each input (thesis, eq. 3.3)."""
         check_is_fitted(self)
         return [self.task.predict(self.coef_, x) for x in X]
 
 
 @dataclass(frozen=True)
 class MirroredSVM:
-    """Weights ``v = sum_i alpha_i phi_i`` with ``alpha`` in [0, C], the relative gap, and the passes made."""
+    """Weights ``v = sum_i alpha_i phi_i`` with ``alpha`` in [0, C], relative gap, and number of passes."""
 
     v: Vector
     alpha: Vector
@@ -238,14 +238,13 @@ def mirrored_svm(
     C, tol = positive_number("C", C), positive_number("tol", tol, infinite=True)
     if not max_iter >= 1:
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")
-    if issparse(features):  # to convert it, scipy follows its indices
+    if issparse(features):  # checked first: scipy trusts the indices when it converts a matrix
         features = sound_csr(features, "features").astype(np.float64)
     else:
         features = csr_array(real_array(features, "features"))
     if features.ndim != 2 or features.shape[0] == 0:
         raise ValueError(f"features of shape {features.shape}: expected (n, d) with n of at least 1")
-    if not np.isfinite(features.data).all():
-        raise ValueError("features hold NaN or infinity: expected finite numbers")
+    require_finite(features.data, "features hold NaN or infinity: expected finite numbers")
     rows = features.indptr.astype(np.int64), features.indices.astype(np.int64), features.data
     squares = _squared_norms(features)
     alpha, v = np.zeros(features.shape[0]), np.zeros(features.shape[1])
@@ -264,7 +263,7 @@ def mirrored_svm(
 
 
 def _squared_norms(features: csr_array) -> Vector:
-    """Return the squared norm of each row; one that overflows raises."""
+    """Return the squared norm of each row, or raise a ValueError if one overflows."""
     with np.errstate(over="ignore"):  # checked next
         squares = np.asarray(features.multiply(features).sum(axis=1)).ravel()
     if not np.isfinite(squares).all():
@@ -277,7 +276,7 @@ def _squared_norms(features: csr_array) -> Vector:
 
 def _pairs(X: Sequence, y: Sequence) -> Pairs:
     if len(X) != len(y) or len(X) == 0:
-        raise ValueError(f"{len(X)} inputs and {len(y)} outputs: expected as many of both, at least 1")
+        raise ValueError(f"{len(X)} inputs and {len(y)} outputs: expected the same number, at least 1")
     return list(zip(by_position(X), by_position(y), strict=True))
 
 

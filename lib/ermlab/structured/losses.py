@@ -1,7 +1,7 @@
 """Losses of one score difference: the scaled step and its two convex upper bounds.
 
-The *score difference* is the score of the right output less that of a wrong one,
-``<w, phi(x, y)> - <w, phi(x, y')>``; ``delta`` is what predicting the wrong one costs.
+The *score difference* is the score of the true output minus that of a wrong one,
+``<w, phi(x, y)> - <w, phi(x, y')>``; ``delta`` is the loss of predicting the wrong one.
 """
 
 from typing import Literal
@@ -9,7 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import check_choice, require_finite
+
 Rescaling = Literal["slack", "margin"]
+RESCALINGS = ("slack", "margin")
 
 
 def step_loss(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
@@ -26,7 +29,7 @@ def margin_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np
 
 
 def slack_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
-    """Return ``delta * max(0, 1 - difference)``: the margin is 1, the price ``delta`` (thesis, eq. 2.16)."""
+    """Return ``delta * max(0, 1 - difference)``: the margin is 1, scaled by ``delta`` (thesis, eq. 2.16)."""
     difference, delta = _checked(difference, delta)
     with np.errstate(over="ignore"):  # checked next
         return _finite(delta * np.maximum(1.0 - difference, 0.0))
@@ -34,24 +37,18 @@ def slack_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.
 
 def rescaled_hinge(difference: ArrayLike, delta: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
     """Return the hinge loss of the named rescaling."""
-    if rescaling == "slack":
-        return slack_rescaled_hinge(difference, delta)
-    if rescaling == "margin":
-        return margin_rescaled_hinge(difference, delta)
-    raise ValueError(f"rescaling is {rescaling!r}: expected 'slack' or 'margin'")
+    check_choice("rescaling", rescaling, RESCALINGS)
+    return (slack_rescaled_hinge if rescaling == "slack" else margin_rescaled_hinge)(difference, delta)
 
 
 def convexity_violation(values: ArrayLike) -> float:
-    """Return how far equally spaced ``values`` are from convex: the largest concave second difference."""
+    """Return the largest concave second difference of equally spaced ``values``; 0 if they are convex."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 3:
         raise ValueError(f"values has shape {values.shape}: expected one row of at least 3 numbers")
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
         bends = np.diff(values, 2)
-    if not np.isfinite(bends).all():
-        raise ValueError(
-            "values hold NaN or infinity, or their differences overflow: expected finite numbers"
-        )
+    require_finite(bends, "values or their differences are NaN or infinite: expected finite numbers")
     return float(max(0.0, -bends.min()))
 
 
@@ -60,13 +57,9 @@ def _checked(difference: ArrayLike, delta: ArrayLike) -> tuple[NDArray[np.float6
     if delta.size and not 0 <= delta.min() <= delta.max() < np.inf:
         wrong = delta.min() if not delta.min() >= 0 else delta.max()
         raise ValueError(f"delta is {wrong}: expected a finite loss of at least 0")
-    if not np.isfinite(difference).all():
-        raise ValueError("the difference of scores holds NaN or infinity: expected finite numbers")
-    return difference, delta
+    message = "the difference of scores holds NaN or infinity: expected finite numbers"
+    return require_finite(difference, message), delta
 
 
 def _finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the losses, or raise a ValueError if one overflowed."""
-    if not np.isfinite(losses).all():
-        raise ValueError("a loss overflows: expected smaller differences of scores or a smaller delta")
-    return losses
+    return require_finite(losses, "a loss overflows: expected smaller score differences or a smaller delta")

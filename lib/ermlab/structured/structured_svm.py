@@ -1,7 +1,7 @@
 """Structured output support vector machines (thesis, section 2.3.1).
 
-A `Task` says what the outputs are; `StructuredRisk` turns it and a training set into the mean of the rescaled
-hinge losses; `StructuredSVM` minimizes that with a regularizer. `MultiClassTask` is the simplest task.
+A `Task` defines the outputs; `StructuredRisk` is the mean of the rescaled hinge losses over a training set;
+`StructuredSVM` minimizes it with a regularizer. `MultiClassTask` is the simplest task.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab._utils.validation import positive_number, real_array, regularization_strength
+from ermlab._utils.validation import check_choice, positive_number, real_array, regularization_strength
 from ermlab.optimize import L1, L2, BlockDual, PlaneBlocks, Result, minimize, minimize_blocks
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.structured._multiclass_dual import MultiClassDual
@@ -22,10 +22,10 @@ from ermlab.structured._multiclass_numba import most_violated, risk_and_subgradi
 RESCALINGS = ("margin", "slack")
 PENALTIES = {"l1": L1, "l2": L2}
 SOLVERS = ("auto", "bundle", "blocks")
-# Losses up to this can be multiplied with margins and weights, and summed.
+# Losses up to this size can be multiplied with margins and weights, and summed, without overflow.
 LARGEST_LOSS = 1e150
-# Passes after which "auto" gives up planes of each sample.
-AUTO_CALLS = 100
+# Passes after which "auto" changes from blocks to bundle.
+AUTO_ITER = 100
 Vector = NDArray[np.float64]
 
 
@@ -52,10 +52,10 @@ class Task(Protocol):
 
 @runtime_checkable
 class BatchTask(Task, Protocol):
-    """A task that can also answer for all samples at once, which is then preferred."""
+    """A task with faster methods for all samples at once."""
 
     def prepare_batch(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """Check a training set and return it in the form that ``batch_risk`` takes; done once."""
+        """Check a training set and return it as arguments of ``batch_risk``; called once."""
 
     def batch_risk(self, w: Vector, X: Any, Y: Any, rescaling: str) -> tuple[float, Vector]:
         """Return the mean of the rescaled hinge losses and a subgradient."""
@@ -66,15 +66,15 @@ class BatchTask(Task, Protocol):
 
 @runtime_checkable
 class BlockTask(BatchTask, Protocol):
-    """A task that knows a faster dual than that of planes written out."""
+    """A task with a faster dual than that of explicit planes."""
 
     def block_dual(self, X: Any, Y: Any, rescaling: str, alpha: float) -> BlockDual:
-        """Return the dual point 0 for a prepared training set and the regularizer ``alpha/2 |w|^2``."""
+        """Return the dual at 0 for a prepared training set and the regularizer ``alpha/2 |w|^2``."""
 
 
 @runtime_checkable
 class VirtualTask(Task, Protocol):
-    """A task with constraints for transformed versions of a sample, too: its virtual samples."""
+    """A task that also has constraints for transformed versions of a sample, its virtual samples."""
 
     def virtual_plane(self, w: Vector, x: Any, y: Any, rescaling: str) -> tuple[int | float, Vector, float]:
         """Return the name of the worst version of a sample, and slope and offset of its violation."""
@@ -84,14 +84,22 @@ class StructuredRisk:
     """The mean over samples of the largest violation, ``(1/n) sum_i xi_i`` (thesis, eq. 2.13 to 2.16).
 
     Margin rescaling: ``xi = max_z loss(y, z) + <w, phi(x, z) - phi(x, y)>``; slack rescaling:
-    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; never less than 0.
+    ``xi = max_z loss(y, z) (1 + <w, phi(x, z) - phi(x, y)>)``; at least 0.
+
+    Parameters
+    ----------
+    task : Task
+        The prediction problem.
+    X, Y : sequence
+        Inputs and true outputs.
+    rescaling : {"margin", "slack"}, default="margin"
+        The rescaling.
     """
 
     def __init__(self, task: Task, X: Sequence, Y: Sequence, rescaling: str = "margin"):
-        if rescaling not in RESCALINGS:
-            raise ValueError(f"rescaling is {rescaling!r}: expected one of {RESCALINGS}")
+        check_choice("rescaling", rescaling, RESCALINGS)
         if len(X) != len(Y) or len(X) == 0:
-            raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected as many of both, at least 1")
+            raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected the same number, at least 1")
         self.task, self.rescaling = task, rescaling
         self.dimension = task.dimension
         self._virtual_samples: set[tuple[int, int | float]] = set()
@@ -103,7 +111,7 @@ class StructuredRisk:
         if self._in_batches:
             return self.task.batch_risk(w, self._X, self._Y, self.rescaling)
         total, subgradient = 0.0, np.zeros(self.dimension)
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses what is not finite
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver rejects NaN and infinity
             for i in range(len(self)):
                 a, b = self.plane(i, w)
                 total += float(np.sum(a * w)) + b
@@ -115,9 +123,9 @@ class StructuredRisk:
 
     @property
     def virtual_samples(self) -> set[tuple[int, int | float]]:
-        """Pairs of a sample and the name of a version of it that were ever the worst, and violated.
+        """Pairs of a sample and the name of a version of it that was the worst, and violated, in any call.
 
-        A task that answers in batches keeps them itself, under the same name.
+        A task that works in batches keeps them itself, in an attribute of the same name.
         """
         return getattr(self.task, "virtual_samples", self._virtual_samples)
 
@@ -136,16 +144,16 @@ class StructuredRisk:
         return a, b
 
     def block_dual(self, alpha: float) -> BlockDual:
-        """Return the dual for `ermlab.optimize.minimize_blocks`: the task's own if it has one."""
+        """Return the dual for `ermlab.optimize.minimize_blocks`, that of the task if it has one."""
         if isinstance(self.task, BlockTask):
             return self.task.block_dual(self._X, self._Y, self.rescaling, alpha)
         return PlaneBlocks(self, alpha)
 
 
 def by_position(samples: Sequence) -> Sequence:
-    """Return a table or column of pandas as an array; others as they are.
+    """Return a pandas object as an array, and other samples unchanged.
 
-    Indexing a column of pandas looks up the label of a row, not its position, and indexing a table a column.
+    Indexing a pandas series looks up a label, not a position, and indexing a data frame a column.
     """
     return samples.to_numpy() if hasattr(samples, "iloc") else samples
 
@@ -159,7 +167,7 @@ def violation_plane(
 
 
 def predict_all(task: Task, w: Vector, X: Sequence) -> Sequence:
-    """Return the prediction for each input: an array if the task answers in batches, else a list."""
+    """Return the prediction for each input: an array if the task works in batches, else a list."""
     return (
         task.batch_predict(w, X)
         if isinstance(task, BatchTask)
@@ -168,7 +176,7 @@ def predict_all(task: Task, w: Vector, X: Sequence) -> Sequence:
 
 
 def mean_loss(task: Task, truths: Sequence, outputs: Sequence) -> float:
-    """Return the mean loss of some predictions."""
+    """Return the mean loss of predictions."""
     return float(np.mean([task.loss(y, z) for y, z in zip(truths, outputs, strict=True)]))
 
 
@@ -177,10 +185,10 @@ class MultiClassTask:
 
     Parameters
     ----------
-    n_classes, n_features
-        Sizes; ``w`` is the flattened matrix of a row of weights a class.
-    losses
-        Matrix with the loss of predicting column for row, by default 0 on the diagonal and 1 elsewhere.
+    n_classes, n_features : int
+        Sizes; ``w`` is the flattened matrix with one row of weights per class.
+    losses : array-like of shape (n_classes, n_classes), optional
+        Loss of predicting the column for the row, by default 0 on the diagonal and 1 elsewhere.
     """
 
     def __init__(self, n_classes: int, n_features: int, losses: ArrayLike | None = None):
@@ -237,7 +245,7 @@ class MultiClassTask:
         return X, Y.astype(np.int64)
 
     def batch_risk(self, w: Vector, X: Vector, Y: NDArray[np.int64], rescaling: str) -> tuple[float, Vector]:
-        """Return the mean hinge loss and a subgradient: one matrix product and one pass over the samples."""
+        """Return the mean hinge loss and a subgradient."""
         scores = self.scores(w, X)
         value, subgradient = risk_and_subgradient(X, Y, scores, self.losses, rescaling == "slack")
         return value, subgradient.ravel()
@@ -247,11 +255,11 @@ class MultiClassTask:
         return self.scores(w, self._features(X)).argmax(axis=0)
 
     def block_dual(self, X: Vector, Y: NDArray[np.int64], rescaling: str, alpha: float) -> MultiClassDual:
-        """Return the dual that solves for all classes of a sample by sorting."""
+        """Return the dual, which solves for all classes of a sample by sorting."""
         return MultiClassDual(self, X, Y, rescaling, alpha)
 
     def scores(self, w: Vector, X: Vector) -> Vector:
-        """Return the scores, a row a class and a column a sample."""
+        """Return the scores, one row per class and one column per sample."""
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
             scores = np.ascontiguousarray(w.reshape(self.n_classes, self.n_features) @ X.T)
         if not np.isfinite(scores).all():
@@ -273,36 +281,35 @@ class StructuredSVM(BaseEstimator):
 
     Parameters
     ----------
-    task
+    task : Task
         The prediction problem.
-    C
-        Price of the sum of the slacks; the thesis' ``lambda`` is ``1 / (C n)``.
-    rescaling
-        ``"margin"`` or ``"slack"``.
-    penalty
-        ``"l2"`` or ``"l1"``.
-    tol
+    C : float, default=1.0
+        Inverse regularization strength; the ``lambda`` of the thesis is ``1 / (C n)``.
+    rescaling : {"margin", "slack"}, default="margin"
+        The rescaling of the hinge loss.
+    penalty : {"l2", "l1"}, default="l2"
+        The regularizer.
+    tol : float, default=1e-3
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the passes over the training set.
-    solver
+    max_iter : int, default=1000
+        Maximum number of passes over the training set.
+    solver : {"auto", "bundle", "blocks"}, default="auto"
         ``"bundle"`` keeps planes of the whole risk (`ermlab.optimize.minimize`), ``"blocks"`` planes of each
-        sample (`ermlab.optimize.minimize_blocks`; ``"l2"`` only). ``"auto"`` takes the one that is faster as
-        a rule: blocks for ``"l2"`` if ``w`` has at least as many entries as there are samples, else bundle.
-        Where blocks have not converged after a hundred passes, as with features of very different scales,
-        bundle goes on from there.
-    max_time
-        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
+        sample (`ermlab.optimize.minimize_blocks`; ``"l2"`` only). ``"auto"`` uses blocks for ``"l2"`` if
+        ``w`` has at least as many entries as there are samples, and bundle otherwise, or if blocks have not
+        converged after a hundred passes, for example because features have very different scales.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each pass.
 
     Attributes
     ----------
-    coef_
+    coef_ : ndarray
         The weights ``w``.
-    result_
-        The `ermlab.optimize.Result`: objective (divided by ``C n``), bound, planes, history.
-    virtual_samples_
-        Pairs of a sample and the name of a version of it that the optimizer used, in order; empty unless the
-        task has transformations (`ermlab.structured.equivariant.EquivariantTask`).
+    result_ : ermlab.optimize.Result
+        Objective and lower bound (divided by ``C n``), planes, and history.
+    virtual_samples_ : list of tuple
+        Pairs of a sample and the name of a version of it that the optimizer used; empty unless the task has
+        transformations (`ermlab.structured.EquivariantTask`).
     """
 
     def __init__(
@@ -326,7 +333,7 @@ class StructuredSVM(BaseEstimator):
         self.max_time = max_time
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
-        """Learn ``w`` from inputs ``X`` and true outputs ``y``."""
+        """Fit ``w`` to inputs ``X`` and true outputs ``y``."""
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
         self.result_ = self._minimize(risk, PENALTIES[self.penalty](regularization_strength(self.C, len(X))))
@@ -336,22 +343,20 @@ class StructuredSVM(BaseEstimator):
         return self
 
     def _check_options(self) -> None:
-        if self.penalty not in PENALTIES:
-            raise ValueError(f"penalty is {self.penalty!r}: expected one of {tuple(PENALTIES)}")
+        check_choice("penalty", self.penalty, tuple(PENALTIES))
         positive_number("C", self.C)
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
+        check_choice("solver", self.solver, SOLVERS)
         if self.solver == "blocks" and self.penalty != "l2":
             raise ValueError(f"solver is 'blocks' and penalty {self.penalty!r}: expected 'l2' with it")
 
     def _minimize(self, risk: StructuredRisk, regularizer: L1 | L2) -> Result:
-        """Minimize with the solver that is asked for; ``"auto"`` changes it where the first does not work."""
+        """Minimize with the chosen solver; ``"auto"`` changes it if the first has not converged."""
         options = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
         if not self._in_blocks(risk):
             return minimize(risk, regularizer, **options)
-        if self.solver == "blocks" or self.max_iter <= AUTO_CALLS:
+        if self.solver == "blocks" or self.max_iter <= AUTO_ITER:
             return minimize_blocks(risk, regularizer, **options)
-        first = minimize_blocks(risk, regularizer, **{**options, "max_iter": AUTO_CALLS})
+        first = minimize_blocks(risk, regularizer, **{**options, "max_iter": AUTO_ITER})
         if first.converged or (self.max_time is not None and first.seconds >= self.max_time):
             return first
         options["max_iter"] -= first.n_iter
@@ -360,13 +365,13 @@ class StructuredSVM(BaseEstimator):
         return minimize(risk, regularizer, planes=first.planes, start=first.best, **options).after(first)
 
     def _in_blocks(self, risk: StructuredRisk) -> bool:
-        """Whether planes are to be kept for each sample."""
+        """Whether to keep planes of each sample."""
         if self.solver == "auto":
             return self.penalty == "l2" and risk.dimension >= len(risk)
         return self.solver == "blocks"
 
     def predict(self, X: Sequence) -> Sequence:
-        """Return the prediction for each input: an array if the task answers in batches, else a list."""
+        """Return the prediction for each input: an array if the task works in batches, else a list."""
         check_is_fitted(self)
         return predict_all(self.task, self.coef_, X)
 

@@ -1,7 +1,7 @@
-"""Transfer between data sets: each has weights of its own, near shared ones (cheap-data, section 1.5).
+"""Transfer between data sets: each has its own weights, close to shared ones (cheap data, section 1.5).
 
-Equation 1.9 is an ordinary L2-regularized problem in another variable, so that `ermlab.optimize` solves it,
-with planes below the risk of each data set. The dual of its master problem is the one of section 1.5.3.
+Equation 1.9 is an L2-regularized problem in another variable, which `ermlab.optimize` solves with planes
+below the risk of each data set. The dual of its master problem is that of section 1.5.3.
 """
 
 from collections.abc import Sequence
@@ -28,24 +28,25 @@ class DifferenceRisk(Protocol):
         """Return value and subgradient of the convex function."""
 
     def reward(self, w: Vector) -> tuple[float, Vector]:
-        """Return value and subgradient of the one that is subtracted."""
+        """Return value and subgradient of the convex function that is subtracted."""
 
 
 class Coupling:
-    """The change of variables that makes a plain squared norm of the regularizer of equation 1.9.
+    """The change of variables that turns the regularizer of equation 1.9 into a squared norm.
 
     With ``u = (sqrt(alpha) w, sqrt(rho) (w^1 - w), ..., sqrt(rho) (w^D - w))``,
     ``alpha/2 |w|^2 + rho/2 sum_d |w^d - w|^2 = 1/2 |u|^2``.
 
     Parameters
     ----------
-    n_domains, dimension
-        How many data sets there are, and the length of the weights of each.
-    alpha
-        Weight of the shared weights; infinite: there are none, and each data set is learned by itself with
-        ``rho/2 |w^d|^2``.
-    rho
-        Weight of the differences; infinite: there are none, the weights are those of the union.
+    n_domains, dimension : int
+        Number of data sets, and length of the weights of each.
+    alpha : float
+        Regularization strength of the shared weights. If infinite, they are 0, and each data set is learned
+        separately with ``rho/2 |w^d|^2``.
+    rho : float
+        Regularization strength of the differences. If infinite, they are 0, and the weights are those of the
+        union.
     """
 
     def __init__(self, n_domains: int, dimension: int, alpha: float, rho: float):
@@ -72,7 +73,7 @@ class Coupling:
         return u[: self.dimension] / np.sqrt(self._alpha)
 
     def stack(self, weights: ArrayLike) -> Vector:
-        """Return the shortest ``u`` for the weights of all data sets, or for those next to them."""
+        """Return the shortest ``u`` for the weights of all data sets, or for the nearest possible ones."""
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != (self.n_domains, self.dimension) or not np.isfinite(weights).all():
             raise ValueError(
@@ -81,7 +82,7 @@ class Coupling:
         return (np.linalg.pinv(self.factors) @ weights).ravel()
 
     def lift(self, d: int, gradients: Matrix) -> Matrix:
-        """Return the gradients in ``u`` of functions with some gradients in ``w^d``, a row each."""
+        """Return the gradients in ``u`` of functions with the given gradients in ``w^d``, one per row."""
         lifted = self.factors[d][None, :, None] * gradients[:, None, :]
         return lifted.reshape(len(gradients), self.stacked_dimension)
 
@@ -92,16 +93,16 @@ class Coupling:
 
 
 class TransferRisk:
-    """The risks of all data sets as one risk of ``u``, see `Coupling`, with a part for each.
+    """The risks of all data sets as one risk of ``u``, see `Coupling`, with one part per data set.
 
     Parameters
     ----------
-    risks
+    risks : sequence of callable
         Functions ``w -> (value, subgradient)``.
-    coupling
-        What ``u`` is.
-    sizes
-        Factor of each risk: equation 1.9 sums over samples, where the risks of this library are means.
+    coupling : Coupling
+        The change of variables.
+    sizes : array-like
+        Factor of each risk: equation 1.9 sums over samples, while the risks of this library are means.
     """
 
     def __init__(self, risks: Sequence[Risk], coupling: Coupling, sizes: ArrayLike):
@@ -129,12 +130,12 @@ class TransferRisk:
 
     def lifted(self, planes: Sequence[Planes | None]) -> Planes:
         """Return planes below each of the risks as planes of the parts."""
-        planes = [Planes(self._coupling.dimension) if some is None else some for some in planes]
-        if (sizes := {some.dimension for some in planes}) != {self._coupling.dimension}:
+        planes = [Planes(self._coupling.dimension) if known is None else known for known in planes]
+        if (sizes := {known.dimension for known in planes}) != {self._coupling.dimension}:
             raise ValueError(f"planes of dimension {max(sizes)}: expected {self._coupling.dimension}")
         slopes = [n * self._coupling.lift(d, planes[d].A) for d, n in enumerate(self._sizes)]
-        offsets = [n * some.b for n, some in zip(self._sizes, planes, strict=True)]
-        part = np.repeat(np.arange(self.n_parts), [len(some) for some in planes])
+        offsets = [n * known.b for n, known in zip(self._sizes, planes, strict=True)]
+        part = np.repeat(np.arange(self.n_parts), [len(known) for known in planes])
         return Planes.of(np.vstack(slopes), np.concatenate(offsets), part, self.n_parts)
 
     def lowered(self, planes: Planes) -> list[Planes]:
@@ -148,19 +149,19 @@ class TransferRisk:
 
 @dataclass(frozen=True)
 class TransferResult:
-    """What was learned from several data sets."""
+    """Result of `minimize_transfer` and `transfer_cccp`."""
 
-    weights: Matrix  #: those of each data set, a row each
-    shared: Vector  #: the weights that all are near to
-    value: float  #: of the objective, equation 1.9
+    weights: Matrix  #: weights of each data set, one per row
+    shared: Vector  #: the shared weights
+    value: float  #: the objective, equation 1.9
     converged: bool
     n_iter: int  #: calls of the risk of each data set
     planes: list[Planes]  #: below the risk of each data set, or below its convex part; for a warm start
-    result: Result | CCCPResult  #: in the variable of `Coupling`, with the certificate
+    result: Result | CCCPResult  #: in the variable of `Coupling`, with bounds
 
     @property
     def w(self) -> Vector:
-        """The weights of the last data set: of the target, if that is the last."""
+        """The weights of the last data set, usually the target."""
         return self.weights[-1]
 
 
@@ -180,22 +181,23 @@ def minimize_transfer(
 
     Parameters
     ----------
-    risks
-        Convex, non-negative functions ``w -> (value, subgradient)``, one a data set.
-    alpha, rho
-        See `Coupling`. Infinite ``rho`` gives the union, infinite ``alpha`` training on each data set alone.
-    sizes
+    risks : sequence of callable
+        Convex, non-negative functions ``w -> (value, subgradient)``, one per data set.
+    alpha, rho : float
+        Regularization strength of the shared weights and of the differences. Infinite ``rho`` gives the
+        union, infinite ``alpha`` separate training on each data set.
+    sizes : array-like, optional
         Numbers of samples if the risks are means, by default 1 each.
-    tol
+    tol : float, default=1e-2
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the calls of the risks.
-    w0
-        Weights of each data set to start from, a row each; by default 0, or what ``planes`` tell.
-    planes
+    max_iter : int, default=1000
+        Maximum number of calls of the risks.
+    w0 : array-like, optional
+        First weights of each data set, one per row; by default 0, or the minimizer for the given ``planes``.
+    planes : sequence of Planes or None, optional
         Planes below each of the risks, from a run with any ``alpha``, ``rho`` and ``sizes``.
-    max_time
-        Limit in seconds, checked before each call of the risks but the first; ``None`` for none.
+    max_time : float, optional
+        Limit in seconds, checked before each call of the risks except the first.
     """
     coupling = _couple(risks, alpha, rho, w0)
     stacked = TransferRisk(risks, coupling, _check_sizes(sizes, len(risks)))
@@ -225,10 +227,11 @@ def transfer_cccp(
 ) -> TransferResult:
     """Descend on the objective of `minimize_transfer` for risks that are differences of convex functions.
 
-    So transfer goes with partial annotations: of each risk the concave part is replaced by its tangent, as in
-    Algorithm 1.1. Parameters as in `minimize_transfer`; ``tol`` is also the relative progress at which the
-    descent ends, ``planes`` are below the convex parts, and ``first_tol`` is the precision that the first
-    steps halve until it is ``tol``: begin with less near the optimum.
+    This combines transfer with partial annotations: the concave part of each risk is replaced by its tangent,
+    as in Algorithm 1.1. Parameters are those of `minimize_transfer`, where ``tol`` is also the relative
+    progress at which the descent ends, ``max_inner_iter`` limits the calls per outer iteration, and
+    ``planes`` are below the convex parts. ``first_tol`` is the initial precision, which is halved until it is
+    ``tol``; use a smaller one near the optimum.
     """
     coupling = _couple(risks, alpha, rho, w0)
     sizes = _check_sizes(sizes, len(risks))

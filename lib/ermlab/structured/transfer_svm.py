@@ -1,4 +1,4 @@
-"""An estimator that learns from several data sets at once (cheap-data, section 1.5)."""
+"""Structured SVM for several data sets (cheap data, section 1.5)."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Self
@@ -14,34 +14,34 @@ from ermlab.structured.transfer import minimize_transfer
 
 
 class TransferSVM(BaseEstimator):
-    """Structured SVM for several data sets: one weight vector each, near a shared one (cheap-data, eq. 1.9).
+    """Structured SVM for several data sets with weights close to shared ones (cheap data, eq. 1.9).
 
     Parameters
     ----------
-    task
+    task : Task
         The prediction problem, the same for all data sets.
-    alpha, rho
-        Weights of the shared weights and of the differences; with infinite ``rho`` there are no differences
-        (the union of the data sets), with infinite ``alpha`` nothing is shared.
-    rescaling
-        ``"margin"`` or ``"slack"``.
-    tol
+    alpha, rho : float, default=1.0
+        Regularization strength of the shared weights and of the differences. Infinite ``rho`` gives the union
+        of the data sets, infinite ``alpha`` separate training.
+    rescaling : {"margin", "slack"}, default="margin"
+        The rescaling of the hinge loss.
+    tol : float, default=1e-3
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the passes over the training sets.
-    max_time
-        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
+    max_iter : int, default=1000
+        Maximum number of passes over the training sets.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each pass.
 
     Attributes
     ----------
-    domains_
+    domains_ : list
         Names of the data sets.
-    coef_
-        Weights of each data set, a row each.
-    shared_coef_
-        The shared weights, for a data set that was never seen.
-    result_
-        The `TransferResult`.
+    coef_ : ndarray of shape (n_domains, dimension)
+        Weights of each data set.
+    shared_coef_ : ndarray of shape (dimension,)
+        The shared weights, for unseen data sets.
+    result_ : TransferResult
+        Objective, bounds and planes.
     """
 
     def __init__(
@@ -63,22 +63,22 @@ class TransferSVM(BaseEstimator):
         self.max_time = max_time
 
     def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
-        """Learn from inputs, true outputs and the name of the data set of each sample."""
+        """Fit the model to inputs, true outputs, and the data set name of each sample."""
         if not len(X) == len(y) == len(domains):
             raise ValueError(
-                f"{len(X)} inputs, {len(y)} outputs and {len(domains)} domains: expected as many of each"
+                f"{len(X)} inputs, {len(y)} outputs and {len(domains)} domains: expected the same number"
             )
         X, y = by_position(X), by_position(y)
         self.domains_ = list(dict.fromkeys(domains))
-        members = [[i for i, name in enumerate(domains) if name == one] for one in self.domains_]
+        members = [[i for i, name in enumerate(domains) if name == domain] for domain in self.domains_]
         risks = [
-            StructuredRisk(self.task, _taken(X, these), _taken(y, these), self.rescaling) for these in members
+            StructuredRisk(self.task, _take(X, rows), _take(y, rows), self.rescaling) for rows in members
         ]
         self.result_ = minimize_transfer(
             risks,
             alpha=self.alpha,
             rho=self.rho,
-            sizes=[len(these) for these in members],
+            sizes=[len(rows) for rows in members],
             tol=self.tol,
             max_iter=self.max_iter,
             max_time=self.max_time,
@@ -88,7 +88,7 @@ class TransferSVM(BaseEstimator):
         return self
 
     def predict(self, X: Sequence, domain: Hashable | None = None) -> Sequence:
-        """Return the prediction for each input with the weights of a data set, or with the shared ones."""
+        """Return the prediction for each input with the weights of ``domain``, by default the shared ones."""
         return predict_all(self.task, self._weights(domain), X)
 
     def score(self, X: Sequence, y: Sequence, domain: Hashable | None = None) -> float:
@@ -104,6 +104,6 @@ class TransferSVM(BaseEstimator):
         return self.coef_[self.domains_.index(domain)]
 
 
-def _taken(some: Any, numbers: list[int]) -> Any:
-    """Return some of an array's or a list's entries as one of its kind."""
-    return some[numbers] if isinstance(some, np.ndarray) else [some[i] for i in numbers]
+def _take(samples: Any, rows: list[int]) -> Any:
+    """Return the chosen entries of an array as an array, and of other sequences as a list."""
+    return samples[rows] if isinstance(samples, np.ndarray) else [samples[i] for i in rows]

@@ -1,12 +1,14 @@
 """Vicinal risk and the losses whose supremum bounds it (equivariant structured SVM, appendix A).
 
 The set of transformations is finite here: ``losses[t]`` is the loss after transformation ``t`` and
-``probabilities[t]`` how likely ``t`` is. A family of bounding functions is a matrix with one function
-a row. It must be *ordered*: of any two rows one is nowhere below the other.
+``probabilities[t]`` the probability of ``t``. A family of bounding functions is a matrix with one function
+per row. It must be *ordered*: of any two rows one is nowhere below the other.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ermlab._utils.validation import require_finite
 
 
 def vicinal_risk(losses: ArrayLike, probabilities: ArrayLike) -> float:
@@ -25,7 +27,7 @@ def is_ordered(family: ArrayLike) -> bool:
 
 
 def smallest_members(family: ArrayLike, losses: ArrayLike) -> NDArray[np.intp]:
-    """Return for each ``t`` the smallest row that reaches ``losses[t]`` at ``t`` (lemma 1, ii)."""
+    """Return the smallest row that reaches ``losses[t]`` at ``t``, for each ``t`` (lemma 1, ii)."""
     family, losses = np.asarray(family, dtype=float), np.asarray(losses, dtype=float)
     if family.ndim != 2 or losses.shape != family.shape[1:]:
         raise ValueError(
@@ -42,28 +44,27 @@ def smallest_members(family: ArrayLike, losses: ArrayLike) -> NDArray[np.intp]:
 def equivariant_losses(
     family: ArrayLike, members: ArrayLike, probabilities: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return ``Delta(t)``, the expectation of the member chosen for each ``t`` (eq. 11)."""
+    """Return ``Delta(t)``, the expectation of the member of each ``t`` (eq. 11)."""
     family, members = np.asarray(family, dtype=float), np.asarray(members)
     if family.ndim != 2 or not np.isfinite(family).all():
         raise ValueError(f"family has shape {family.shape}: expected (m, T), finite numbers")
     if not np.issubdtype(members.dtype, np.integer) or ((members < 0) | (members >= len(family))).any():
-        raise ValueError(f"members are {members}: expected numbers of rows, 0 to {len(family) - 1}")
+        raise ValueError(f"members are {members}: expected row numbers, 0 to {len(family) - 1}")
     return (family @ _distribution(probabilities, family.shape[1]))[members]
 
 
 def lemma_bound(family: ArrayLike, losses: ArrayLike, probabilities: ArrayLike) -> float:
     """Return ``max_t Delta(t)``, which is at least the vicinal risk if ``family`` is ordered (lemma 1).
 
-    In an ordered family the largest chosen member is nowhere below the losses: the bound is the
-    expectation of the smallest member that dominates them everywhere.
+    The bound is the expectation of the smallest member that is nowhere below the losses.
     """
     return float(equivariant_losses(family, smallest_members(family, losses), probabilities).max())
 
 
 def step_family(transformations: ArrayLike) -> NDArray[np.float64]:
-    """Return the functions that are 1 for ``|t| >= q`` and else 0, one for each size ``q``, and 0 itself.
+    """Return the functions that are 1 for ``|t| >= q`` and 0 elsewhere, one per size ``q``, and 0 itself.
 
-    This is the ordered reading of the family of figure 4, for losses of at most 1.
+    This is the ordered interpretation of the family of figure 4, for losses of at most 1.
     """
     sizes = np.abs(np.asarray(transformations, dtype=float))
     thresholds = np.append(np.unique(sizes), np.inf)
@@ -71,11 +72,11 @@ def step_family(transformations: ArrayLike) -> NDArray[np.float64]:
 
 
 def scaled_family(profile: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
-    """Return the multiples ``c * profile`` that touch the losses: the members of a ray that matter.
+    """Return the multiples ``c * profile`` that touch the losses.
 
-    Any profile makes an ordered family, for which (11) is ``Delta(t) = losses[t] * E[profile] / profile[t]``:
-    a weight for each transformation. A constant profile gives the plain supremum, and the losses
-    themselves, were they known, would give the vicinal risk.
+    Any profile gives an ordered family, for which (11) is ``Delta(t) = losses[t] * E[profile] / profile[t]``:
+    a weight for each transformation. A constant profile gives the plain supremum; the losses themselves, if
+    they were known, would give the vicinal risk.
     """
     profile, losses = np.asarray(profile, dtype=float), np.asarray(losses, dtype=float)
     blind = (profile <= 0) & (losses > 0)
@@ -85,15 +86,11 @@ def scaled_family(profile: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
             f"the profile is {profile[t]} at transformation {t} with loss {losses[t]}: expected > 0"
         )
     ratios = np.divide(losses, profile, out=np.zeros_like(losses), where=profile > 0)
-    # A ratio rounded down would leave its member just below the loss it is to reach.
+    # A ratio that is rounded down would leave its member just below the loss that it must reach.
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
         family = np.unique(ratios)[:, None] * (1 + 4 * np.finfo(float).eps) * profile
-    if not np.isfinite(family).all():
-        raise ValueError(
-            f"multiples of the profile that reach losses up to {losses.max()} are NaN or infinity: expected "
-            "finite numbers that do not overflow"
-        )
-    return family
+    message = f"multiples of the profile that reach losses up to {losses.max()} are NaN or infinite"
+    return require_finite(family, f"{message}: expected finite numbers")
 
 
 def scaled_step_losses(
@@ -101,7 +98,7 @@ def scaled_step_losses(
 ) -> NDArray[np.float64]:
     """Return (11) for steps of height ``losses[t]`` instead of 1: a family that is *not* ordered.
 
-    It is the reading of figure 4 in which the height enters the formula; lemma 1 does not cover it.
+    This is the interpretation of figure 4 in which the height enters the formula; lemma 1 does not cover it.
     """
     family = step_family(transformations)
     sizes = np.abs(np.asarray(transformations, dtype=float))

@@ -95,7 +95,7 @@ def test_bad_input_is_named():
         ranking_excess(N, LAMBDA, SIGMA, "hinge")
     with pytest.raises(ValueError, match=r"confidence is 1\.0"):
         ranking_excess(N, LAMBDA, SIGMA, "slack", confidence=1.0)
-    with pytest.raises(ValueError, match="two equal rows"):
+    with pytest.raises(ValueError, match="expected equal shapes"):
         fitted_rate([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="n is 3 throughout"):
         fitted_rate([3, 3], [1, 2])

@@ -246,13 +246,13 @@ def test_bad_tol():
 @pytest.mark.parametrize("options", [{}, {"outputs": [0], "search": max}])
 def test_predict_must_know_among_what(options):
     X, y = labelled(5)
-    with pytest.raises(ValueError, match="expected one of `outputs` and `search`"):
+    with pytest.raises(ValueError, match="outputs and search are both None"):
         JKSE(linear_kernel, **options).fit(X, y).predict(X)
 
 
 def test_no_output_to_choose():
     X, y = labelled(5)
-    with pytest.raises(ValueError, match="there is no output to choose"):
+    with pytest.raises(ValueError, match="outputs is empty"):
         JKSE(linear_kernel, outputs=lambda x: []).fit(X, y).predict(X)
 
 

@@ -127,7 +127,7 @@ def test_estimator_conventions(classes):
 
 @pytest.mark.parametrize("solver", ["bundle", "blocks"])
 def test_too_few_passes_warn(classes, solver):
-    with pytest.warns(ConvergenceWarning, match="stopped after 2 passes"):
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 of at most 2 iterations"):
         StructuredSVM(MultiClassTask(4, 10), max_iter=2, solver=solver).fit(*classes)
 
 
