@@ -1,4 +1,4 @@
-"""The protocol of section 4.1.3: nested, without leaks, and its controls do what theory says."""
+"""The protocol of section 4.1.3 is nested and does not leak, and its controls agree with theory."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ SETTINGS = Settings(eps=(1e-3, 1e-1, 10.0), gamma=(0.1, 1.0), permutations=3)
 
 @pytest.fixture
 def views():
-    """Paired and unpaired samples of 30 columns, two of which say something about two outputs."""
+    """Paired and unpaired samples of 30 columns, two of which predict two outputs."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((90, 30))
     outputs = {"one": X[:60, 0] + rng.standard_normal(60), "both": X[:60, :2] + rng.standard_normal((60, 2))}
@@ -30,7 +30,7 @@ def views():
 
 
 def smooth_series(rng, n, columns, width):
-    """Noise with a memory of about ``width`` samples."""
+    """Noise that is correlated over about ``width`` samples."""
     kernel = np.hanning(2 * width + 1)
     noise = rng.standard_normal((n + 4 * width, columns))
     return np.apply_along_axis(np.convolve, 0, noise, kernel, mode="same")[2 * width : -2 * width]
@@ -44,7 +44,7 @@ def smooth_series(rng, n, columns, width):
         Sampling("runs", 40, runs=np.arange(40) // 8),
     ],
 )
-def test_no_sample_is_trained_on_and_held_out(sampling):
+def test_training_and_held_out_samples_are_disjoint(sampling):
     splits = nested_splits(sampling, 5, 4)
     assert sorted(np.concatenate([split.test for split in splits])) == list(range(40))
     for split in splits:
@@ -62,7 +62,7 @@ def test_no_sample_is_trained_on_and_held_out(sampling):
 
 
 @pytest.mark.parametrize("criterion", ["folds", "spectrum"])
-def test_each_fold_is_that_of_the_estimator_that_chooses_for_itself(views, criterion):
+def test_each_fold_agrees_with_the_cross_validated_estimator(views, criterion):
     X, X_extra, outputs = views
     splits = nested_splits(Sampling("stretches", 60), 3, 3)
     study = run_study(X, X_extra, outputs, splits, SETTINGS)
@@ -70,10 +70,10 @@ def test_each_fold_is_that_of_the_estimator_that_chooses_for_itself(views, crite
     for experiment, variant in VARIANTS.items():
         model = LaplacianKCCACV(
             eps=SETTINGS.eps,
-            gamma=SETTINGS.gamma if variant.regularised else (0.0,),
+            gamma=SETTINGS.gamma if variant.regularized else (0.0,),
             laplacian=variant.laplacian,
             criterion=criterion,
-            folds=3,
+            n_splits=3,
             n_permutations=3,
             random_state=0,
         )
@@ -107,8 +107,8 @@ def test_the_matched_control_is_plain_kcca_at_the_equivalent_eps(views):
         )
 
 
-def test_a_laplacian_that_knows_no_distances_is_another_eps_exactly(views, monkeypatch):
-    # On paired samples the centring matrix gives the covariance once more, so the control must equal it.
+def test_a_laplacian_without_distances_is_exactly_another_eps(views, monkeypatch):
+    # On paired samples the centering matrix gives the covariance again, so the control must equal it.
     monkeypatch.setitem(VARIANTS, "exp2", Variant(centering_laplacian))
     monkeypatch.setattr(
         "reproduction.experiments.laplacian_kcca.protocol.normalized_laplacian", centering_laplacian
@@ -133,31 +133,34 @@ def test_permuted_volumes_leak_and_stretches_do_not():
             study = run_study(
                 X[:120], X[120:], {"y": y}, nested_splits(sampling, 4, 3), settings, ["exp1"], ["folds"]
             )
-            values.append(study.means("folds").loc["exp1", "y"])
-    # Nothing about y is in X: without a leak nothing can be told.
+            values.append(study.table["correlation"].mean())
+    # X and y are unrelated: only a leak can predict y.
     assert abs(np.mean(reached["stretches"])) < 3 * np.std(reached["stretches"]) / np.sqrt(10) + 0.05
     assert np.mean(reached["permuted"]) > 0.5
 
 
-def test_what_is_held_out_does_not_change_the_choice(views):
+def test_held_out_samples_do_not_change_the_choice(views):
     X, X_extra, outputs = views
     splits = nested_splits(Sampling("stretches", 60), 3, 3)
     changed = {name: Y.copy() for name, Y in outputs.items()}
     for Y in changed.values():
         Y[splits[0].test] = np.random.default_rng(9).standard_normal(Y[splits[0].test].shape)
     rows = [
-        run_study(X, X_extra, some, splits, SETTINGS).table.query("fold == 0")[["experiment", "eps", "gamma"]]
-        for some in (outputs, changed)
+        run_study(X, X_extra, targets, splits, SETTINGS).table.query("fold == 0")[
+            ["experiment", "eps", "gamma"]
+        ]
+        for targets in (outputs, changed)
     ]
     assert rows[0].equals(rows[1])
 
 
-def test_the_study_has_a_row_for_everything(views):
+def test_the_study_has_a_row_for_each_experiment_criterion_output_and_fold(views):
     X, X_extra, outputs = views
     splits = nested_splits(Sampling("stretches", 60, gap=1), 3, 3)
     study = run_study(X, X_extra, outputs, splits, SETTINGS)
     assert len(study.table) == len(EXPERIMENTS) * 2 * len(outputs) * 3
-    assert sorted(study.means("spectrum").index) == sorted(EXPERIMENTS)
+    spectrum = study.table[study.table["criterion"] == "spectrum"]
+    assert sorted(set(spectrum["experiment"])) == sorted(EXPERIMENTS)
     assert set(study.chosen) == {(experiment, name) for experiment in VARIANTS for name in outputs}
     again = run_study(X, X_extra, outputs, splits, SETTINGS)
     assert study.table.equals(again.table)
@@ -176,7 +179,7 @@ def test_weights_are_those_of_the_estimator(views):
 
 
 def test_a_view_of_low_rank_has_the_same_functions_as_one_of_full_rank():
-    # The samples' kernel matrix is of rank 3: decomposed as such, and as if nothing was known of it.
+    # The kernel matrix has rank 3, which is used for linear kernels and unknown for a callable.
     X = np.random.default_rng(3).standard_normal((20, 3))
     outputs = X[:, 0] + 0.1
     low = LaplacianKCCA(gamma_x=1.0).fit(X, outputs)
@@ -200,9 +203,3 @@ def test_broken_input_is_refused(views, changes, message):
     arguments = {"X": X, "X_extra": X_extra, "outputs": outputs, "splits": splits, "settings": SETTINGS}
     with pytest.raises(ValueError, match=message):
         run_study(**(arguments | changes))
-
-
-def test_settings_are_taken_out_of_a_larger_mapping():
-    assert Settings.of({"eps": [1.0], "gamma": [2.0], "permutations": 4, "other": 0}) == Settings(
-        [1.0], [2.0], 4, 0
-    )
