@@ -24,12 +24,12 @@ from reproduction.experiments.window_cascade.objectness._cues_numba import (
 )
 
 HEIGHT, WIDTH = 375, 500
-TABLES = ("_edge_sums", "_line_sums", "_colour_sums", "_label_sums", "_saliency_sums")
+TABLES = ("_edge_sums", "_line_sums", "_color_sums", "_label_sums", "_saliency_sums")
 METHODS = (
     "window_symmetry",
     "boundary_edges",
     "boundary_integral",
-    "colour_contrast",
+    "color_contrast",
     "superpixel_straddling",
     "multiscale_saliency",
 )
@@ -51,7 +51,7 @@ class NumpyCues:
     """The cues from the tables of an `ImageCues`, with arrays of indices."""
 
     def __init__(self, prepared):
-        self.edges, self.lines, self.colours = prepared._edge_sums, prepared._line_sums, prepared._colour_sums
+        self.edges, self.lines, self.colours = prepared._edge_sums, prepared._line_sums, prepared._color_sums
         self.saliency, labels = prepared._saliency_sums, prepared.labels
         planes = labels[..., None] == np.arange(labels.max() + 1)
         self.labels = np.pad(planes.astype(np.int32), [(1, 0), (1, 0), (0, 0)]).cumsum(0).cumsum(1)
@@ -88,7 +88,7 @@ class NumpyCues:
         result += along_y[inner, left] - along_y[top + 1, left]
         return result + np.where(right > left, along_y[inner, right] - along_y[top + 1, right], 0)
 
-    def colour_contrast(self, windows):
+    def color_contrast(self, windows):
         left, top, right, bottom = windows.T + np.array([[0], [0], [1], [1]])
         reach_x, reach_y = (right - left + 1) // 2, (bottom - top + 1) // 2
         far = np.maximum(left - reach_x, 0), np.maximum(top - reach_y, 0)
@@ -149,7 +149,7 @@ def main():
         prepared(windows[:10])  # build the tables, load the kernels
     peer = NumpyCues(ours)
     print(
-        f"{len(windows)} windows, {ours.labels.max() + 1} superpixels, {ours._colour_sums.shape[2]} colours"
+        f"{len(windows)} windows, {ours.labels.max() + 1} superpixels, {ours._color_sums.shape[2]} colours"
     )
     print(f"seconds: {ours.n_threads} threads, 1 thread, numpy; numpy / threads, numpy / 1 thread")
     totals = np.zeros(3)

@@ -133,7 +133,7 @@ def saliency_by_pixels(saliency, window):
 
 def cues_by_pixels(image, labels, windows):
     edges, likelihood = maps.oriented_edges(image), maps.border_likelihood(maps.as_labels(labels))
-    words, saliency = maps.colour_words(image), maps.saliency_maps(image)
+    words, saliency = maps.color_words(image), maps.saliency_maps(image)
     return np.array(
         [
             [

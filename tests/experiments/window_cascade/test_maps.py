@@ -144,8 +144,8 @@ def test_colours_fall_into_cells_of_lab():
         [[[0, 0, 0], [255, 255, 255], [255, 0, 0], [0, 0, 255], [119, 119, 119]]], dtype=np.uint8
     )
     expected = [(0, 4, 4), (3, 4, 4), (2, 6, 6), (1, 6, 0), (2, 4, 4)]
-    words = maps.colour_words(colours)[0]
-    found = list(zip(*np.unravel_index(words, maps.COLOUR_BINS), strict=True))
+    words = maps.color_words(colours)[0]
+    found = list(zip(*np.unravel_index(words, maps.COLOR_BINS), strict=True))
     # Grey lies on the border of two cells in a* and b*: rounding decides.
     assert [cell[0] for cell in found] == [cell[0] for cell in expected]
     assert found[2:4] == expected[2:4]

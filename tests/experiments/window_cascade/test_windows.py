@@ -151,7 +151,7 @@ def test_superpixel_windows_come_first_and_may_fill_the_quota():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: WindowPrior.fit([[]], []), "speak of 1, 0 images"),
+        (lambda: WindowPrior.fit([[]], []), "are of 1, 0 images"),
         (lambda: WindowPrior.fit([[]], [SHAPE]), "boxes holds no box"),
         (lambda: WindowPrior.fit([], []), "boxes holds no box"),
         (lambda: WindowPrior.fit([[[0, 0, 80, 5]]], [SHAPE]), r"boxes\[0\]\[0\] is \[0, 0, 80, 5\]"),

@@ -1,4 +1,4 @@
-"""Windows and cues of a detection cascade that knows no classes (thesis, 3.2.4)."""
+"""Windows and cues of a class-independent detection cascade (thesis, 3.2.4)."""
 
 from reproduction.experiments.window_cascade.objectness.cues import CUES, ImageCues, cues
 from reproduction.experiments.window_cascade.objectness.maps import superpixels

@@ -1,7 +1,7 @@
 """Cues of many windows on integral images (kernels of `cues`).
 
 A table ``sums`` of shape (height + 1, width + 1, planes) holds in ``[y, x]`` the sums over all pixels above y
-and left of x. Each kernel fills ``result`` with one number for each window (left, top, right, bottom).
+and left of x. Each kernel writes one number per window (left, top, right, bottom) to ``result``.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ ACROSS_X, ACROSS_DOWN_RIGHT, ACROSS_Y, ACROSS_DOWN_LEFT = 0, 1, 2, 3
 
 @njit(cache=True, nogil=True)
 def cell_start(cell, cells, length):
-    """First pixel of a cell when ``length`` pixels are cut into an even number of cells, mirrored halves."""
+    """Return the first pixel of a cell; ``length`` pixels have an even number of cells, mirror-symmetric."""
     if 2 * cell <= cells:
         return (2 * cell * length + cells) // (2 * cells)
     return length - (2 * (cells - cell) * length + cells) // (2 * cells)
@@ -38,7 +38,7 @@ def _cut(window, cells, xs, ys):
 
 @njit(cache=True, nogil=True)
 def window_symmetry(sums, windows, result):
-    """Common edge strength of blocks and their mirror images, left-right and top-bottom."""
+    """Compute the common edge strength of blocks and their mirror images, left-right and top-bottom."""
     xs, ys = np.empty(GRID_WS + 1, dtype=np.int64), np.empty(GRID_WS + 1, dtype=np.int64)
     blocks = np.empty((GRID_WS, GRID_WS, 4))
     last = GRID_WS - 1
@@ -61,7 +61,7 @@ def window_symmetry(sums, windows, result):
 
 @njit(cache=True, nogil=True)
 def expected_direction(row, column):
-    """Ring of a block (0 is outermost) and the direction across which a closed contour passes it."""
+    """Return the ring of a block (0 is outermost) and the normal direction of a contour through it."""
     depth_y, depth_x = min(row, GRID_BE - 1 - row), min(column, GRID_BE - 1 - column)
     ring = min(depth_y, depth_x)
     if depth_y < depth_x:
@@ -73,7 +73,7 @@ def expected_direction(row, column):
 
 @njit(cache=True, nogil=True)
 def boundary_edges(sums, windows, result):
-    """Edge strength in the rings of the window, across the direction of a contour around it."""
+    """Compute the strength of edges along a contour in the rings of the window."""
     xs, ys = np.empty(GRID_BE + 1, dtype=np.int64), np.empty(GRID_BE + 1, dtype=np.int64)
     for i in range(len(windows)):
         _cut(windows[i], GRID_BE, xs, ys)
@@ -88,7 +88,7 @@ def boundary_edges(sums, windows, result):
 
 @njit(cache=True, nogil=True)
 def border_sum(along_x, along_y, windows, result):
-    """Sum over the outermost pixels of the window, from sums along rows and along columns."""
+    """Compute the sum over the outermost pixels of the window from sums along rows and columns."""
     for i in range(len(windows)):
         left, top, right, bottom = windows[i]
         total = along_x[top, right + 1] - along_x[top, left]
@@ -103,7 +103,7 @@ def border_sum(along_x, along_y, windows, result):
 
 @njit(cache=True, nogil=True)
 def histogram_sums(words, n_words):
-    """Table of the number of pixels of each word above and left."""
+    """Return the table of the number of pixels of each word above and left."""
     height, width = words.shape
     sums = np.zeros((height + 1, width + 1, n_words), dtype=np.int32)
     row = np.zeros(n_words, dtype=np.int32)
@@ -117,8 +117,8 @@ def histogram_sums(words, n_words):
 
 
 @njit(cache=True, nogil=True)
-def colour_contrast(sums, windows, result):
-    """Chi-square distance between the histograms of the window and of the ring around it."""
+def color_contrast(sums, windows, result):
+    """Compute the chi-square distance of the histograms of the window and the ring around it."""
     height, width, n_words = sums.shape
     for i in range(len(windows)):
         left, top, right, bottom = windows[i]
@@ -136,7 +136,7 @@ def colour_contrast(sums, windows, result):
             for word in range(n_words):
                 inside = a[word] - b[word] - c[word] + d[word]
                 ring = far_a[word] - far_b[word] - far_c[word] + far_d[word] - inside
-                if inside + ring > 0:  # shares times both areas: one division for each word
+                if inside + ring > 0:  # shares times both areas: one division per word
                     p, q = float(inside * ring_area), float(ring * area)
                     distance += (p - q) ** 2 / (p + q)
             distance /= float(area) * float(ring_area)
@@ -145,7 +145,7 @@ def colour_contrast(sums, windows, result):
 
 @njit(cache=True, nogil=True)
 def label_sums(labels, boxes):
-    """Table of each label's pixels within its bounding box, one after another, and where each begins."""
+    """Return the tables of all labels' pixels within their bounding boxes, concatenated, and their starts."""
     starts = np.empty(len(boxes) + 1, dtype=np.int64)
     starts[0] = 0
     for k in range(len(boxes)):
@@ -167,10 +167,9 @@ def label_sums(labels, boxes):
 
 @njit(cache=True, nogil=True)
 def superpixel_straddling(sums, starts, boxes, windows, result):
-    """1 less the share of the window that superpixels straddle.
+    """Compute 1 minus the share of the window that superpixels straddle.
 
-    A superpixel whose bounding box lies in the window or apart from it adds nothing: only those across the
-    border are looked up.
+    Only superpixels whose bounding box crosses the border of the window contribute.
     """
     for i in range(len(windows)):
         left, top, right, bottom = windows[i]
@@ -192,7 +191,7 @@ def superpixel_straddling(sums, starts, boxes, windows, result):
 
 @njit(cache=True, nogil=True)
 def multiscale_saliency(sums, windows, result):
-    """Mean over scales of saliency in the window times the salient share of it."""
+    """Compute the mean over scales of the saliency in the window times its salient share."""
     n_scales = sums.shape[2] // 2
     pixels = (sums.shape[0] - 1) * (sums.shape[1] - 1)
     for i in range(len(windows)):

@@ -1,7 +1,7 @@
-"""Six cues that a window shows an object, of whatever class, for very many windows at once (thesis, 3.2.4).
+"""Six cues that a window contains an object of any class, for many windows at once (thesis, 3.2.4).
 
-`ImageCues` builds integral images once; a cue then costs a few look-ups for each window. RKB11 and ADF10 are
-the works cited by the thesis for the cues, see `reproduction.experiments.window_cascade.objectness.maps`.
+`ImageCues` builds integral images once; a cue then costs a few look-ups per window. RKB11 and ADF10 are the
+works that the thesis cites for the cues, see `reproduction.experiments.window_cascade.objectness.maps`.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from reproduction.experiments.window_cascade.objectness.maps import (
     as_image,
     as_labels,
     border_likelihood,
-    colour_words,
+    color_words,
     oriented_edges,
     saliency_maps,
     superpixel_boxes,
@@ -25,26 +25,25 @@ from reproduction.experiments.window_cascade.objectness.maps import (
 )
 
 CUES = ("WS", "BE", "BI", "CC", "SS", "MS")
-WINDOWS_A_THREAD = 1000
+WINDOWS_PER_THREAD = 1000
 
 
 def cues(image: ArrayLike, windows: ArrayLike) -> NDArray[np.float64]:
-    """The six `CUES` of each window, (n, 6)."""
+    """Return the six `CUES` of each window, (n, 6)."""
     return ImageCues(image)(windows)
 
 
 class ImageCues:
-    """The cues of windows in one image.
+    """Cues of windows in one image.
 
     Parameters
     ----------
-    image
-        RGB, (height, width, 3), bytes or floating point from 0 to 1.
-    labels
-        Its superpixels, by default those of `superpixels`.
-    n_threads
-        Windows are shared out among so many threads, by default as many as numba's. The numbers do not
-        depend on it.
+    image : array-like of shape (height, width, 3)
+        RGB image, bytes or floating point from 0 to 1.
+    labels : array-like of shape (height, width), default=None
+        Superpixels of the image; by default those of `superpixels`.
+    n_threads : int, default=None
+        Number of threads; by default that of numba. The cues do not depend on it.
     """
 
     def __init__(self, image: ArrayLike, labels: ArrayLike | None = None, n_threads: int | None = None):
@@ -54,66 +53,66 @@ class ImageCues:
         self.n_threads = n_threads
 
     def __call__(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """All cues of the windows (left, top, right, bottom), one column for each of `CUES`."""
+        """Return the cues of windows (left, top, right, bottom), one column for each of `CUES`."""
         windows = as_boxes_inside(windows, self.shape)
         columns = (
             self.window_symmetry,
             self.boundary_edges,
             self.boundary_integral,
-            self.colour_contrast,
+            self.color_contrast,
             self.superpixel_straddling,
             self.multiscale_saliency,
         )
         return np.stack([column(windows) for column in columns], axis=1)
 
     def window_symmetry(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """WS: edges that the window shares with its own mirror images (RKB11).
+        """Return WS, the edges that the window shares with its own mirror images (RKB11).
 
-        The window is cut into 4 x 4 blocks, each with the sums of `oriented_edges` in four directions. Each
-        block of the left half is compared with its mirror image in the right half, and each of the upper half
-        with that in the lower: the cue is the sum of the smaller of the two sums over all directions (where
-        mirroring swaps the two diagonals), with weight 1/4 for the four blocks in the middle. As in the
-        authors' program it grows with the window; that divides by the largest value among the windows
-        of the image, here it is by the edges of the whole image.
+        The window is divided into 4 x 4 blocks, each with the sums of `oriented_edges` in four directions.
+        Each block of the left half is compared with its mirror image in the right half, and each block of the
+        upper half with that in the lower half. The cue is the sum over all directions of the smaller of both
+        sums (mirroring swaps the two diagonals), with weight 1/4 for the four blocks in the middle. As in the
+        authors' program it grows with the window. The program divides by the largest value among the windows
+        of the image; here it is divided by the edges of the whole image.
         """
         return self._run(windows, kernels.window_symmetry, self._edge_sums)
 
     def boundary_edges(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """BE: edges near the border of the window that run along it (RKB11).
+        """Return BE, the edges near the border of the window that run along it (RKB11).
 
-        The window is cut into 6 x 6 blocks. A block counts the edges across the direction in which a contour
-        around the window would pass it: up and down above and below, sideways at the sides, the diagonals at
-        the corners; with weight 1 in the outermost ring of blocks, 1/2 in the next, 0 in the middle. Divided
-        by the edges of the whole image as in `window_symmetry`.
+        The window is divided into 6 x 6 blocks. A block counts the edges along the direction in which a
+        contour around the window would pass it: horizontal edges above and below, vertical ones at the sides,
+        diagonal ones at the corners. The weight is 1 in the outermost ring of blocks, 1/2 in the next, and 0
+        in the middle. The cue is divided by the edges of the whole image as in `window_symmetry`.
         """
         return self._run(windows, kernels.boundary_edges, self._edge_sums)
 
     def boundary_integral(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """BI: sum of `border_likelihood` over the outermost pixels of the window (RKB11).
+        """Return BI, the sum of `border_likelihood` over the outermost pixels of the window (RKB11).
 
-        Divided by the number of outermost pixels of the image, so that it lies between 0 and 1.
+        It is divided by the number of outermost pixels of the image, so that it lies between 0 and 1.
         """
         return self._run(windows, kernels.border_sum, *self._line_sums)
 
-    def colour_contrast(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """CC: chi-square distance between the colours of the window and of the ring around it (ADF10).
+    def color_contrast(self, windows: ArrayLike) -> NDArray[np.float64]:
+        """Return CC, the chi-square distance of the colors of the window and the ring around it (ADF10).
 
-        The sum of (p - q)^2 / (p + q) over `colour_words`, p and q being their shares among the pixels in the
-        window and in the ring: from 0 to 2. The ring reaches out by half the window's width and
-        height on each side (rounded up), as far as the image goes; 0 if there is no ring.
+        It is the sum of ``(p - q)^2 / (p + q)`` over `color_words`, with their shares p in the window and q
+        in the ring: from 0 to 2. The ring extends by half the window's width and height on each side (rounded
+        up), within the image. Without a ring the cue is 0.
         """
-        return self._run(windows, kernels.colour_contrast, self._colour_sums)
+        return self._run(windows, kernels.color_contrast, self._color_sums)
 
     def superpixel_straddling(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """SS: 1 - sum over superpixels s of min(|s outside w|, |s inside w|) / |w| (ADF10)."""
+        """Return SS, ``1 - sum_s min(|s outside w|, |s inside w|) / |w|`` over superpixels s (ADF10)."""
         return self._run(windows, kernels.superpixel_straddling, *self._label_sums)
 
     def multiscale_saliency(self, windows: ArrayLike) -> NDArray[np.float64]:
-        """MS: saliency in the window times the share of its pixels that are salient (ADF10).
+        """Return MS, the saliency in the window times the share of its pixels that are salient (ADF10).
 
-        The mean over the scales of `saliency_maps` of (sum of the map in w / pixels of the image) times
-        (pixels of w with a positive value / pixels of w). The cited work looks for windows at each
-        scale apart and leaves open how scales combine for a given window.
+        It is the mean over the scales of `saliency_maps` of (sum of the map in w / pixels of the image) times
+        (pixels of w with a positive value / pixels of w). The cited work searches windows at each scale
+        separately and does not say how scales combine for a given window.
         """
         return self._run(windows, kernels.multiscale_saliency, self._saliency_sums)
 
@@ -132,9 +131,9 @@ class ImageCues:
         return along_x, np.cumsum(np.pad(likelihood, [(1, 0), (0, 0)]), axis=0)
 
     @cached_property
-    def _colour_sums(self) -> NDArray[np.int32]:
-        # Photographs have few of the 256 colours: the table holds those that there are.
-        found, words = np.unique(colour_words(self.image), return_inverse=True)
+    def _color_sums(self) -> NDArray[np.int32]:
+        # Photographs have few of the 256 color words: the table holds those that occur.
+        found, words = np.unique(color_words(self.image), return_inverse=True)
         return kernels.histogram_sums(words.reshape(self.shape), len(found))
 
     @cached_property
@@ -154,7 +153,7 @@ class ImageCues:
             lambda start, stop: kernel(*tables, windows[start:stop], result[start:stop]),
             len(windows),
             self.n_threads,
-            WINDOWS_A_THREAD,
+            WINDOWS_PER_THREAD,
         )
         return result
 

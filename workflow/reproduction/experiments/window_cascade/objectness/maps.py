@@ -1,8 +1,8 @@
-"""What the cues see of an image: edges by direction, colours, saliency, superpixels and their boxes.
+"""Image maps that the cues are computed from: oriented edges, color words, saliency, superpixels.
 
 RKB11 is Rahtu, Kannala, Blaschko, "Learning a category independent object detection cascade" (ICCV 2011),
 ADF10 is Alexe, Deselaers, Ferrari, "What is an object?" (CVPR 2010). Constants are those of the programs that
-their authors published, where nothing else is said.
+their authors published, unless stated otherwise.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ from skimage.transform import resize
 DIRECTIONS = np.array([[1, 0], [np.sqrt(0.5), np.sqrt(0.5)], [0, 1], [-np.sqrt(0.5), np.sqrt(0.5)]])
 SALIENCY_SIDES = (16, 24, 32, 48, 64)
 SALIENCY_THRESHOLDS = (0.43, 0.32, 0.34, 0.35, 0.26)
-COLOUR_BINS = (4, 8, 8)
+COLOR_BINS = (4, 8, 8)
 
 _WEAKEST_GRADIENT = 0.02
 _EDGE_QUANTILES = (0.2, 0.5)
 
 
 def as_image(image: ArrayLike) -> NDArray[np.float64]:
-    """The RGB image with values from 0 to 1; ValueError for what is none."""
+    """Return an RGB image with values from 0 to 1, or raise a ValueError."""
     given = np.asarray(image)
     if given.ndim != 3 or given.shape[2] != 3 or given.size == 0:
         raise ValueError(f"image has shape {given.shape}: expected (height, width, 3)")
@@ -41,7 +41,7 @@ def as_image(image: ArrayLike) -> NDArray[np.float64]:
 
 
 def as_labels(labels: ArrayLike, shape: tuple[int, int] | None = None) -> NDArray[np.int64]:
-    """Superpixel labels 0, 1, ... without gaps; ValueError if they are none or none of the image."""
+    """Return superpixel labels 0, 1, ... without gaps, or raise a ValueError."""
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.size == 0 or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
@@ -53,7 +53,7 @@ def as_labels(labels: ArrayLike, shape: tuple[int, int] | None = None) -> NDArra
 
 
 def superpixels(image: ArrayLike) -> NDArray[np.int64]:
-    """Felzenszwalb's superpixels (thesis, 3.2.4), their size growing with that of the image as in RKB11."""
+    """Compute Felzenszwalb's superpixels (thesis, 3.2.4), whose size grows with the image as in RKB11."""
     image = as_image(image)
     growth = np.sqrt(image.shape[0] * image.shape[1] / (300 * 200))
     smallest = max(1, round(200 * growth))
@@ -62,20 +62,20 @@ def superpixels(image: ArrayLike) -> NDArray[np.int64]:
 
 
 def superpixel_boxes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Bounding box of each label."""
+    """Return the bounding box of each label."""
     slices = ndimage.find_objects(labels + 1)
     return np.array([[x.start, y.start, x.stop - 1, y.stop - 1] for y, x in slices], dtype=np.int64)
 
 
 def oriented_edges(image: ArrayLike) -> NDArray[np.float64]:
-    """Strength of the edges across each of four `DIRECTIONS`, (height, width, 4), as in RKB11.
+    """Compute the edge strength across each of four `DIRECTIONS`, (height, width, 4), as in RKB11.
 
-    The derivative along x is that of a Gaussian of deviation 1, in the colour channel where it is
-    largest, and so for y. Where Canny's method finds an edge and the gradient is at least .02, blurred
-    by the same Gaussian, the strength is that of the gradient's component along the direction, blurred by a
-    Gaussian of deviation 1.5. The authors' program takes half of the automatic thresholds of its
-    environment for Canny's method; here they are the quantiles .2 and .5 of the gradient. Beyond the border
-    the image goes on with its outermost pixels.
+    The derivatives along x and y are those of a Gaussian of deviation 1, in the color channel where they are
+    largest. Where Canny's method finds an edge and the gradient is at least .02, blurred by the same
+    Gaussian, the strength is that of the gradient's component along the direction, blurred by a Gaussian of
+    deviation 1.5. The authors' program uses half of the automatic thresholds of its environment for Canny's
+    method; here they are the quantiles .2 and .5 of the gradient. The image is extended by its outermost
+    pixels.
     """
     image = as_image(image)
     derivatives = np.stack([_strongest_derivative(image, axis) for axis in (1, 0)], axis=-1)
@@ -88,9 +88,9 @@ def oriented_edges(image: ArrayLike) -> NDArray[np.float64]:
 
 
 def border_likelihood(labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How likely a pixel lies on the border of a superpixel's bounding box, as in RKB11.
+    """Compute how likely each pixel lies on the border of a superpixel's bounding box, as in RKB11.
 
-    The borders of all boxes, made thicker by a disc of radius 3 and blurred by a Gaussian of deviation 3.
+    The borders of all boxes are dilated by a disc of radius 3 and blurred by a Gaussian of deviation 3.
     """
     mask = np.zeros(labels.shape, dtype=bool)
     for left, top, right, bottom in superpixel_boxes(labels):
@@ -99,24 +99,24 @@ def border_likelihood(labels: NDArray[np.int64]) -> NDArray[np.float64]:
     return _blur(ndimage.binary_dilation(mask, disk(3)).astype(np.float64), 3.0)
 
 
-def colour_words(image: ArrayLike) -> NDArray[np.int64]:
-    """Cell of each pixel in a grid of 4 x 8 x 8 cells in the CIE L*a*b* space (ADF10)."""
+def color_words(image: ArrayLike) -> NDArray[np.int64]:
+    """Return the cell of each pixel in a grid of 4 x 8 x 8 cells of the CIE L*a*b* space (ADF10)."""
     lab = rgb2lab(as_image(image))
     low, high = np.array([0, -120, -120]), np.array([100, 120, 120])
-    cells = np.floor((lab - low) / (high - low) * COLOUR_BINS).astype(np.int64)
-    return np.ravel_multi_index(np.moveaxis(cells, -1, 0), COLOUR_BINS, mode="clip")
+    cells = np.floor((lab - low) / (high - low) * COLOR_BINS).astype(np.int64)
+    return np.ravel_multi_index(np.moveaxis(cells, -1, 0), COLOR_BINS, mode="clip")
 
 
 def saliency_maps(image: ArrayLike) -> NDArray[np.float64]:
-    """Spectral-residual saliency at five scales, (height, width, 5), weak values set to 0 (ADF10).
+    """Compute spectral-residual saliency at five scales, (height, width, 5), weak values set to 0 (ADF10).
 
-    For each of `SALIENCY_SIDES` the image is made a square of that side; the residual is the logarithm of the
-    amplitude of its spectrum less the mean over 3 x 3 neighbours; saliency is the squared modulus of what the
-    residual and the phase transform back to, its mean over a disc of radius 3 with 0 beyond the border (where
-    the transform sees an edge between opposite sides of the image). The cited work treats the three colour
-    channels one by one; here their saliencies are added, without channels that are the same everywhere. The
-    map is scaled to [0, 1], and what is below the scale's threshold becomes 0. A pixel has the value of the
-    cell that its centre lies in.
+    For each of `SALIENCY_SIDES` the image is resized to a square of that side. The residual is the logarithm
+    of the amplitude of its spectrum less the mean over 3 x 3 neighbors. Saliency is the squared modulus of
+    the inverse transform of residual and phase, averaged over a disc of radius 3 with 0 beyond the border
+    (where the transform sees an edge between opposite sides of the image). The cited work treats the three
+    color channels separately; here the saliencies of all channels that are not constant are added. The map is
+    scaled to [0, 1], and values below the threshold of the scale are set to 0. A pixel has the value of the
+    cell that contains its center.
     """
     image = as_image(image)
     height, width = image.shape[:2]

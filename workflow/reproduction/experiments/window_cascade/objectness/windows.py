@@ -1,4 +1,4 @@
-"""Windows that may hold an object: around superpixels, and as likely as boxes of objects elsewhere.
+"""Windows that may contain an object: around superpixels, and drawn from a prior of object boxes.
 
 As in RKB11 (see `maps`), with the sizes of the authors' program.
 """
@@ -21,9 +21,9 @@ from reproduction.experiments.window_cascade.objectness.maps import (
     superpixels,
 )
 
-#: A prior has the square of the number of bins in memory, and smoothing takes time for each of its cells.
+#: Memory and time of a prior grow with the square of the number of bins.
 _MOST_BINS = 1000
-#: Pixels along a side: places in an image are products of shares and sides, which have to be exact.
+#: Largest side of an image in pixels, for which products of shares and sides are exact.
 _LONGEST_SIDE = 1 << 31
 
 
@@ -31,8 +31,8 @@ _LONGEST_SIDE = 1 << 31
 class WindowPrior:
     """Distribution of object boxes relative to the image.
 
-    Width and height have a joint histogram; the centre's x depends on the width alone, and its y on the
-    height. All are histograms of equal cells on [0, 1], a box being anywhere within its cell.
+    Width and height have a joint histogram; the x of the center depends on the width alone, and its y on the
+    height. All are histograms of equal cells on [0, 1], uniform within each cell.
     """
 
     size: NDArray[np.float64]  #: (bins, bins), probability of width and height
@@ -47,14 +47,14 @@ class WindowPrior:
         bins: int = 20,
         smoothing: float = 1.0,
     ) -> "WindowPrior":
-        """Count the boxes of training images, (height, width) each in ``shapes``.
+        """Fit the prior to the boxes of training images with the given (height, width) ``shapes``.
 
-        The program that RKB11 publishes has the finished histograms only; here counts are smoothed by a
+        The program published with RKB11 contains only the final histograms; here counts are smoothed by a
         Gaussian of ``smoothing`` cells.
         """
         if len(boxes) != len(shapes):
             raise ValueError(
-                f"boxes, shapes speak of {len(boxes)}, {len(shapes)} images: expected equal numbers"
+                f"boxes, shapes are of {len(boxes)}, {len(shapes)} images: expected equal numbers"
             )
         bins = whole_number("bins", bins, 1)
         if bins > _MOST_BINS:
@@ -76,7 +76,7 @@ class WindowPrior:
         return cls(size, _rows_to_distributions(with_x), _rows_to_distributions(with_y))
 
     def sample(self, n: int, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw n windows for an image of (height, width) ``shape``; what leaves the image is cut off."""
+        """Draw ``n`` windows for an image of (height, width) ``shape``, cropped to the image."""
         n = whole_number("n", n, 0)
         require_room((n, 16), f"a draw of {n} windows")
         rows, columns = _sides(shape)
@@ -95,15 +95,15 @@ class WindowPrior:
 
 
 def superpixel_windows(labels: ArrayLike, max_connected: int = 3) -> NDArray[np.int64]:
-    """Bounding boxes of superpixels, of neighbouring pairs and of connected triplets, each box once.
+    """Return the distinct bounding boxes of superpixels, of neighboring pairs and of connected triplets.
 
-    Neighbours share a side of a pixel. ``max_connected`` of 1 or 2 stops at superpixels or pairs.
+    Neighbors share a side of a pixel. With ``max_connected`` of 1 or 2 there are no pairs or no triplets.
     """
     if max_connected not in (1, 2, 3):
         raise ValueError(f"max_connected is {max_connected}: expected 1, 2 or 3")
     labels = as_labels(labels)
     boxes = superpixel_boxes(labels)
-    pairs = _neighbours(labels)
+    pairs = _neighbors(labels)
     groups = [np.arange(len(boxes))[:, None]]
     if max_connected > 1:
         groups.append(pairs)
@@ -119,10 +119,10 @@ def initial_windows(
     rng: np.random.Generator,
     labels: ArrayLike | None = None,
 ) -> NDArray[np.int64]:
-    """Different windows, n where the image has so many: those around superpixels, then draws from the prior.
+    """Return ``n`` distinct windows: those around superpixels, then draws from the prior.
 
-    ``labels`` are the superpixels of the image, computed if not given. A small image may not have n different
-    windows; the draws end when ten times as many as asked for have been made.
+    ``labels`` are the superpixels of the image, computed if not given. A small image may not have ``n``
+    distinct windows; at most ``10 * n`` are drawn.
     """
     n = whole_number("n", n, 1)
     image = as_image(image)
@@ -137,7 +137,7 @@ def initial_windows(
 
 
 def _relative(boxes: ArrayLike, shape: tuple[int, int], image: int) -> NDArray[np.float64]:
-    """Centre, width and height in units of the image."""
+    """Return center, width and height of boxes in units of the image."""
     height, width = _sides(shape)
     left, top, right, bottom = as_boxes_inside(boxes, shape, f"boxes[{image}]").T
     columns = [
@@ -164,7 +164,7 @@ def _smoothed(a: NDArray, b: NDArray, bins: int, smoothing: float) -> NDArray[np
 
 
 def _rows_to_distributions(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each row divided by its sum; rows that cannot be drawn are uniform."""
+    """Divide each row by its sum; rows without counts become uniform."""
     sums = table.sum(axis=1, keepdims=True)
     return np.where(sums > 0, table / np.where(sums > 0, sums, 1), 1 / table.shape[1])
 
@@ -172,21 +172,21 @@ def _rows_to_distributions(table: NDArray[np.float64]) -> NDArray[np.float64]:
 def _draw(
     rows: NDArray[np.float64], chosen: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """One draw from the row of each index."""
+    """Draw once from the row of each index."""
     bins = rows.shape[1]
     levels = (np.cumsum(rows, axis=1) + np.arange(len(rows))[:, None]).ravel()  # row i rises from i to i + 1
     cells = np.searchsorted(levels, chosen + rng.random(len(chosen)), side="right") - chosen * bins
     return np.clip(cells, 0, bins - 1)  # rounding must not lead into another row
 
 
-def _pixels(centre: NDArray, extent: NDArray, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pixels(center: NDArray, extent: NDArray, length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     pixels = np.maximum(np.round(extent * length), 1).astype(np.int64)
-    first = np.round((centre - extent / 2) * length).astype(np.int64)
+    first = np.round((center - extent / 2) * length).astype(np.int64)
     return np.clip(first, 0, length - 1), np.clip(first + pixels - 1, 0, length - 1)
 
 
-def _neighbours(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pairs of labels that share a side of a pixel, the smaller first."""
+def _neighbors(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return pairs of labels that share a side of a pixel, the smaller first."""
     beside = np.stack([labels[:, :-1].ravel(), labels[:, 1:].ravel()], axis=1)
     below = np.stack([labels[:-1].ravel(), labels[1:].ravel()], axis=1)
     pairs = np.sort(np.concatenate([beside, below]), axis=1)
@@ -194,7 +194,7 @@ def _neighbours(labels: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _connected_triplets(pairs: NDArray[np.int64], n_labels: int) -> NDArray[np.int64]:
-    """Two neighbours of one label, with that label."""
+    """Return each label with each pair of its neighbors."""
     adjacent = [[] for _ in range(n_labels)]
     for a, b in pairs.tolist():
         adjacent[a].append(b)
@@ -204,13 +204,13 @@ def _connected_triplets(pairs: NDArray[np.int64], n_labels: int) -> NDArray[np.i
 
 
 def _around(boxes: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Bounding box of the boxes of each group."""
+    """Return the bounding box of the boxes of each group."""
     members = boxes[groups]
     return np.concatenate([members[..., :2].min(axis=1), members[..., 2:].max(axis=1)], axis=1)
 
 
 def _distinct(windows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each window once, where it comes first."""
+    """Return each window once, in order of first occurrence."""
     sides = windows.max(axis=0, initial=0) + 1
     keys = np.ravel_multi_index(tuple(windows.T), tuple(sides))
     return windows[np.sort(np.unique(keys, return_index=True)[1])]
