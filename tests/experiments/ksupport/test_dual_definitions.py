@@ -1,4 +1,4 @@
-"""Dual definitions agree with closed forms and with a convex solver that knows neither."""
+"""Dual definitions agree with closed forms and with a general convex solver."""
 
 import cvxpy as cp
 import numpy as np
@@ -9,7 +9,10 @@ from hypothesis.extra.numpy import arrays
 
 from ermlab.sparse import norm
 from reproduction.experiments.ksupport.dual_definitions import (
+    PAIRS,
+    compare_norms,
     elastic_net_by_dual,
+    example_values,
     ksupport_by_dual,
     lasso_by_dual,
 )
@@ -25,11 +28,21 @@ def test_ksupport_norm(w, data):
     assert ksupport_by_dual(w, k) == pytest.approx(norm(w, k), rel=1e-10, abs=1e-12)
 
 
-@given(w=VECTORS, lam1=st.floats(0, 3), lam2=st.floats(0.01, 3))
-def test_lasso_and_elastic_net(w, lam1, lam2):
+@given(w=VECTORS, alpha1=st.floats(0, 3), alpha2=st.floats(0.01, 3))
+def test_lasso_and_elastic_net(w, alpha1, alpha2):
     l1 = np.abs(w).sum()
     assert lasso_by_dual(w) == pytest.approx(l1)
-    assert elastic_net_by_dual(w, lam1, lam2) == pytest.approx(lam1 * l1 + lam2 * w @ w, rel=1e-9, abs=1e-9)
+    expected = alpha1 * l1 + alpha2 * w @ w
+    assert elastic_net_by_dual(w, alpha1, alpha2) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_norms_agree_with_their_dual_definitions():
+    differences = compare_norms(40, 0)
+    assert set(differences) == set(PAIRS)
+    assert max(differences.values()) < 1e-8
+    # |w|_1; .3 |w|_1 + .7 |w|^2; with k = 2 the norm is (4^2 + (2 + 1 + .5)^2)^(1/2).
+    values = {name: example["formula"] for name, example in example_values().items()}
+    assert values == pytest.approx({"lasso": 7.5, "elastic_net": 17.125, "ksupport": 28.25**0.5})
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 6])
@@ -47,7 +60,8 @@ def test_a_convex_solver_finds_the_same_maximum(k):
         (lambda: ksupport_by_dual([1.0, 2.0], 3), "k is 3: expected an integer from 1 to 2"),
         (lambda: ksupport_by_dual([], 1), r"w has shape \(0,\)"),
         (lambda: lasso_by_dual([np.nan]), "expected a vector of finite numbers"),
-        (lambda: elastic_net_by_dual([1.0], 1.0, 0.0), "lam2 0.0: expected at least 0, and more than 0"),
+        (lambda: elastic_net_by_dual([1.0], 1.0, 0.0), "alpha2 0.0: expected at least 0 and above 0"),
+        (lambda: compare_norms(0, 0), "vectors is 0: expected at least 1"),
     ],
 )
 def test_broken_input(call, message):
@@ -60,5 +74,5 @@ def test_weights_that_overflow_are_refused(w):
     for call in (lasso_by_dual, lambda w: ksupport_by_dual(w, 1), lambda w: elastic_net_by_dual(w, 1, 1)):
         with pytest.raises(ValueError, match=r"w has|w:"):
             call(w)
-    with pytest.raises(ValueError, match="lam1 is 1e"):
+    with pytest.raises(ValueError, match="alpha1 is 1e"):
         elastic_net_by_dual([1.0], 1e300, 1e-300)

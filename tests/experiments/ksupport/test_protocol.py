@@ -1,4 +1,4 @@
-"""Paths solve their problems; choices inside training parts never see the test part; permuted splits leak."""
+"""Paths solve their problems, nested choices do not depend on the test part, and permuted splits leak."""
 
 import numpy as np
 import pandas as pd
@@ -9,10 +9,11 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from ermlab.metrics.splits import Sampling
 from ermlab.sparse import norm
+from reproduction.experiments.fmri_studies.studies import Scaling, Study
+from reproduction.experiments.ksupport import train_paths
 from reproduction.experiments.ksupport.protocol import (
     METHODS,
     Grids,
-    Scaling,
     best_rows,
     chosen_rows,
     correlations,
@@ -23,8 +24,10 @@ from reproduction.experiments.ksupport.protocol import (
     score_split,
 )
 
-ROUGH = Grids(alphas=(1, 0.3, 0.1), l1_ratios=(0.2,), ks=(3,), lams=(0.1, 1.0), tol=1e-3)
-GRIDS = Grids(alphas=(1, 0.3, 0.1), l1_ratios=(0.5, 0.1), ks=(1, 3, 100), lams=(0.1, 1.0), tol=1e-6)
+ROUGH = Grids(alphas=(1, 0.3, 0.1), l1_ratios=(0.2,), ks=(3,), ksupport_alphas=(0.1, 1.0), tol=1e-3)
+GRIDS = Grids(
+    alphas=(1, 0.3, 0.1), l1_ratios=(0.5, 0.1), ks=(1, 3, 100), ksupport_alphas=(0.1, 1.0), tol=1e-6
+)
 
 
 def study(n, d, seed=0, signal=1.0):
@@ -34,7 +37,7 @@ def study(n, d, seed=0, signal=1.0):
 
 
 @pytest.mark.parametrize(("n", "d"), [(20, 40), (60, 12)])
-def test_paths_are_those_of_the_peers(n, d):
+def test_paths_are_those_of_scikit_learn(n, d):
     X, y = study(n, d)
     X, y = Scaling.of(X)(X), Scaling.of(y)(y)
     fits = fit_methods(X, y, GRIDS)
@@ -50,14 +53,14 @@ def test_paths_are_those_of_the_peers(n, d):
     top = np.linalg.eigvalsh(X.T @ X / n)[-1]
     assert ksupport.shape.tolist() == [1, 1, 3, 3, d, d]
     for k, strength, coef in zip(ksupport.shape, ksupport.strength, ksupport.coefs, strict=True):
-        lam = strength * curvature_bound(k, top)
+        alpha = strength * curvature_bound(k, top)
         if k == d:
-            peer = Ridge(n * lam, fit_intercept=False).fit(X, y)
+            peer = Ridge(n * alpha, fit_intercept=False).fit(X, y)
             np.testing.assert_allclose(coef, peer.coef_, atol=2e-3)
         if k == 1:
-            peer = Lasso(lam * norm(coef, 1), tol=1e-8, fit_intercept=False).fit(X, y)
+            peer = Lasso(alpha * norm(coef, 1), tol=1e-8, fit_intercept=False).fit(X, y)
             np.testing.assert_allclose(coef, peer.coef_, atol=2e-3)
-    assert max(some.gaps.max() for some in fits.values()) <= 1e-6
+    assert max(models.gaps.max() for models in fits.values()) <= 1e-6
 
 
 def test_correlation_is_pearsons_and_0_for_constants():
@@ -68,13 +71,6 @@ def test_correlation_is_pearsons_and_0_for_constants():
     assert found[0] == pytest.approx(pearsonr(y, X @ coefs[0])[0])
     assert found[1] == 0
     assert correlations(X, np.ones(9), coefs).tolist() == [0, 0]
-
-
-def test_scaling_comes_from_the_training_part_and_survives_constant_features():
-    X = np.column_stack([np.arange(4.0), np.full(4, 0.1), np.zeros(4)])
-    scaled = Scaling.of(X)(X)
-    np.testing.assert_allclose(scaled.std(axis=0), [1, 0, 0])
-    np.testing.assert_allclose(Scaling.of(X)(X + 10.0)[:, 0], scaled[:, 0] + 10 / np.arange(4.0).std())
 
 
 def nested(X, y, kind="permuted", count=6, gap=0):
@@ -104,25 +100,49 @@ def test_the_choice_does_not_see_the_test_part():
     (split,) = sampling.splits(1, 0.2, 0)
     spoiled_X, spoiled_y = X.copy(), y.copy()
     spoiled_X[split.test], spoiled_y[split.test] = 1e3, -(y[split.test] ** 3)
-    one = score_nested(X, y, sampling, split, GRIDS, 3, 0)
-    other = score_nested(spoiled_X, spoiled_y, sampling, split, GRIDS, 3, 0)
+    clean = score_nested(X, y, sampling, split, GRIDS, 3, 0)
+    spoiled = score_nested(spoiled_X, spoiled_y, sampling, split, GRIDS, 3, 0)
     unseen = ["method", "shape", "strength", "nonzeros", "gap", "inner"]
-    pd.testing.assert_frame_equal(one[unseen], other[unseen])
-    assert not np.allclose(one["correlation"], other["correlation"])
+    pd.testing.assert_frame_equal(clean[unseen], spoiled[unseen])
+    assert not np.allclose(clean["correlation"], spoiled["correlation"])
 
 
 def test_permuted_volumes_leak_and_stretches_do_not():
-    """Features and target are slow noise without any relation: what predicts is the neighbour in time."""
+    """Features and target are unrelated slow noise: only neighbors in time predict the target."""
     means = {"permuted": [], "stretches": []}
     for seed in range(4):
         rng = np.random.default_rng(seed)
         X = gaussian_filter1d(rng.normal(size=(100, 120)), 3, axis=0)
         y = gaussian_filter1d(rng.normal(size=100), 3)
-        for kind, some in means.items():
+        for kind, values in means.items():
             table = nested(X, y, kind, count=5, gap=10 if kind == "stretches" else 0)
-            some.append(chosen_rows(table).groupby("method")["correlation"].mean())
+            values.append(chosen_rows(table).groupby("method")["correlation"].mean())
     assert np.mean(means["permuted"], axis=0).min() > 0.5
     assert np.abs(np.mean(means["stretches"], axis=0)).max() < 0.3
+
+
+def test_splits_are_numbered_over_all_scans_and_chosen_by_inner_folds(tmp_path):
+    X, y = study(24, 4)
+    runs = np.repeat([0, 1, 2], 8)
+    whole = Study(X.astype(np.float32), y, np.ones((4, 1, 1), bool), np.eye(4), "runs", runs=runs)
+    whole.write(tmp_path / "study.npz")
+    inputs, outputs = {"study": tmp_path / "study.npz"}, {"paths": tmp_path / "paths.csv"}
+    options = {"seed": 0, "protocol": "fair", "numbers": [1, 2], "first": 3, "share": 0.2, "grids": ROUGH}
+    train_paths.main(inputs, outputs, folds=5, **options)
+    table = pd.read_csv(outputs["paths"])
+    sampling = whole.sampling("runs")
+    splits = sampling.splits(3, 0.2, 0)
+    # Two runs are left for training, so five folds become two.
+    expected = [score_nested(whole.X, y, sampling, splits[i], ROUGH, 2, [0, 3 + i]) for i in (1, 2)]
+    assert table["split"].tolist() == [4] * len(expected[0]) + [5] * len(expected[1])
+    for column in ("correlation", "inner"):
+        np.testing.assert_allclose(table[column], pd.concat(expected)[column])
+    train_paths.main(inputs, outputs, folds=0, **(options | {"protocol": "permuted"}))
+    table = pd.read_csv(outputs["paths"])
+    assert "inner" not in table
+    split = whole.sampling("permuted").splits(2, 0.2, 0)[1]
+    first = table[table["split"] == 4]["correlation"]
+    np.testing.assert_allclose(first, score_split(whole.X, y, split, ROUGH)["correlation"])
 
 
 def test_chosen_and_best_rows():
