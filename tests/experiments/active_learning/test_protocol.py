@@ -29,8 +29,8 @@ SETTINGS = ActiveSettings(
     limit=0.5,
     shares=(0.2, 0.4),
     every=3,
-    strengths=(1e-2, 1e-1),
-    folds=2,
+    alphas=(1e-2, 1e-1),
+    n_splits=2,
     tol=1e-1,
 )
 
@@ -62,6 +62,14 @@ def test_curves_go_up_to_the_limit(experiment, runs):
         assert 0 <= last["test_error"] <= 100
 
 
+def test_few_queries_are_tested_after_the_last_one(experiment):
+    """Of 8 patches 4 are queried, fewer than the ten between two tests."""
+    rare = replace(SETTINGS, every=10, shares=(0.5,))
+    curve = ActiveExperiment(experiment.pool[:8], experiment.test, rare).run("random", seed=0).curve
+    assert curve["test_error"].notna().tolist() == [False, False, False, True]
+    assert curve["averaged_error"].notna().tolist() == [False, False, False, True]
+
+
 def test_the_errors_are_those_of_the_learner_at_each_share(experiment, runs):
     rng = np.random.default_rng(3)
     pool = [experiment.pool[i] for i in rng.permutation(len(experiment.pool))]
@@ -77,10 +85,10 @@ def test_the_errors_are_those_of_the_learner_at_each_share(experiment, runs):
         assert min(errors.values()) > 0
         assert len(set(errors.values())) > 1
         assert {name: row[name] for name in errors} == errors
-        assert row["strength"] in SETTINGS.strengths
+        assert row["strength"] in SETTINGS.alphas
 
 
-def test_stops_of_other_lengths_stand_beside_the_published_one(runs):
+def test_stops_of_scaled_weights_and_the_published_one(runs):
     for measure, run in runs.items():
         if measure == "random":
             assert len(run.stops) == 0
@@ -157,14 +165,14 @@ def test_runs_repeat(experiment, runs):
 
 
 def test_lambda_is_chosen_on_as_many_patches_as_there_are_folds(experiment):
-    few = replace(SETTINGS, shares=(0.01,), folds=4)
+    few = replace(SETTINGS, shares=(0.01,), n_splits=4)
     run = ActiveExperiment(experiment.pool, experiment.test, few).run("best_second", seed=0)
-    assert run.table["strength"].tolist()[0] in SETTINGS.strengths
+    assert run.table["strength"].tolist()[0] in SETTINGS.alphas
 
 
 def test_all_data(experiment):
     loss, choice = experiment.all_data()
-    assert set(choice.losses) == set(SETTINGS.strengths)
+    assert set(choice.losses) == set(SETTINGS.alphas)
     trained = train_tracker(experiment.pool, L2(choice.alpha), tol=SETTINGS.tol)
     assert loss == 100 * average_loss(trained.w, experiment.test)
     known = [patch.annotation.events for patch in experiment.pool]

@@ -1,79 +1,111 @@
-"""Test errors, stops and tables of section 1.4 (rule evaluate_active_learning)."""
+"""Evaluate active learning: test errors, stops and tables of section 1.4 (rule evaluate_active_learning)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ermlab.tracking.active_learning import MEASURES
 from reproduction.claims.results import over_seeds, read_json, write_results
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: The study that the claims speak of.
+#: The study that the claims are about.
 MAIN = "nuclei"
 #: Tables of each study, which are joined.
 TABLES = ("curve", "table", "stops", "cells")
-#: Factor of the weights with which the rule is applied as it is published.
-OWN_LENGTH = "1"
+#: Scale of the weights with which the stopping rule is applied as published.
+OWN_SCALE = "1"
 #: Random uncertainties say nothing about when to stop.
 STOPPING = [measure for measure in MEASURES if measure != "random"]
+#: Title and data sets of each study.
+STUDIES = {
+    "nuclei": ("nuclei of two laboratories", ("dcelliq_nuclei", "mitocheck_nuclei")),
+    "migration": ("migrating cells, every 4th frame", ("cell_migration",)),
+}
+TITLES = {
+    "random": "random",
+    "scoring": "scoring",
+    "best_worst": "best vs. worst",
+    "best_second": "best vs. 2nd",
+}
+_FORMULAS = {
+    "random": "q ~ uniform(0, 1)",
+    "scoring": "q = exp(-max_y w'Φ(x, y))",
+    "best_worst": "q = exp(-(max_y w'Φ(x, y) - min_y w'Φ(x, y)))",
+    "best_second": "q = exp(-(max_y w'Φ(x, y) - second best w'Φ(x, y)))",
+}
+_SCALES = {"0.01": "÷ 100", "0.1": "÷ 10", "1": "as it is", "10": "× 10", "100": "× 100", "unit": "set to 1"}
 
 
 def main(
-    studies: Mapping[str, Mapping[str, str]],
-    receipts: Mapping[str, str],
-    folder: Path,
+    inputs: Paths,
+    outputs: Paths,
     *,
+    studies: Sequence[str],
     threshold: float,
     window: int,
     shares: Sequence[float],
 ) -> None:
-    """Write the numbers of the experiment.
+    """Write the results of all studies.
 
     Parameters
     ----------
-    studies
-        Name to its files: the tables, summary, timings.
-    receipts
-        Data set to its receipt.
-    threshold, window
-        Of the stopping rule.
-    shares
-        Of the patches, at which active and combined learning are compared.
+    inputs, outputs : mapping
+        Tables, summary and timings of each study, in the order of ``studies``, and receipts; files of the
+        results.
+    studies : sequence of str
+        Names of the studies.
+    threshold, window : float and int
+        Settings of the stopping rule.
+    shares : sequence of float
+        Shares of the patches at which active and combined learning are compared.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    found = {name: _values(files) for name, files in studies.items()}
-    main_study = found[MAIN]
+    tables = {
+        kind: {study: pd.read_csv(path) for study, path in zip(studies, inputs[kind], strict=True)}
+        for kind in TABLES
+    }
+    summaries = {study: read_json(path) for study, path in zip(studies, inputs["summary"], strict=True)}
+    found = {
+        study: summarize(*(tables[kind][study] for kind in ("curve", "table", "stops")), summaries[study])
+        for study in studies
+    }
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             "enumeration_difference_max": max(
-                values["summary"]["enumeration_difference"] for values in found.values()
+                summary["enumeration_difference"] for summary in summaries.values()
             ),
-            **{name: main_study[name] for name in ("stop_share", "test_error", "active", "combined")},
-            "all_data": main_study["summary"]["all_data"],
+            **{name: found[MAIN][name] for name in ("stop_share", "test_error", "active", "combined")},
+            "all_data": summaries[MAIN]["all_data"],
             "threshold": threshold,
             "window": window,
             "shares": shares,
             "studies": found,
         },
-        datasets={name: read_json(receipt)["kind"] for name, receipt in receipts.items()},
-        timings={name: read_json(files["timings"]) for name, files in studies.items()},
+        datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
+        timings={study: read_json(path) for study, path in zip(studies, inputs["timings"], strict=True)},
     )
-    for kind in TABLES:
-        tables = [pd.read_csv(files[kind]).assign(study=name) for name, files in studies.items()]
-        pd.concat(tables).to_csv(folder / f"{kind}.csv", index=False, lineterminator="\n")
+    for kind, of_studies in tables.items():
+        joined = pd.concat([table.assign(study=study) for study, table in of_studies.items()])
+        joined.to_csv(outputs[kind], index=False, lineterminator="\n")
 
 
-def _values(files: Mapping[str, str]) -> dict[str, Any]:
-    """Return the numbers of one study, over seeds."""
-    curve, table, stops = (pd.read_csv(files[name]) for name in ("curve", "table", "stops"))
-    summary = read_json(files["summary"])
-    # Where the rule does not hold before, learning ends with the last patch.
-    stops = stops[stops["scale"] == OWN_LENGTH].assign(
-        stop=lambda rows: rows["stop"].fillna(summary["patches"])
-    )
+def summarize(
+    curve: pd.DataFrame, table: pd.DataFrame, stops: pd.DataFrame, summary: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the stops and test errors of one study over seeds, for each measure.
+
+    Parameters
+    ----------
+    curve, table, stops : DataFrame
+        As training writes them.
+    summary : mapping
+        Numbers of the study, among them that of ``patches``.
+    """
+    # Where the rule does not stop earlier, learning ends with the last patch.
+    stops = stops[stops["scale"].astype(str) == OWN_SCALE].fillna({"stop": summary["patches"]})
     means = curve.groupby(["measure", "seed"])[["test_error", "averaged_error"]].mean()
     return {
         "summary": summary,
@@ -86,31 +118,174 @@ def _values(files: Mapping[str, str]) -> dict[str, Any]:
             for name in ("test_error", "averaged_error")
         },
         **{
-            name: {measure: _by_share(table[table["measure"] == measure], name) for measure in MEASURES}
+            name: {
+                measure: [
+                    over_seeds(rows[name]) for _, rows in table[table["measure"] == measure].groupby("share")
+                ]
+                for measure in MEASURES
+            }
             for name in ("active", "averaged", "combined")
         },
     }
 
 
-def _by_share(table: pd.DataFrame, name: str) -> list[dict[str, list[float]]]:
-    return [over_seeds(rows[name]) for _, rows in table.groupby("share")]
+def study_title(study: str, datasets: Mapping[str, str]) -> str:
+    """Return the title of a study, and whether its data are real."""
+    title, needed = STUDIES[study]
+    kinds = {datasets[dataset] for dataset in needed}
+    return f"{title} ({'real' if kinds == {'real'} else 'simulated'})"
+
+
+def study_table(values: Mapping[str, Any], datasets: Mapping[str, str]) -> pd.DataFrame:
+    """Return the sizes of each study, and the shares of events that are lost."""
+    rows = []
+    for study in STUDIES:
+        summary = values["studies"][study]["summary"]
+        rows.append(
+            {
+                "study": study_title(study, datasets),
+                "pairs of frames (train, test)": f"{summary['pairs']['train']}, {summary['pairs']['test']}",
+                "patches": summary["patches"],
+                "cells per patch": f"{summary['cells_per_patch']:.1f}",
+                "annotated completely": f"{summary['complete_patches']:.0%}",
+                "true events": summary["true_events"],
+                "lost to gates": f"{summary['lost_to_gates']:.1%}",
+                "lost to borders of patches": f"{summary['lost_to_borders']:.1%}",
+                "events tested": summary["test_events"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def measure_table(values: Mapping[str, Any], curves: pd.DataFrame) -> pd.DataFrame:
+    """Return table 1.2: the measures, and the shares of events queried up to the first share of table 1.3.
+
+    Parameters
+    ----------
+    values : mapping
+        Values of the results.
+    curves : DataFrame
+        One row per study, measure, seed and query.
+    """
+    share = min(values["shares"])
+    rows = []
+    for measure, formula in _FORMULAS.items():
+        row = {"measure": TITLES[measure], "formula": formula}
+        for study in STUDIES:
+            curve = curves[(curves["study"] == study) & (curves["measure"] == measure)]
+            half_patch = 0.5 / values["studies"][study]["summary"]["patches"]
+            last = curve[curve["share"] <= share + half_patch].groupby("seed").last()
+            row[f"{study}: events annotated"] = f"{last['events'].mean():.0%}"
+            row[f"{study}: of those that are no moves"] = f"{last['rare'].mean():.0%}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def timing_table(timings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the mean time from an annotation to the next query, in milliseconds."""
+    return pd.DataFrame(
+        {
+            "measure": list(TITLES.values()),
+            **{
+                f"ms per query, {study}": [f"{1000 * np.mean(timings[study][m]):.0f}" for m in TITLES]
+                for study in STUDIES
+            },
+        }
+    )
+
+
+def comparison_table(
+    values: Mapping[str, Any], study: str, published: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Return table 1.3: errors of active and combined learning in percent, mean and deviation over seeds.
+
+    Parameters
+    ----------
+    values : mapping
+        Values of the results.
+    study : str
+        Name of the study.
+    published : mapping, default=None
+        Published errors of ``active`` and ``combined`` learning, shown next to ours.
+    """
+    found = values["studies"][study]
+    rows = []
+    for measure, title in TITLES.items():
+        row = {"measure": title}
+        for k, share in enumerate(values["shares"]):
+            for kind, label in (("active", "AL"), ("averaged", "AL, averaged"), ("combined", "CL")):
+                if published is not None and kind in published:
+                    row[f"{share:.0%} {label}, published"] = f"{published[kind][measure][k]:.2f}"
+                row[f"{share:.0%} {label}"] = _plus_minus(found[kind][measure][k]["per_seed"])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def summary_table(values: Mapping[str, Any], published: float) -> pd.DataFrame:
+    """Return test errors in percent: means over the curves, and of training on all patches.
+
+    Parameters
+    ----------
+    values : mapping
+        Values of the results.
+    published : float
+        Published error of training on all data.
+    """
+    rows = []
+    for study, (title, _) in STUDIES.items():
+        found = values["studies"][study]
+        row = {"study": title}
+        for measure, label in TITLES.items():
+            row[f"{label}, mean of the curve"] = _plus_minus(found["test_error"][measure]["per_seed"])
+            row[f"{label}, averaged weights"] = _plus_minus(found["averaged_error"][measure]["per_seed"])
+        rows.append(row)
+    table = pd.DataFrame(rows).set_index("study").T
+    for label, key in (
+        ("max-margin", "all_data"),
+        ("perceptron", "perceptron"),
+        ("averaged perceptron", "averaged_perceptron"),
+    ):
+        table.loc[f"all patches, {label}"] = [
+            f"{values['studies'][study]['summary'][key]:.2f}" for study in STUDIES
+        ]
+    table["published"] = ""
+    table.loc["all patches, max-margin", "published"] = f"{published:.2f}"
+    return table.reset_index(names="")
+
+
+def stop_table(stops: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the share at which each measure would stop with scaled weights, mean over seeds.
+
+    If some runs do not stop, the number of those that do.
+
+    Parameters
+    ----------
+    stops : DataFrame
+        One row per study, measure, seed and ``scale`` of the weights.
+    values : mapping
+        Values of the results.
+    """
+    rows = []
+    for study, (title, _) in STUDIES.items():
+        patches = values["studies"][study]["summary"]["patches"]
+        of_study = stops[stops["study"] == study].astype({"scale": str})
+        for scale, label in _SCALES.items():
+            row = {"study": title, "length of w": label}
+            for measure in values["stop_share"]:
+                of_measure = (of_study["measure"] == measure) & (of_study["scale"] == scale)
+                stop = of_study.loc[of_measure, "stop"]
+                row[TITLES[measure]] = (
+                    f"{stop.mean() / patches:.1%}"
+                    if stop.notna().all()
+                    else f"{stop.notna().sum()} of {len(stop)} runs"
+                )
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _plus_minus(repeats: Sequence[float]) -> str:
+    return f"{np.mean(repeats):.2f} ± {np.std(repeats, ddof=1):.2f}"
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        inputs = dict(snakemake.input.items())
-        main(
-            {
-                study: {name: inputs[f"{name}_{study}"] for name in (*TABLES, "summary", "timings")}
-                for study in snakemake.params.studies
-            },
-            {
-                name: inputs[f"receipt_{name}"]
-                for names in snakemake.params.studies.values()
-                for name in names
-            },
-            Path(snakemake.output.values).parent,
-            threshold=snakemake.params.threshold,
-            window=snakemake.params.window,
-            shares=snakemake.params.shares,
-        )
+    run_stage(main, snakemake)

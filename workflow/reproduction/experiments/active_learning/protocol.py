@@ -1,8 +1,8 @@
-"""The experiment with active and combined learning of trackers (cheap-data, section 1.4.4).
+"""Active and combined learning of trackers (cheap-data, section 1.4.4).
 
-A pool of patches is learned from actively, in the same order for every measure of uncertainty; the weights on
-the way are judged on whole pairs of frames of another film. Combined learning trains on the patches that were
-asked for, with a margin. Nothing is chosen on the test film.
+Active learning queries patches of a pool, whose order is the same for every measure of uncertainty; the
+weights after the queries are tested on whole pairs of frames of another film. Combined learning trains on the
+queried patches with a margin. Nothing is chosen on the test film.
 """
 
 import time
@@ -26,31 +26,31 @@ from reproduction.experiments.tracking.enumeration import all_assignments
 
 Vector = NDArray[np.float64]
 
-#: Factors by which the weights may be longer when it is asked how that changes the stop.
+#: Factors of the weights for which the stop is computed.
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: Instead of a factor: weights of length 1.
 UNIT = "unit"
-#: Patches with so many have a thousand outputs or so.
+#: Patches with so many hypotheses have about a thousand outputs.
 _FEW_HYPOTHESES = 40
 _MOVE = list(EVENTS).index("move")
 
 
 @dataclass(frozen=True)
 class ActiveSettings:
-    """The numbers of the experiment.
+    """Settings of the experiment.
 
     Parameters
     ----------
-    window, threshold
+    window, threshold : int and float
         ``T`` and the threshold of the stopping rule (eq. 1.8).
-    limit
-        Share of the pool that is learned from.
-    shares
+    limit : float
+        Share of the pool that is queried.
+    shares : tuple of float
         Shares of the pool at which active and combined learning are compared.
-    every
-        The weights after each so many queries are tested.
-    strengths, folds, tol
-        For training with the margin: what to choose lambda from, and how; see `choose_alpha`.
+    every : int
+        Number of queries between two tests of the weights.
+    alphas, n_splits, tol : tuple of float, int and float
+        Training with a margin: regularization strengths to choose from, and as in `choose_alpha`.
     """
 
     window: int
@@ -58,54 +58,58 @@ class ActiveSettings:
     limit: float
     shares: tuple[float, ...]
     every: int
-    strengths: tuple[float, ...]
-    folds: int
+    alphas: tuple[float, ...]
+    n_splits: int
     tol: float
 
 
 @dataclass(frozen=True)
 class ActiveRun:
-    """What one run with one measure gave.
+    """Result of one run with one measure.
 
     Parameters
     ----------
-    curve
-        A row for each query.
-    table
-        A row for each share: test losses of active and of combined learning.
-    stops
-        A row for each length of the weights: the query at which the rule stops, NaN if it does not.
+    curve : DataFrame
+        One row per query.
+    table : DataFrame
+        One row per share: test errors of active and of combined learning.
+    stops : DataFrame
+        One row per scale of the weights: the query after which the rule stops, NaN if it does not.
+    weights : array
+        Weights after the last query.
+    seconds : float
+        CPU time per query.
     """
 
     curve: pd.DataFrame
     table: pd.DataFrame
     stops: pd.DataFrame
-    weights: Vector  #: after the last query
-    seconds: float  #: of the processor for each query
+    weights: Vector
+    seconds: float
 
 
 class ActiveExperiment:
-    """A pool of patches to learn from, and pairs of frames to test on.
+    """Pool of patches to query, and pairs of frames to test on.
 
     Parameters
     ----------
-    pool
-        Patches.
-    test
-        Pairs of frames of which nothing is learned.
-    settings
-        The numbers of the experiment.
+    pool : sequence of Patch
+        Patches with their true events.
+    test : sequence of FramePair
+        Pairs of frames for the test.
+    settings : ActiveSettings
+        Settings of the experiment.
     """
 
     def __init__(self, pool: Sequence[Patch], test: Sequence[FramePair], settings: ActiveSettings):
         self.pool, self.test, self.settings = list(pool), list(test), settings
 
     def test_error(self, w: Vector) -> float:
-        """Return the share of the true events of the test film that are missed, in per cent."""
+        """Return the percentage of the true events of the test film that are missed."""
         return 100 * average_loss(w, self.test, 1)
 
     def run(self, measure: str, seed: int) -> ActiveRun:
-        """Learn actively, then train on what was asked for; ``seed`` orders the pool and draws *random*."""
+        """Query patches, then train on them; ``seed`` orders the pool and draws random uncertainties."""
         rng = np.random.default_rng(seed)
         pool = [self.pool[i] for i in rng.permutation(len(self.pool))]
         learner = ActiveLearner(
@@ -117,9 +121,9 @@ class ActiveExperiment:
             n_threads=1,
         )
         queries = self._queries(self.settings.limit)
-        begin = time.process_time()
+        start = time.process_time()
         self._learn(learner, pool, queries)
-        seconds = (time.process_time() - begin) / queries
+        seconds = (time.process_time() - start) / queries
         while np.isnan(self._stop(learner.history.log_eta)) and measure != "random" and not learner.stopped:
             self._learn(learner, pool, len(learner.labeled) + 1)
         return ActiveRun(
@@ -131,12 +135,12 @@ class ActiveExperiment:
         )
 
     def all_data(self) -> tuple[float, AlphaChoice]:
-        """Return the test loss of training on the whole pool, and how lambda was chosen."""
+        """Return the test error of training on the whole pool, and the choice of ``alpha``."""
         choice = self._choice(self.pool)
         return self._margin_error(self.pool, choice.alpha), choice
 
     def perceptron_on_all_data(self, averaged: bool) -> float:
-        """Return the test loss of the perceptron trained on the whole pool."""
+        """Return the test error of the perceptron trained on the whole pool."""
         assigners = [patch.assigner for patch in self.pool]
         known = [patch.annotation.events for patch in self.pool]
         return self.test_error(train_perceptron(assigners, known, averaged=averaged, n_threads=1).w)
@@ -155,30 +159,32 @@ class ActiveExperiment:
         return float(below[0] + 1) if len(below) else np.nan
 
     def _curve(self, history: ActiveHistory, pool: Sequence[Patch], queries: int) -> pd.DataFrame:
-        asked = [pool[i] for i in history.queries[:queries]]
+        queried = [pool[i] for i in history.queries[:queries]]
         curve = pd.DataFrame(
             {
                 "query": np.arange(1, queries + 1),
                 "share": np.arange(1, queries + 1) / len(pool),
-                "events": np.cumsum([len(patch.annotation.events) for patch in asked]) / _events(pool),
-                "rare": np.cumsum([_rare(patch) for patch in asked]) / max(sum(map(_rare, pool)), 1),
+                "events": np.cumsum([len(patch.annotation.events) for patch in queried]) / _n_events(pool),
+                "rare": np.cumsum([_n_rare(patch) for patch in queried]) / max(sum(map(_n_rare, pool)), 1),
                 "log_average": history.log_average[:queries],
                 "log_eta": history.log_eta[:queries],
                 "length": [np.linalg.norm(w) for w in history.weights[:queries]],
             }
         )
-        tested = np.arange(self.settings.every - 1, queries, self.settings.every)
+        # A pool with fewer queries than ``every`` is tested once, after the last one.
+        every = min(self.settings.every, queries)
+        tested = np.arange(every - 1, queries, every)
         for name, weights in (("test_error", history.weights), ("averaged_error", history.averaged)):
             curve.loc[tested, name] = [self.test_error(weights[t]) for t in tested]
         return curve
 
     def _table(self, history: ActiveHistory, pool: Sequence[Patch]) -> pd.DataFrame:
-        asked = [pool[i] for i in history.queries]
-        # Lambda is chosen once, on what is there at the first share, and kept. There must be enough for it.
-        known = np.cumsum([len(patch.annotation.events) > 0 for patch in asked])
-        enough = int(np.searchsorted(known, self.settings.folds)) + 1
+        queried = [pool[i] for i in history.queries]
+        # The regularization strength is chosen once, at the first share with enough patches for the splits.
+        known = np.cumsum([len(patch.annotation.events) > 0 for patch in queried])
+        enough = int(np.searchsorted(known, self.settings.n_splits)) + 1
         first = max(self._queries(min(self.settings.shares)), enough)
-        strength = self._choice(asked[:first]).alpha
+        alpha = self._choice(queried[:first]).alpha
         rows = []
         for share in self.settings.shares:
             n = self._queries(share)
@@ -187,14 +193,14 @@ class ActiveExperiment:
                     "share": share,
                     "active": self.test_error(history.weights[n - 1]),
                     "averaged": self.test_error(history.averaged[n - 1]),
-                    "combined": self._margin_error(asked[:n], strength),
-                    "strength": strength,
+                    "combined": self._margin_error(queried[:n], alpha),
+                    "strength": alpha,
                 }
             )
         return pd.DataFrame(rows)
 
     def _stops(self, history: ActiveHistory) -> pd.DataFrame:
-        """Return when the rule would stop with longer or shorter weights; the queries would be the same."""
+        """Return when the rule would stop with scaled weights, which leave the queries unchanged."""
         factors = {f"{scale:g}": np.full(len(history.weights), scale) for scale in SCALES}
         factors[UNIT] = np.array([1 / max(np.linalg.norm(w), 1e-300) for w in history.weights])
         rows = []
@@ -202,7 +208,7 @@ class ActiveExperiment:
             averages = [log_mean(f * q) for f, q in zip(factor, history.log_uncertainty, strict=True)]
             etas = np.full(len(averages), np.inf)
             for t in range(self.settings.window, len(averages)):
-                if len(history.log_uncertainty[t]):  # of none there is no average
+                if len(history.log_uncertainty[t]):  # no patches have no average
                     etas[t] = log_convergence(averages[t - self.settings.window : t + 1])
             rows.append({"scale": scale, "stop": self._stop(etas)})
         return pd.DataFrame(rows)
@@ -210,22 +216,22 @@ class ActiveExperiment:
     def _choice(self, patches: Sequence[Patch]) -> AlphaChoice:
         settings = self.settings
         return choose_alpha(
-            patches, settings.strengths, n_splits=settings.folds, tol=settings.tol, n_threads=1
+            patches, settings.alphas, n_splits=settings.n_splits, tol=settings.tol, n_threads=1
         )
 
-    def _margin_error(self, patches: Sequence[Patch], strength: float) -> float:
-        return self.test_error(train_tracker(patches, L2(strength), tol=self.settings.tol, n_threads=1).w)
+    def _margin_error(self, patches: Sequence[Patch], alpha: float) -> float:
+        return self.test_error(train_tracker(patches, L2(alpha), tol=self.settings.tol, n_threads=1).w)
 
 
 def enumeration_difference(patches: Sequence[Patch], weights: Iterable[Vector]) -> float:
-    """Return how far the logarithms of the measures are at most from those of enumerating all outputs."""
+    """Return the largest difference of the logarithms of the measures from those found by enumeration."""
     problems, numbers = SmallProblems([patch.hypotheses for patch in patches]), np.arange(len(patches))
     outputs = [all_assignments(patch.hypotheses) for patch in patches]
     largest = 0.0
     for w in weights:
-        values = [np.sort(y @ patch.hypotheses.scores(w)) for y, patch in zip(outputs, patches, strict=True)]
-        best, worst = (np.array([some[place] for some in values]) for place in (-1, 0))
-        second = np.array([some[-2] if len(some) > 1 else -np.inf for some in values])
+        scores = [np.sort(y @ patch.hypotheses.scores(w)) for y, patch in zip(outputs, patches, strict=True)]
+        best, worst = (np.array([of_patch[place] for of_patch in scores]) for place in (-1, 0))
+        second = np.array([of_patch[-2] if len(of_patch) > 1 else -np.inf for of_patch in scores])
         for name, expected in (
             ("scoring", -best),
             ("best_worst", worst - best),
@@ -238,15 +244,15 @@ def enumeration_difference(patches: Sequence[Patch], weights: Iterable[Vector]) 
 
 
 def enumerable(patches: Sequence[Patch], count: int) -> list[Patch]:
-    """Return some patches, evenly spaced, among those with few enough hypotheses to enumerate all outputs."""
+    """Return up to ``count`` evenly spaced patches with few enough hypotheses to enumerate all outputs."""
     few = [patch for patch in patches if len(patch.hypotheses) <= _FEW_HYPOTHESES]
     return few[:: max(len(few) // count, 1)][:count]
 
 
-def _events(patches: Sequence[Patch]) -> int:
+def _n_events(patches: Sequence[Patch]) -> int:
     return sum(len(patch.annotation.events) for patch in patches)
 
 
-def _rare(patch: Patch) -> int:
-    """Return how many true events of a patch are no moves."""
+def _n_rare(patch: Patch) -> int:
+    """Return the number of true events of a patch other than moves."""
     return int((patch.hypotheses.kind[patch.annotation.events] != _MOVE).sum())

@@ -1,6 +1,6 @@
-"""Active and combined learning with four measures of uncertainty (rule train_active_learners)."""
+"""Run active and combined learning with four measures of uncertainty (rule train_active_learners)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,45 +17,46 @@ from reproduction.experiments.active_learning.protocol import (
     enumerable,
     enumeration_difference,
 )
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
 
 def main(
-    films: Mapping[str, str],
-    outputs: Mapping[str, str],
+    inputs: Paths,
+    outputs: Paths,
     *,
+    seed: int,
+    seeds: int,
     cells: int,
     patches: int,
     test_pairs: int,
-    seeds: int,
     enumerated: int,
-    seed: int,
-    settings: Mapping[str, Any],
+    settings: ActiveSettings,
 ) -> None:
-    """Write what all runs gave.
+    """Run all measures with all seeds, and write their results.
 
     Parameters
     ----------
-    films
-        Files of the film to train on and of that to test on; if they are one, it is halved in time.
-    outputs
-        Files to write: curve, table and stops of all runs, cells and patches of a pair, summary, timings.
-    cells, patches
-        Cells of the first frame in a patch, and patches to learn from, both at most.
-    test_pairs
-        Pairs of frames to test on at most, evenly spaced.
-    enumerated
-        Patches on which the measures are compared with the enumeration of all outputs.
+    inputs, outputs : mapping
+        Training and test film, which is halved in time if they are one; files to write.
+    seed, seeds : int
+        First seed and number of seeds.
+    cells, patches : int
+        Maximum number of cells of the first frame of a patch, and of patches of the pool.
+    test_pairs : int
+        Maximum number of pairs of frames to test on, evenly spaced.
+    enumerated : int
+        Number of patches on which the measures are compared with the enumeration of all outputs.
+    settings : ActiveSettings
+        Settings of the experiment.
     """
-    train, test = CellFilm.read(films["train"]), CellFilm.read(films["test"])
-    train_frames, test_frames = (
-        halves(train) if films["train"] == films["test"] else (None, range(len(test) - 1))
-    )
+    train, test = CellFilm.read(inputs["train"]), CellFilm.read(inputs["test"])
+    same = inputs["train"] == inputs["test"]
+    train_frames, test_frames = halves(train) if same else (None, range(len(test) - 1))
     pairs = frame_pairs(train, Gates(), train_frames)
     all_patches = pair_patches(train, pairs, Gates(), cells)
     drawn = np.sort(np.random.default_rng(seed).permutation(len(all_patches))[:patches])
     tested = frame_pairs(test, Gates(), test_frames[:: -(-len(test_frames) // test_pairs)])
-    experiment = ActiveExperiment([all_patches[i] for i in drawn], tested, ActiveSettings(**settings))
+    experiment = ActiveExperiment([all_patches[i] for i in drawn], tested, settings)
     runs = {
         (measure, number): experiment.run(measure, seed + number)
         for measure in MEASURES
@@ -67,13 +68,13 @@ def main(
         ]
         pd.concat(tables).to_csv(outputs[name], index=False, lineterminator="\n")
     _cells_of_first_pair(train, all_patches).to_csv(outputs["cells"], index=False, lineterminator="\n")
-    some = enumerable(experiment.pool, enumerated)
-    last = [runs[measure, 0].weights for measure in MEASURES]
+    few = enumerable(experiment.pool, enumerated)
+    last_weights = [runs[measure, 0].weights for measure in MEASURES]
     summary = {
         **_sizes(pairs, all_patches, experiment),
         **_on_all_data(experiment),
-        "enumerated": len(some),
-        "enumeration_difference": enumeration_difference(some, last),
+        "enumerated": len(few),
+        "enumeration_difference": enumeration_difference(few, last_weights),
     }
     write_json(outputs["summary"], summary)
     seconds = {measure: [runs[measure, number].seconds for number in range(seeds)] for measure in MEASURES}
@@ -81,7 +82,7 @@ def main(
 
 
 def _cells_of_first_pair(film: CellFilm, patches: Sequence[Patch]) -> pd.DataFrame:
-    """Return where the cells of the first two frames are, and the number of the patch of each."""
+    """Return the positions of the cells of the first two frames, and their patches."""
     tables = []
     for number, patch in enumerate(patch for patch in patches if patch.frame == patches[0].frame):
         for later, cells in enumerate((patch.sources, patch.targets)):
@@ -93,7 +94,7 @@ def _cells_of_first_pair(film: CellFilm, patches: Sequence[Patch]) -> pd.DataFra
 def _sizes(
     pairs: Sequence[FramePair], patches: Sequence[Patch], experiment: ActiveExperiment
 ) -> dict[str, Any]:
-    """Return how much there is to learn from and to test on, and what was lost on the way."""
+    """Return the numbers of pairs, patches and events, and the shares of events that were lost."""
     found, lost = (sum(len(getattr(pair.annotation, name)) for pair in pairs) for name in ("events", "lost"))
     kept = sum(len(patch.annotation.events) for patch in patches)
     pool = experiment.pool
@@ -112,22 +113,16 @@ def _sizes(
 
 
 def _on_all_data(experiment: ActiveExperiment) -> dict[str, Any]:
-    """Return the test losses of training on all patches, with a margin and by the perceptron."""
-    loss, choice = experiment.all_data()
+    """Return the test errors of training on all patches, with a margin and with the perceptron."""
+    error, choice = experiment.all_data()
     return {
-        "all_data": loss,
+        "all_data": error,
         "strength": choice.alpha,
-        "strength_losses": {str(strength): held_out for strength, held_out in choice.losses.items()},
+        "strength_losses": {str(alpha): held_out for alpha, held_out in choice.losses.items()},
         "perceptron": experiment.perceptron_on_all_data(averaged=False),
         "averaged_perceptron": experiment.perceptron_on_all_data(averaged=True),
     }
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            dict(snakemake.input.items()),
-            dict(snakemake.output.items()),
-            settings=snakemake.params.settings,
-            **snakemake.params.arguments,
-        )
+    run_stage(main, snakemake)

@@ -1,0 +1,218 @@
+"""The evaluation of active learning on two studies that are counted by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction.claims.results import over_seeds, read_results, write_json
+from reproduction.experiments.active_learning.evaluate import (
+    STUDIES,
+    TABLES,
+    TITLES,
+    comparison_table,
+    main,
+    measure_table,
+    stop_table,
+    study_table,
+    summary_table,
+    timing_table,
+)
+
+MEASURES = list(TITLES)
+DATASETS = {"dcelliq_nuclei": "simulated", "mitocheck_nuclei": "simulated", "cell_migration": "real"}
+
+
+def write_study(folder, shift):
+    """Write what training leaves of two seeds; all errors of a measure, and of the study, are different."""
+    folder.mkdir()
+    runs = [(m, number, seed) for number, m in enumerate(MEASURES) for seed in (0, 1)]
+    curve = [
+        {"measure": m, "seed": seed, "query": query, "test_error": error, "averaged_error": error + 100}
+        for m, number, seed in runs
+        # The mean of those that were tested is the number of the measure plus 10 for the second seed.
+        for query, error in enumerate([np.nan, number + 10 * seed - 1, number + 10 * seed + 1])
+    ]
+    table = [
+        {
+            "measure": m,
+            "seed": seed,
+            "share": share,
+            "active": number + 10 * seed + 100 * share,
+            "averaged": number + 10 * seed + 200 * share,
+            "combined": number + 10 * seed + 300 * share,
+        }
+        for m, number, seed in runs
+        for share in (0.5, 0.25)
+    ]
+    stops = [
+        {"measure": m, "seed": seed, "scale": scale, "stop": stop}
+        for m, number, seed in runs
+        if m != "random"
+        # With the second seed the rule does not stop before all 40 patches are annotated.
+        for scale, stop in (("unit", 1), ("1", np.nan if seed else 10 * number), ("10", 2))
+    ]
+    tables = {"curve": curve, "table": table, "stops": stops, "cells": [{"frame": 0, "patch": 0}]}
+    for name, rows in tables.items():
+        written = pd.DataFrame(rows)
+        columns = [c for c in written if c in ("test_error", "averaged_error", "active", "combined")]
+        written.assign(**{c: written[c] + shift for c in columns}).to_csv(folder / f"{name}.csv", index=False)
+    write_json(
+        folder / "summary.json", {"patches": 40, "all_data": 7.0 + shift, "enumeration_difference": shift}
+    )
+    write_json(folder / "timings.json", {"random": [shift]})
+
+
+@pytest.fixture
+def results(tmp_path):
+    studies = ["migration", "nuclei"]
+    for shift, study in enumerate(studies):
+        write_study(tmp_path / study, shift)
+    for name, kind in DATASETS.items():
+        write_json(tmp_path / f"{name}.json", {"kind": kind})
+    files = {name: f"{name}.csv" for name in TABLES} | {n: f"{n}.json" for n in ("summary", "timings")}
+    inputs = {name: [tmp_path / study / file for study in studies] for name, file in files.items()}
+    inputs["receipts"] = [tmp_path / f"{name}.json" for name in DATASETS]
+    folder = tmp_path / "active_learning"
+    folder.mkdir()
+    outputs = {"values": folder / "values.json"} | {name: folder / f"{name}.csv" for name in TABLES}
+    main(inputs, outputs, studies=studies, threshold=1e-4, window=5, shares=(0.25, 0.5))
+    return folder
+
+
+def test_numbers_of_the_claims_are_those_of_the_nuclei(results):
+    found = read_results(results)
+    assert found["datasets"] == DATASETS
+    assert found["timings"] == {"migration": {"random": [0]}, "nuclei": {"random": [1]}}
+    values = found["values"]
+    assert (values["threshold"], values["window"], values["shares"]) == (1e-4, 5, [0.25, 0.5])
+    assert values["enumeration_difference_max"] == 1
+    assert values["all_data"] == 8.0
+    # Stops after 10, 20 and 30 of 40 patches, and with the last one.
+    assert values["stop_share"] == {
+        m: over_seeds([number / 4, 1.0]) for number, m in enumerate(MEASURES) if m != "random"
+    }
+    assert values["test_error"] == {m: over_seeds([n + 1, n + 11]) for n, m in enumerate(MEASURES)}
+    # Shares in ascending order, seeds within them.
+    assert values["active"]["scoring"] == [over_seeds([27, 37]), over_seeds([52, 62])]
+    assert values["combined"]["best_second"] == [over_seeds([79, 89]), over_seeds([154, 164])]
+
+
+def test_each_study_has_its_own_numbers(results):
+    studies = read_results(results)["values"]["studies"]
+    migration = studies["migration"]
+    assert migration["summary"]["all_data"] == 7.0
+    assert migration["test_error"]["best_worst"] == over_seeds([2, 12])
+    assert migration["averaged_error"]["best_worst"] == over_seeds([102, 112])
+    assert studies["nuclei"]["averaged_error"]["random"] == over_seeds([101, 111])
+    assert migration["averaged"]["scoring"] == [over_seeds([51, 61]), over_seeds([101, 111])]
+    for name in TABLES:
+        assert set(pd.read_csv(results / f"{name}.csv")["study"]) == {"migration", "nuclei"}
+
+
+@pytest.fixture
+def values():
+    """The second study has other numbers than the first."""
+
+    def study(base):
+        return {
+            "summary": {
+                "pairs": {"train": base + 9, "test": base + 8},
+                "patches": 40,
+                "cells_per_patch": base + 5.25,
+                "complete_patches": 0.9,
+                "true_events": base + 200,
+                "lost_to_gates": 0.001,
+                "lost_to_borders": 0.045,
+                "test_events": base + 150,
+                "all_data": base + 2.0,
+                "perceptron": base + 3.0,
+                "averaged_perceptron": base + 2.5,
+            },
+            **{
+                kind: {m: over_seeds([base + more + 4.0, base + more + 6.0]) for m in MEASURES}
+                for more, kind in enumerate(("test_error", "averaged_error"))
+            },
+            **{
+                kind: {
+                    m: [
+                        over_seeds([base + 10 * more + k + 1.0, base + 10 * more + k + 2.0]) for k in range(3)
+                    ]
+                    for m in MEASURES
+                }
+                for more, kind in enumerate(("active", "averaged", "combined"))
+            },
+        }
+
+    return {
+        "shares": [0.17, 0.3, 0.4],
+        "stop_share": dict.fromkeys(MEASURES[1:]),
+        "studies": {name: study(base) for name, base in zip(STUDIES, (0, 20), strict=True)},
+    }
+
+
+def test_the_table_of_studies(values):
+    table = study_table(values, DATASETS)
+    assert table.iloc[1].tolist() == [
+        "migrating cells, every 4th frame (real)", "29, 28", 40, "25.2", "90%", 220, "0.1%", "4.5%", 170,
+    ]  # fmt: skip
+    assert table["study"][0] == "nuclei of two laboratories (simulated)"
+
+
+def test_what_each_measure_queries(values):
+    curves = pd.DataFrame(
+        {"study": study, "measure": m, "seed": seed, "share": q / 40, "events": q / 50, "rare": q / 25}
+        for study in STUDIES
+        for m in MEASURES
+        for seed in range(2)
+        for q in range(1, 21)
+    )
+    table = measure_table(values, curves).set_index("measure")
+    # 17 % of 40 patches are 7 queries.
+    assert table.loc["best vs. 2nd", "nuclei: events annotated"] == "14%"
+    assert table.loc["best vs. 2nd", "nuclei: of those that are no moves"] == "28%"
+
+
+def test_times_are_means_over_seeds_in_milliseconds():
+    timings = {study: {measure: [0.01, 0.03] for measure in MEASURES} for study in STUDIES}
+    timings["nuclei"] = {measure: [0.001] for measure in MEASURES}
+    table = timing_table(timings)
+    assert (table["ms per query, migration"] == "20").all()
+    assert (table["ms per query, nuclei"] == "1").all()
+
+
+def test_active_and_combined_errors_next_to_the_published(values):
+    published = {"active": {m: [7.0, 8.0, 9.0] for m in MEASURES}}
+    table = comparison_table(values, "nuclei", published).set_index("measure")
+    assert table.loc["scoring", "30% AL, published"] == "8.00"
+    assert table.loc["scoring", "30% AL"] == "2.50 ± 0.71"
+    assert table.loc["scoring", "30% AL, averaged"] == "12.50 ± 0.71"
+    assert table.loc["scoring", "40% CL"] == "23.50 ± 0.71"
+    assert "30% CL, published" not in table
+    other = comparison_table(values, "migration")
+    assert not any("published" in name for name in other)
+    assert other["17% AL"][0] == "21.50 ± 0.71"
+
+
+def test_all_patches_are_below_the_means_of_the_curves(values):
+    table = summary_table(values, published=1.07).set_index("")
+    nuclei, migration = (title for title, _ in STUDIES.values())
+    assert table.loc["best vs. 2nd, mean of the curve", nuclei] == "5.00 ± 1.41"
+    assert table.loc["best vs. 2nd, averaged weights", migration] == "26.00 ± 1.41"
+    assert table.loc["all patches, max-margin"].tolist() == ["2.00", "22.00", "1.07"]
+    assert table.loc["all patches, perceptron"].tolist() == ["3.00", "23.00", ""]
+    assert table.loc["all patches, averaged perceptron"].tolist() == ["2.50", "22.50", ""]
+
+
+def test_runs_that_do_not_stop_are_counted(values):
+    stops = pd.DataFrame(
+        [
+            {"study": study, "measure": measure, "seed": seed, "scale": scale, "stop": stop}
+            for study in STUDIES
+            for measure in MEASURES[1:]
+            for scale, both in (("1", (8, 12)), ("unit", (8, np.nan)))
+            for seed, stop in enumerate(both)
+        ]
+    )
+    table = stop_table(stops, values).set_index(["study", "length of w"])["scoring"]
+    assert table["nuclei of two laboratories", "as it is"] == "25.0%"
+    assert table["nuclei of two laboratories", "set to 1"] == "1 of 2 runs"
