@@ -1,8 +1,8 @@
-"""Two-view eigenproblem of eq. 4.12 in coordinates in which every penalty is cheap.
+"""The two-view eigenproblem of eq. 4.12, in coordinates in which many penalties can be tried cheaply.
 
 The functions of a view are ``f = Z v`` on all its samples, with ``|f|_H = |v|``; one eigendecomposition of
-the kernel matrix gives ``Z``. The denominator of a view is then ``v' (B_gamma + eps kappa I) v``, and one
-more eigendecomposition, of ``B_gamma``, serves every ``eps``.
+the kernel matrix gives ``Z``. The denominator of a view is then ``v' (B_gamma + eps kappa I) v``, and another
+eigendecomposition, of ``B_gamma``, serves every ``eps``.
 """
 
 from collections.abc import Callable
@@ -19,25 +19,25 @@ from ermlab.cca.centered_kernels import CenteredGram
 
 Laplacian = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-INDEFINITE = (
-    1e-8  # negative eigenvalues of a kernel matrix up to this share of the largest are rounding errors
-)
-SQUARE_SAFELY = 1e-3  # singular values above this share of the largest keep ten digits when squared
+#: Negative eigenvalues of a kernel matrix up to this share of the largest are rounding errors.
+INDEFINITE = 1e-8
+#: Singular values above this share of the largest keep ten digits when squared.
+SQUARE_SAFELY = 1e-3
 
 
 @dataclass(frozen=True)
 class PenalizedView:
-    """A view with its Laplacian at one ``gamma``, in the eigenvectors of ``B_gamma``.
+    """A view with its Laplacian at one ``gamma``, in the basis of the eigenvectors of ``B_gamma``.
 
     Attributes
     ----------
-    T
-        Values of the coordinate functions at the paired samples (n, r).
-    V
-        Eigenvectors of ``B_gamma`` (r, r).
-    b
-        Its eigenvalues.
-    unit
+    T : ndarray of shape (n, r)
+        Values of the coordinate functions at the paired samples.
+    V : ndarray of shape (r, r)
+        Eigenvectors of ``B_gamma``.
+    b : ndarray of shape (r,)
+        Eigenvalues of ``B_gamma``.
+    unit : float
         ``kappa``, the mean eigenvalue of the kernel matrix of the paired samples.
     """
 
@@ -67,21 +67,21 @@ class View:
 
     Parameters
     ----------
-    laplacian
-        Makes the Laplacian of squared distances.
+    gram : CenteredGram
+        Kernel matrix.
+    laplacian : callable
+        Function from squared distances to a Laplacian.
 
     Attributes
     ----------
-    n
+    n : int
         Number of paired samples.
-    Z
-        Values of the coordinate functions at all samples (m, r).
-    to_dual
-        Takes coordinates to coefficients of the kernel expansion (m, r).
-    covariance
+    Z : ndarray of shape (m, r)
+        Values of the coordinate functions at all samples.
+    to_dual : ndarray of shape (m, r)
+        Map from coordinates to coefficients of the kernel expansion.
+    covariance : ndarray of shape (r, r)
         ``Z_n' Z_n`` over the paired samples.
-    roughness
-        ``n / m Z' L Z``: what ``gamma`` multiplies.
     """
 
     def __init__(self, gram: CenteredGram, laplacian: Laplacian):
@@ -97,7 +97,7 @@ class View:
 
     @cached_property
     def roughness(self) -> NDArray[np.float64]:
-        """``n / m Z' L Z``; a view without a Laplacian never asks for it."""
+        """Matrix ``n / m Z' L Z`` that ``gamma`` multiplies, computed only if ``gamma`` is not 0."""
         L = real_array(self._laplacian(self._gram.squared_distances), f"the Laplacian of {self.name}")
         if L.shape != self._gram.K.shape:
             raise ValueError(
@@ -126,10 +126,10 @@ class View:
         return PenalizedView(self.name, self.Z[: self.n] @ V, V, b, self.unit, gamma)
 
     def equivalent_eps(self, eps: float, gamma: float) -> float:
-        """Return the ``eps`` at which the penalty without a Laplacian comes closest.
+        """Return the ``eps`` at which the penalty without a Laplacian is closest.
 
-        If the Laplacian's term is ``c`` times the covariance, ``(1 + gamma c)`` can be taken out of the
-        denominator, which leaves ``eps / (1 + gamma c)``; ``c`` is that of least squares.
+        If the term of the Laplacian is ``c`` times the covariance, a factor ``(1 + gamma c)`` of the
+        denominator leaves ``eps / (1 + gamma c)``; ``c`` is found by least squares.
         """
         if gamma == 0:
             return float(eps)
@@ -138,9 +138,9 @@ class View:
 
 
 def _decompose(gram: CenteredGram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return eigenvalues and eigenvectors of the kernel matrix, of low rank those that are not 0."""
+    """Return eigenvalues and eigenvectors of the kernel matrix; for low rank only the non-zero ones."""
     if gram.rank < len(gram.K):
-        # Pivoted Cholesky, K = F F' with as many columns as the rank, and the small F' F have it all.
+        # Pivoted Cholesky: K = F F' with as many columns as the rank, and an eigenproblem of the small F' F.
         factor, pivots, rank, _ = dpstrf(gram.K, lower=1, tol=gram.noise / len(gram.K))
         F = np.empty((len(gram.K), rank))
         F[pivots - 1] = np.tril(factor)[:, :rank]
@@ -159,15 +159,15 @@ def _decompose(gram: CenteredGram) -> tuple[NDArray[np.float64], NDArray[np.floa
 def leading_pairs(
     M: NDArray[np.float64], k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ``k`` largest singular values of ``M``, their left and their right vectors as columns."""
+    """Return the ``k`` largest singular values of ``M``, with left and right vectors as columns."""
     if M.shape[0] < M.shape[1]:
         values, right, left = leading_pairs(M.T, k)
         return values, left, right
     r = M.shape[1]
-    # An eigenproblem for a few pairs takes a tenth of the time of all singular vectors.
+    # An eigenproblem for few pairs takes a tenth of the time of all singular vectors.
     if 4 * k < r:
         squares, right = eigh(M.T @ M, subset_by_index=(r - k, r - 1), check_finite=False)
-        # LAPACK finds none, and does not say so, where all eigenvalues are nearly the same.
+        # LAPACK silently returns none if all eigenvalues are nearly equal.
         if len(squares) == k and squares[0] > SQUARE_SAFELY**2 * squares[-1]:
             values, right = np.sqrt(squares[::-1]), right[:, ::-1]
             return values, M @ right / values, right

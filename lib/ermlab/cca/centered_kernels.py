@@ -1,4 +1,4 @@
-"""Kernel matrices centred on the paired samples, and functions expanded in a centred kernel."""
+"""Kernel matrices centered on the paired samples, and expansions in a centered kernel."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,25 +12,20 @@ from ermlab._utils.validation import real_array
 
 Kernel = str | Callable[[NDArray, NDArray], NDArray]
 
-COLUMNS_AT_A_TIME = 1024  # a centred copy of so many columns stays in the cache
-LARGEST_MEAN = (
-    1e3  # squared length of the samples, relative to the centred ones, that costs few enough digits
-)
+#: Number of columns of which a centered copy stays in the cache.
+COLUMNS_AT_A_TIME = 1024
+#: Largest trace of a kernel matrix, relative to that of the centered one, that loses few digits.
+LARGEST_MEAN = 1e3
 ROUNDING = np.finfo(np.float64).eps
-# Traces of a kernel matrix between which the squares of its eigenvalues neither overflow nor vanish.
+#: Traces of a kernel matrix between which squares of its eigenvalues neither overflow nor vanish.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The samples of one view: the paired ones, then the unpaired ones.
+    """Samples of one view: the paired ones, and the unpaired ones or None.
 
-    Attributes
-    ----------
-    name
-        ``"X"`` or ``"Y"``, for messages.
-    unpaired
-        None if there are none.
+    ``name`` is ``"X"`` or ``"Y"``, for messages.
     """
 
     name: str
@@ -45,16 +40,16 @@ class Rows:
 
     @property
     def parts(self) -> list[NDArray]:
-        """The paired rows and, if there are any, the unpaired ones: not stacked, for they may be large."""
+        """Paired and unpaired rows, not stacked as they may be large."""
         return [self.paired] if self.unpaired is None else [self.paired, self.unpaired]
 
     @property
     def size(self) -> int:
-        """Number of samples, paired and unpaired: m of the thesis."""
+        """Number m of samples, paired and unpaired."""
         return sum(len(part) for part in self.parts)
 
     def against(self, A: NDArray) -> NDArray[np.float64]:
-        """Return the kernel of the rows of ``A`` with all samples, not centred."""
+        """Return the kernel of the rows of ``A`` with all samples, not centered."""
         if self.kernel == "precomputed":
             return np.asarray(A, dtype=np.float64)
         B = np.vstack(self.parts)
@@ -71,18 +66,18 @@ class Rows:
 
 @dataclass(frozen=True)
 class CenteredGram:
-    """Inner products of the samples of one view in feature space, the mean of the paired ones as origin.
+    """Inner products of the samples of one view in feature space, relative to the mean of the paired ones.
 
     Attributes
     ----------
-    K
-        Kernel matrix (m, m), paired samples first.
-    n
+    K : ndarray of shape (m, m)
+        Kernel matrix, paired samples first.
+    n : int
         Number of paired samples.
-    noise
+    noise : float
         Rounding error of the eigenvalues of ``K``.
-    rank
-        At most so many of them differ from 0.
+    rank : int
+        Upper bound of the rank of ``K``.
     """
 
     name: str
@@ -93,7 +88,7 @@ class CenteredGram:
 
     @classmethod
     def of(cls, rows: Rows) -> "CenteredGram":
-        """Return the centred kernel matrix of all samples."""
+        """Return the centered kernel matrix of all samples."""
         n = len(rows.paired)
         with np.errstate(over="ignore", invalid="ignore"):
             if rows.is_linear:
@@ -102,14 +97,14 @@ class CenteredGram:
                 K = rows.against(np.vstack(rows.parts))
                 magnitude = np.abs(np.diag(K)).sum()
                 _require_symmetry(K, rows.name)
-                K = _centre(K, K, n)
+                K = _center(K, K, n)
         _require_ordinary(K, magnitude, rows.name)
         rank = min(rows.size, rows.paired.shape[1]) if rows.is_linear else rows.size
         return cls(rows.name, K, n, rows.size * ROUNDING * magnitude, rank)
 
     @property
     def mean_eigenvalue(self) -> float:
-        """Mean eigenvalue of the kernel matrix of the paired samples: the unit of eps."""
+        """Mean eigenvalue of the kernel matrix of the paired samples, the unit of eps."""
         return float(np.trace(self.K[: self.n, : self.n])) / self.n
 
     @property
@@ -128,25 +123,21 @@ class CenteredGram:
     def split(
         self, train: NDArray[np.int64], test: NDArray[np.int64], name: str
     ) -> tuple["CenteredGram", NDArray[np.float64]]:
-        """Return what is left with some of the pairs, and the kernel of others with what is left.
+        """Return the kernel matrix of the training pairs, and the kernel of the test pairs with them.
 
-        Both are centred on the mean of the pairs to train on; unpaired samples stay.
+        Both are centered on the mean of the training pairs; unpaired samples are kept.
         """
-        left = np.concatenate([train, np.arange(self.n, len(self.K))])
-        K, K_test = self.K[np.ix_(left, left)], self.K[np.ix_(test, left)]
-        part = replace(self, name=name, K=_centre(K, K, len(train)), n=len(train))
-        return part, _centre(K_test, K, len(train))
+        kept = np.concatenate([train, np.arange(self.n, len(self.K))])
+        K, K_test = self.K[np.ix_(kept, kept)], self.K[np.ix_(test, kept)]
+        part = replace(self, name=name, K=_center(K, K, len(train)), n=len(train))
+        return part, _center(K_test, K, len(train))
 
 
 class Expansion:
-    """Functions ``f(x) = sum_j alpha_j <phi(x) - mu, phi(x_j) - mu>``, ``mu`` the mean of the paired samples.
+    """Functions ``f(x) = sum_j alpha_j <phi(x) - mu, phi(x_j) - mu>`` with ``mu`` the mean of the pairs.
 
-    Written as ``f(x) = sum_j beta_j k(x, x_j) - offset``, so that new samples need no centring.
-
-    Parameters
-    ----------
-    alpha
-        Coefficients (m, n_components).
+    Written as ``f(x) = sum_j beta_j k(x, x_j) - offset``, so that new samples need no centering. The
+    coefficients ``alpha`` have shape (m, n_components).
     """
 
     def __init__(self, rows: Rows, alpha: NDArray[np.float64]):
@@ -187,21 +178,21 @@ class Expansion:
 
 
 def _linear_gram(rows: Rows) -> tuple[NDArray[np.float64], float]:
-    """Return the centred Gram matrix, and the magnitude that its rounding errors are relative to."""
+    """Return the centered Gram matrix, and the magnitude that its rounding errors are relative to."""
     n = len(rows.paired)
     if all(part.dtype == np.float64 for part in rows.parts):
         K = rows.paired @ rows.paired.T
         if rows.unpaired is not None:
             cross = rows.paired @ rows.unpaired.T
             K = np.block([[K, cross], [cross.T, rows.unpaired @ rows.unpaired.T]])
-        centred = _centre(K, K, n)
-        if np.trace(K) <= LARGEST_MEAN * np.trace(centred):
-            return centred, np.trace(K)
-    return _gram_of_centred_columns(rows)
+        centered = _center(K, K, n)
+        if np.trace(K) <= LARGEST_MEAN * np.trace(centered):
+            return centered, np.trace(K)
+    return _gram_of_centered_columns(rows)
 
 
-def _gram_of_centred_columns(rows: Rows) -> tuple[NDArray[np.float64], float]:
-    """Centre before the product, which keeps the digits that a large mean takes, some columns at a time."""
+def _gram_of_centered_columns(rows: Rows) -> tuple[NDArray[np.float64], float]:
+    """Center before the product, block by block of columns, so that a large mean costs no digits."""
     n, m = len(rows.paired), rows.size
     K, square_of_mean = np.zeros((m, m)), 0.0
     for start in range(0, rows.paired.shape[1], COLUMNS_AT_A_TIME):
@@ -214,15 +205,10 @@ def _gram_of_centred_columns(rows: Rows) -> tuple[NDArray[np.float64], float]:
     return K, np.trace(K) + ROUNDING * m * square_of_mean
 
 
-def _centre(K_rows: NDArray[np.float64], K: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Take the mean of the first ``n`` samples as the origin.
+def _center(K_rows: NDArray[np.float64], K: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Subtract the mean of the first ``n`` samples from the kernel ``K_rows`` of samples with all samples.
 
-    Parameters
-    ----------
-    K_rows
-        Kernel of any samples (rows) with all samples (columns).
-    K
-        Kernel of all samples.
+    ``K`` is the kernel of all samples with each other.
     """
     to_mean = K[:n].mean(axis=0)
     return K_rows - K_rows[:, :n].mean(axis=1, keepdims=True) - to_mean + to_mean[:n].mean()

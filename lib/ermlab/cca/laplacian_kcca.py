@@ -1,4 +1,4 @@
-"""Semi-supervised Laplacian regularisation of kernel canonical correlation analysis (thesis, section 4.1)."""
+"""Semi-supervised Laplacian regularization of kernel canonical correlation analysis (thesis, section 4.1)."""
 
 from typing import Self
 
@@ -16,18 +16,19 @@ from ermlab.cca.laplacians import centering_laplacian, normalized_laplacian
 
 FLOATS = (np.float64, np.float32)
 LAPLACIANS = {"normalized": normalized_laplacian, "centering": centering_laplacian}
-SAME_SIZE = 1e-6  # sizes closer than this are taken as equal where the larger decides on a sign
+#: Entries with a relative difference below this count as equal when the largest determines a sign.
+SAME_SIZE = 1e-6
 
 
 class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What the estimators of two views share: reading samples, solving eq. 4.12, projecting new samples."""
+    """Base of the estimators: validation of samples, solution of eq. 4.12, projection of new samples."""
 
     def transform(
         self, X: ArrayLike, Y: ArrayLike | None = None
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return ``f_x`` of the rows of ``X`` and, if ``Y`` is given, ``f_y`` of its rows.
 
-        With a precomputed kernel the columns are all training samples, paired ones first.
+        With a precomputed kernel, columns are all training samples, paired ones first.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=FLOATS, reset=False)
@@ -37,9 +38,9 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             return self._x(X), self._y(self._columns_of_y(Y))
 
     def correlations(self, X: ArrayLike, Y: ArrayLike) -> NDArray[np.float64]:
-        """Return the correlation of ``f_x`` with ``f_y`` over pairs of samples, for each component.
+        """Return the correlation of ``f_x`` and ``f_y`` over pairs of samples for each component.
 
-        It is 0 where one of them is constant.
+        It is 0 if one of them is constant.
         """
         return column_correlations(*self.transform(X, Y))
 
@@ -49,14 +50,14 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @property
     def x_weights_(self) -> NDArray[np.float64]:
-        """Weight of each column of X in each component (d_x, n_components), for a linear kernel."""
+        """Weights of the columns of X, (n_features_in_, n_components), for a linear kernel."""
         check_is_fitted(self)
         with one_blas_thread():
             return self._x.weights
 
     @property
     def y_weights_(self) -> NDArray[np.float64]:
-        """Weight of each column of Y in each component (d_y, n_components), for a linear kernel."""
+        """Weights of the columns of Y, (n_features_y_, n_components), for a linear kernel."""
         check_is_fitted(self)
         with one_blas_thread():
             return self._y.weights
@@ -79,10 +80,7 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} rows and Y has {len(Y)}: expected pairs")
         self.n_features_y_ = Y.shape[1]
-        return (
-            _rows("X", kernel_x, X, X_extra),
-            _rows("Y", kernel_y, Y, Y_extra),
-        )
+        return _rows("X", kernel_x, X, X_extra), _rows("Y", kernel_y, Y, Y_extra)
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
         kernel = self.kernel
@@ -111,7 +109,7 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         eps: tuple[float, float],
         gamma: tuple[float, float],
     ) -> Self:
-        """Maximise eq. 4.12 and keep what projects new samples."""
+        """Maximize eq. 4.12 and set the fitted attributes."""
         x, y = views
         k, most = self.n_components, min(x.rank, y.rank, x.n - 1)
         if k > most:
@@ -119,7 +117,7 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         px, py = x.penalized(gamma[0]), y.penalized(gamma[1])
         dx, dy = px.whitening(eps[0]), py.whitening(eps[1])
         correlations, left, right = leading_pairs(dx[:, None] * (px.T.T @ py.T) * dy, k)
-        # So scaled, the variance over the paired samples and the penalties add up to 1.
+        # With this scale the variance over the paired samples and the penalties sum to 1.
         alpha_x = np.sqrt(x.n) * x.to_dual @ (px.V @ (dx[:, None] * left))
         alpha_y = np.sqrt(y.n) * y.to_dual @ (py.V @ (dy[:, None] * right))
         signs = _signs(Expansion(rows[1], alpha_y))
@@ -138,59 +136,58 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
 
 class LaplacianKCCA(TwoViewProjection):
-    """Find functions of two views that are correlated and smooth along the samples of either view.
+    """Kernel CCA with functions that are smooth along the samples of each view.
 
-    With paired samples ``(x_i, y_i)``, ``i <= n``, and unpaired ones on either side (m_x and m_y samples in
-    all), maximises (thesis, eq. 4.12)::
+    With paired samples ``(x_i, y_i)``, ``i <= n``, and unpaired samples of either view (m_x and m_y samples
+    in total), it maximizes (thesis, eq. 4.12)::
 
         sum_i f_x(x_i) f_y(y_i) / sqrt(Q_x(f_x) Q_y(f_y))
         Q(f) = sum_i f(x_i)^2 + eps kappa |f|^2 + gamma n / m f' L f
 
     where both sums run over the pairs, ``f' L f`` over all m samples of the view, and functions have mean 0
-    over the paired samples: feature vectors are centred on the mean of the paired ones, also those of
-    unpaired and of new samples. Then unpaired samples of a view with ``gamma = 0`` change nothing.
+    over the paired samples: feature vectors are centered on the mean of the paired ones, also those of
+    unpaired and new samples. Unpaired samples of a view with ``gamma = 0`` have no effect.
 
-    Units: ``kappa``, the mean eigenvalue of the centred kernel matrix of the paired samples, makes ``eps``
-    free of the scale of the data; with ``gamma = 1`` the mean of the Laplacian's term over all samples weighs
-    as much as the variance over the paired ones. In the units of the thesis, ``eps_thesis = eps kappa`` and
-    ``gamma_thesis = gamma n m``.
-
-    The cost is that of the kernel matrices, once, and of a few eigendecompositions of m x m matrices.
+    Units: ``kappa``, the mean eigenvalue of the centered kernel matrix of the paired samples, makes ``eps``
+    independent of the scale of the data; with ``gamma = 1`` the mean of the Laplacian term over all samples
+    has the same weight as the variance over the paired ones. In the units of the thesis,
+    ``eps_thesis = eps kappa`` and ``gamma_thesis = gamma n m``.
 
     Parameters
     ----------
-    n_components
+    n_components : int, default=1
         Number of pairs of functions.
-    eps_x, eps_y
+    eps_x, eps_y : float, default=1.0
         Weight of the norm of a function, at least 0.
-    gamma_x, gamma_y
-        Weight of the Laplacian, at least 0; 0 and 0 is plain KCCA (eq. 4.9). The thesis has none on Y.
-    kernel
-        ``"linear"``, another name known to scikit-learn's ``pairwise_kernels``, a function that takes two
-        matrices to the kernel matrix of their rows, or ``"precomputed"``; a tuple of two for x and y. With
-        ``"precomputed"`` the rows of X and X_extra hold the kernel with all samples, paired ones first.
-    laplacian
-        ``"normalized"`` (`normalized_laplacian`), ``"centering"`` (`centering_laplacian`, a control that
-        ignores distances), or a function from the squared distances of all samples to a Laplacian. Distances
-        are those in feature space.
+    gamma_x : float, default=1.0
+        Weight of the Laplacian of X, at least 0.
+    gamma_y : float, default=0.0
+        Weight of the Laplacian of Y; the thesis has none. Without both it is plain KCCA (eq. 4.9).
+    kernel : str, callable, or tuple of two, default="linear"
+        ``"linear"``, another name of scikit-learn's ``pairwise_kernels``, a function from two matrices to the
+        kernel matrix of their rows, or ``"precomputed"``; a tuple has those of X and Y. With
+        ``"precomputed"`` the rows of X and X_extra are the kernel with all samples, paired ones first.
+    laplacian : {"normalized", "centering"} or callable, default="normalized"
+        `normalized_laplacian`, `centering_laplacian` (a control that ignores distances), or a function from
+        the squared distances of all samples in feature space to a Laplacian.
 
     Attributes
     ----------
-    canonical_correlations_
-        The quotient of eq. 4.12 at each component, largest first.
-    x_weights_, y_weights_
-        Weights of the columns, for a linear kernel; computed when first asked for.
-    x_dual_coef_, y_dual_coef_
-        Coefficients of the centred kernel functions of all samples (m, n_components).
-    equivalent_eps_x_, equivalent_eps_y_
-        The ``eps`` at which plain KCCA of the view comes closest, by least squares between penalties.
-    n_features_in_, n_features_y_
+    canonical_correlations_ : ndarray of shape (n_components,)
+        Value of eq. 4.12 for each component, largest first.
+    x_weights_, y_weights_ : ndarray of shape (n_features, n_components)
+        Weights of the columns, for a linear kernel; computed on first access.
+    x_dual_coef_, y_dual_coef_ : ndarray of shape (m, n_components)
+        Coefficients of the centered kernel functions of all samples.
+    equivalent_eps_x_, equivalent_eps_y_ : float
+        The ``eps`` at which the penalty of plain KCCA is closest, in the sense of least squares.
+    n_features_in_, n_features_y_ : int
         Number of columns of X and of Y.
 
     Notes
     -----
-    A component's sign makes the largest weight of Y positive, or, if the kernel of Y is not linear, the
-    largest value of ``f_y`` at a paired sample; the first one if several are as large.
+    The sign of a component makes the largest weight of Y positive or, if the kernel of Y is not linear, the
+    largest value of ``f_y`` at a paired sample; the first one if several are equally large.
     """
 
     def __init__(
@@ -218,14 +215,16 @@ class LaplacianKCCA(TwoViewProjection):
         X_extra: ArrayLike | None = None,
         Y_extra: ArrayLike | None = None,
     ) -> Self:
-        """Find the functions.
+        """Fit the model.
 
         Parameters
         ----------
-        X, Y
-            Paired samples, one a row; a Y of one dimension is one column. Not copied; kept for projections.
-        X_extra, Y_extra
-            Unpaired samples of either view.
+        X : array-like of shape (n_samples, n_features_in_)
+            Paired samples of the first view, kept for projections without a copy.
+        Y : array-like of shape (n_samples, n_features_y_) or (n_samples,)
+            Paired samples of the second view.
+        X_extra, Y_extra : array-like, default=None
+            Unpaired samples of each view.
         """
         for name in ("eps_x", "eps_y", "gamma_x", "gamma_y"):
             require_non_negative(name, getattr(self, name))
@@ -236,8 +235,8 @@ class LaplacianKCCA(TwoViewProjection):
 
 
 def column_correlations(A: NDArray[np.float64], B: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlation of each column of ``A`` with that of ``B``; 0 where one of them is constant."""
-    (a, a_varies), (b, b_varies) = _standardised(A), _standardised(B)
+    """Return the correlations of the columns of ``A`` and ``B``, 0 where one of them is constant."""
+    (a, a_varies), (b, b_varies) = _standardized(A), _standardized(B)
     return np.where(a_varies & b_varies, np.sum(a * b, axis=0), 0.0)
 
 
@@ -247,14 +246,14 @@ def require_non_negative(name: str, value: float) -> None:
         raise ValueError(f"{name} is {value!r}: expected a number of at least 0")
 
 
-def _standardised(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the columns less their means, of length 1, and which of them vary by more than rounding."""
+def _standardized(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the centered columns scaled to length 1, and which of them vary by more than rounding."""
     units = np.array([safe_unit(column) for column in A.T])
-    A = A / units if (units != 1).any() else A  # no correlation depends on the unit
-    centred = A - A.mean(axis=0)
-    lengths = np.sqrt(np.sum(centred**2, axis=0))
+    A = A / units if (units != 1).any() else A  # correlations do not depend on the unit
+    centered = A - A.mean(axis=0)
+    lengths = np.sqrt(np.sum(centered**2, axis=0))
     varies = lengths > len(A) * np.finfo(np.float64).eps * np.sqrt(np.sum(A**2, axis=0))
-    return centred / np.where(varies, lengths, 1.0), varies
+    return centered / np.where(varies, lengths, 1.0), varies
 
 
 def _two_dimensional(A: ArrayLike, name: str) -> NDArray:
@@ -265,7 +264,7 @@ def _two_dimensional(A: ArrayLike, name: str) -> NDArray:
 
 
 def _rows(name: str, kernel: Kernel, paired: NDArray, extra: ArrayLike | None) -> Rows:
-    """Check the unpaired samples of a view against the paired ones."""
+    """Return the samples of a view, with the unpaired ones checked against the paired ones."""
     if extra is not None:
         extra = _two_dimensional(extra, f"{name}_extra")
         if extra.shape[1] != paired.shape[1]:

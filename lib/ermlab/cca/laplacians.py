@@ -1,4 +1,4 @@
-"""Graph Laplacians of a sample from the distances between its members (thesis, section 4.1)."""
+"""Graph Laplacians of samples from their distances (thesis, section 4.1)."""
 
 from numbers import Real
 
@@ -7,18 +7,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import real_array
 
-COINCIDENT = 1e-12  # squared distances below this share of the largest are rounding errors
+#: Squared distances below this share of the largest are rounding errors.
+COINCIDENT = 1e-12
 
 
 def median_distance(squared_distances: NDArray[np.float64]) -> float:
     """Return the median distance over all pairs of samples.
 
-    If most pairs coincide, such as with labels of few values, the median over the pairs that do not.
+    If most pairs coincide, as for labels with few values, it is the median over those that do not.
     """
     squared_distances = _checked_squares(squared_distances)
     squares = squared_distances[np.triu_indices(len(squared_distances), k=1)]
     if not squares.size or not squares.max() > 0:
-        raise ValueError("all samples coincide: expected samples that differ, for a bandwidth")
+        raise ValueError("all samples coincide: expected different samples")
     apart = squares > COINCIDENT * squares.max()
     if 2 * np.count_nonzero(apart) <= squares.size:
         squares = squares[apart]
@@ -28,15 +29,17 @@ def median_distance(squared_distances: NDArray[np.float64]) -> float:
 def normalized_laplacian(
     squared_distances: NDArray[np.float64], bandwidth: float | None = None
 ) -> NDArray[np.float64]:
-    """Return ``D^(-1/2) (D - W) D^(-1/2)``, the symmetric normalised Laplacian of Gaussian similarities.
+    """Compute ``D^(-1/2) (D - W) D^(-1/2)``, the symmetric normalized Laplacian of Gaussian similarities.
 
-    ``W_ij = exp(-|x_i - x_j|^2 / (2 bandwidth^2))``, and ``D`` holds the row sums of ``W``. The thesis prints
-    the second exponent as 1/2, which would make the matrix neither symmetric nor normalised.
+    ``W_ij = exp(-|x_i - x_j|^2 / (2 bandwidth^2))``, and ``D`` has the row sums of ``W``. The thesis prints
+    the second exponent as 1/2, with which the matrix is neither symmetric nor normalized.
 
     Parameters
     ----------
-    bandwidth
-        The median distance by default.
+    squared_distances : ndarray of shape (n_samples, n_samples)
+        Squared distances between samples.
+    bandwidth : float, default=None
+        Bandwidth of the similarities, by default the median distance.
     """
     squared_distances = _checked_squares(squared_distances)
     bandwidth = median_distance(squared_distances) if bandwidth is None else bandwidth
@@ -48,8 +51,8 @@ def normalized_laplacian(
     if not sums.all():
         row = int(np.argmin(sums))
         raise ValueError(
-            f"row {row} of the squared distances goes from {squared_distances[row].min():.3g} on: expected 0 "
-            "from each sample to itself"
+            f"the smallest entry of row {row} of the squared distances is "
+            f"{squared_distances[row].min():.3g}: expected 0 from each sample to itself"
         )
     scale = 1 / np.sqrt(sums)
     L = -W * np.outer(scale, scale)
@@ -58,9 +61,9 @@ def normalized_laplacian(
 
 
 def centering_laplacian(squared_distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``I - 1/m``, the Laplacian of a graph that knows no distances: a control.
+    """Return ``I - 1/m``, the Laplacian of a graph with equal similarities, as a control.
 
-    What a Laplacian of similarities gains beyond this one, it owes to the shape of the sample.
+    An improvement of a Laplacian of similarities over this one is due to the geometry of the samples.
     """
     m = len(squared_distances)
     return np.eye(m) - 1 / m

@@ -1,6 +1,7 @@
-"""Choice of ``eps`` and ``gamma`` of Laplacian KCCA over a whole grid (thesis, section 4.1.3).
+"""Selection of ``eps`` and ``gamma`` of Laplacian KCCA over a grid (thesis, section 4.1.3).
 
-For each ``gamma`` one eigendecomposition serves every ``eps``, and all folds share one kernel matrix a view.
+For each ``gamma`` one eigendecomposition serves every ``eps``, and all folds share one kernel matrix per
+view.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +21,14 @@ from ermlab.cca.laplacian_kcca import TwoViewProjection, column_correlations, re
 EPS_GRID = tuple(10.0**power for power in range(-5, 5))
 GAMMA_GRID = (0.0, *(10.0**power for power in range(-4, 5)))
 CRITERIA = ("folds", "spectrum")
-#: Numbers of the pairs to train on, and of those held out.
+#: Indices of training pairs and of held-out pairs.
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 EQUAL_SCORES = 1e-9
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Values of ``eps`` and ``gamma`` to try; those of Y are the same where they are None."""
+    """Values of ``eps`` and ``gamma`` of X; where those of Y are None, they are the same."""
 
     eps: Sequence[float]
     gamma: Sequence[float]
@@ -71,18 +72,18 @@ class Grid:
     def whitenings(
         self, x: PenalizedView, y: PenalizedView
     ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield the diagonals that whiten both views, at each ``eps``."""
+        """Yield the diagonals that whiten both views at each ``eps``."""
         for i, eps in enumerate(self.eps):
             yield i, x.whitening(eps), y.whitening(eps if self.eps_y is None else self.eps_y)
 
     def best(self, scores: NDArray[np.float64]) -> tuple[int, int]:
-        """Return the index of the highest score; of equals the least ``gamma``, then the largest ``eps``."""
+        """Return the index of the best score; ties go to the smallest ``gamma``, then the largest ``eps``."""
         i, j = np.nonzero(scores >= scores.max() - EQUAL_SCORES)
         best = np.lexsort((-i, j))[0]
         return int(i[best]), int(j[best])
 
     def edges(self, index: tuple[int, int]) -> tuple[str, ...]:
-        """Say which values lie at an edge beyond which there could be better ones; 0 is no such edge."""
+        """Describe which values lie at an edge of the grid beyond which others are possible (0 is none)."""
         found = []
         for name, values, i in zip(("eps", "gamma"), (self.eps, self.gamma), index, strict=True):
             if len(values) > 1 and i == 0 and values[0] > 0:
@@ -93,41 +94,45 @@ class Grid:
 
 
 class LaplacianKCCACV(TwoViewProjection):
-    """Laplacian KCCA whose ``eps`` and ``gamma`` are chosen over a grid, then fitted to all samples.
+    """Laplacian KCCA with ``eps`` and ``gamma`` selected over a grid and refitted to all samples.
 
     Parameters
     ----------
-    n_components, kernel, laplacian
-        As for `LaplacianKCCA`.
-    eps, gamma
-        Values to try, increasing. Give ``eps`` many decades: on paired samples alone a Laplacian is nearly
-        another ``eps``, and what looks like its gain may be the end of the grid.
-    eps_y, gamma_y
-        Fixed values for Y; None: the same as for X.
-    criterion
-        ``"folds"``: correlation on samples held out, mean over folds and components. ``"spectrum"``: norm of
-        the difference between all canonical correlations and those of randomly permuted pairs, mean over the
-        permutations (Hardoon et al., reference 82 of the thesis).
-    n_splits
-        Number of folds, blocks of consecutive samples; samples of a series drawn at random would be like
-        their neighbours in training. Labels given to `fit` as ``groups`` take their place.
-    n_permutations
+    n_components : int, default=1
+        Number of pairs of functions.
+    eps, gamma : sequence of float
+        Increasing values for X. ``eps`` should cover many decades: on paired samples alone a Laplacian acts
+        nearly like another ``eps``, and its apparent benefit may be due to the end of the grid.
+    eps_y : float, default=None
+        Fixed value for Y; None uses the same as for X.
+    gamma_y : float, default=0.0
+        Fixed value for Y; None uses the same as for X.
+    kernel, laplacian
+        As in `LaplacianKCCA`.
+    criterion : {"folds", "spectrum"}, default="folds"
+        ``"folds"``: correlation on held-out samples, averaged over folds and components. ``"spectrum"``: norm
+        of the difference between all canonical correlations and those of randomly permuted pairs, averaged
+        over the permutations (Hardoon et al., reference 82 of the thesis).
+    n_splits : int, default=5
+        Number of folds, blocks of consecutive samples, as random samples of a time series would be similar to
+        training samples. Ignored if `fit` is given ``groups``.
+    n_permutations : int, default=10
         Number of random permutations; the thesis draws one.
-    random_state
+    random_state : int, RandomState or None, default=0
         Seed of the permutations.
 
     Attributes
     ----------
-    eps_, gamma_
-        The values chosen for X: the highest score; of equals the least ``gamma``, then the largest ``eps``.
-    at_edge_
-        Which of them lie at an edge of the grid, in words; empty if none. ``gamma = 0`` is no edge.
-    scores_
-        Score of each ``eps`` (rows) and ``gamma`` (columns).
-    fold_scores_
-        The same for each fold or permutation (first axis).
+    eps_, gamma_ : float
+        Selected values for X; ties go to the smallest ``gamma``, then the largest ``eps``.
+    at_edge_ : tuple of str
+        Descriptions of those at an edge of the grid; ``gamma = 0`` is no edge.
+    scores_ : ndarray of shape (n_eps, n_gamma)
+        Score of each model.
+    fold_scores_ : ndarray of shape (n_splits, n_eps, n_gamma)
+        Score for each fold or permutation.
 
-    The attributes of `LaplacianKCCA` are those of the last fit.
+    Further attributes are those of `LaplacianKCCA`, fitted to all samples.
     """
 
     def __init__(
@@ -164,13 +169,13 @@ class LaplacianKCCACV(TwoViewProjection):
         Y_extra: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Choose ``eps`` and ``gamma``, and find the functions.
+        """Select ``eps`` and ``gamma``, and fit the model.
 
         Parameters
         ----------
-        X, Y, X_extra, Y_extra
-            As for `LaplacianKCCA.fit`. Unpaired samples are part of every training set.
-        groups
+        X, Y, X_extra, Y_extra : array-like
+            As in `LaplacianKCCA.fit`. Unpaired samples are part of every training set.
+        groups : array-like of shape (n_samples,), default=None
             Fold of each pair, such as its run: each distinct value is held out once.
         """
         if self.criterion not in CRITERIA:
@@ -205,16 +210,16 @@ class LaplacianKCCACV(TwoViewProjection):
 
 @dataclass(frozen=True)
 class Holdout:
-    """Results on samples held out.
+    """Results on held-out samples.
 
     Attributes
     ----------
-    folds
+    folds : ndarray of shape (n_folds,)
         Label of each fold.
-    correlations
-        Correlation over the samples held out (folds, n_components).
-    models
-        The estimator fitted without each fold, on precomputed kernels.
+    correlations : ndarray of shape (n_folds, n_components)
+        Correlations over the held-out samples.
+    models : list of estimators
+        Estimators fitted without each fold, on precomputed kernels.
     """
 
     folds: NDArray
@@ -231,17 +236,21 @@ def holdout_correlations(
     Y_extra: ArrayLike | None = None,
     groups: ArrayLike | None = None,
 ) -> Holdout:
-    """Fit the estimator without each fold in turn, and correlate its functions on that fold.
+    """Cross-validate an estimator: fit it without each fold and correlate its functions on that fold.
 
-    With `LaplacianKCCACV` this is nested cross-validation: what is held out takes no part in the choice of
+    With `LaplacianKCCACV` this is nested cross-validation: held-out samples are not used in the selection of
     ``eps`` and ``gamma``. The kernel matrices are computed once.
 
     Parameters
     ----------
-    folds
+    estimator : LaplacianKCCA or LaplacianKCCACV
+        Estimator, which is cloned.
+    X, Y, X_extra, Y_extra : array-like
+        As in `LaplacianKCCA.fit`.
+    folds : array-like of shape (n_samples,)
         Fold of each pair, such as its run, or `contiguous_folds`.
-    groups
-        For `LaplacianKCCACV`: fold of each pair in the choice of ``eps`` and ``gamma``.
+    groups : array-like of shape (n_samples,), default=None
+        For `LaplacianKCCACV`: fold of each pair in the selection of ``eps`` and ``gamma``.
     """
     rows = clone(estimator)._read(X, Y, X_extra, Y_extra)
     n = len(rows[0].paired)
@@ -261,14 +270,14 @@ def holdout_correlations(
 
 
 def contiguous_folds(n: int, n_splits: int) -> NDArray[np.int64]:
-    """Return the fold of each of ``n`` samples: blocks of consecutive samples of about the same length."""
+    """Return the fold of each of ``n`` samples: blocks of consecutive samples of similar length."""
     if not 2 <= n_splits <= n // 2:
         raise ValueError(f"{n_splits} folds of {n} samples: expected at least 2, with 2 samples each")
     return np.arange(n) * n_splits // n
 
 
 def check_folds(folds: ArrayLike, n: int) -> NDArray:
-    """Raise ValueError unless each of ``n`` samples has a fold, and each of two folds or more two samples."""
+    """Return the folds of ``n`` samples if there are two or more, each of two samples or more."""
     folds = np.asarray(folds)
     if folds.shape != (n,):
         raise ValueError(f"folds of shape {folds.shape}: expected one for each of {n} pairs")
@@ -281,7 +290,7 @@ def check_folds(folds: ArrayLike, n: int) -> NDArray:
 
 
 class _Split:
-    """Kernel matrix of one view, cut into what is trained on, what is held out, and what is unpaired."""
+    """Kernel matrix of one view, split into training, held-out and unpaired samples."""
 
     def __init__(self, K: NDArray[np.float64], n: int, train: NDArray[np.int64], test: NDArray[np.int64]):
         unpaired = np.arange(n, len(K))
@@ -291,7 +300,7 @@ class _Split:
 
 
 def splits_of(folds: NDArray) -> dict[Any, Split]:
-    """Return for each fold the pairs to train on, all others, and those held out."""
+    """Return the training and held-out pairs of each fold."""
     return {
         label: (np.flatnonzero(folds != label), np.flatnonzero(folds == label)) for label in np.unique(folds)
     }
@@ -305,9 +314,9 @@ def holdout_scores(
     n_components: int,
     laplacian: Laplacian,
 ) -> NDArray[np.float64]:
-    """Return the mean correlation on what is held out, for several second views (view, split, eps, gamma).
+    """Return the mean held-out correlations for several second views (view, split, eps, gamma).
 
-    What costs time is the first view, and it is the same for all of them.
+    The computations for the first view, which take most of the time, are shared.
     """
     scores = np.empty((len(grams_y), len(splits), *grid.shape))
     for number, (label, split) in enumerate(splits.items()):
@@ -330,7 +339,7 @@ def holdout_scores(
 def spectrum_scores(
     x: View, ys: Sequence[View], grid: Grid, permutations: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """Return how far the correlations are from those of permuted pairs (view, permutation, eps, gamma)."""
+    """Return distances of correlations from those of permuted pairs (view, permutation, eps, gamma)."""
     scores = np.empty((len(ys), len(permutations), *grid.shape))
     orders = (np.arange(x.n), *permutations)
     for j, px, pys in grid.penalized(x, ys):

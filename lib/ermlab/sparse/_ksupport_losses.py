@@ -1,7 +1,7 @@
-"""Losses of a linear model as functions of its predictions, the intercept chosen best for each.
+"""Losses of a linear model as functions of its predictions, minimized over the intercept.
 
-Minimising over the intercept here leaves a smooth function of the predictions whose gradient sums to 0, as
-the dual problem asks; the solver of the weights need not know of an intercept at all.
+The minimum over the intercept is a smooth function of the predictions whose gradient sums to 0, as required
+by the dual problem; the solver for the weights needs no intercept.
 """
 
 from abc import ABC, abstractmethod
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
 Vector = NDArray[np.float64]
-# Newton's method for the intercept of the logistic loss: it stops where rounding stops it, long before this.
+# Limit of Newton's method for the intercept of the logistic loss, which rounding stops long before.
 MAX_NEWTON_STEPS = 100
 
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """The mean over samples of a smooth convex loss of prediction and ``y``."""
+    """Mean over samples of a smooth convex loss of prediction and ``y``."""
 
     y: Vector
     fit_intercept: bool
@@ -26,16 +26,16 @@ class Loss(ABC):
     @property
     @abstractmethod
     def curvature(self) -> float:
-        """Bound of the second derivative of the loss of a sample."""
+        """Upper bound of the second derivative of the loss of a sample."""
 
     @property
     @abstractmethod
     def scale(self) -> float:
-        """A size that losses are measured by: what is smaller by many orders is rounding."""
+        """Typical loss: differences that are many orders smaller are due to rounding."""
 
     @abstractmethod
     def intercept(self, z: Vector) -> float:
-        """Return the intercept that is best for the predictions ``z``, if there is to be one."""
+        """Return the optimal intercept for the predictions ``z``."""
 
     @abstractmethod
     def risk(self, z: Vector) -> float:
@@ -54,16 +54,16 @@ class Loss(ABC):
         """Return the convex conjugate of `risk`, for gradients of it."""
 
     def best(self, z: Vector) -> tuple[float, Vector]:
-        """Return the risk of ``z`` with the best intercept added, and the gradient."""
+        """Return the risk of ``z`` with the optimal intercept added, and its gradient."""
         z = self.complete(z)
         return self.risk(z), self.slopes(z)
 
     def curvatures(self, z: Vector) -> Vector:
-        """Return the second derivatives with the best intercept added."""
+        """Return the second derivatives with the optimal intercept added."""
         return self.second_slopes(self.complete(z))
 
     def complete(self, z: Vector) -> Vector:
-        """Return ``z`` with the best intercept added, if there is to be one."""
+        """Return ``z`` with the optimal intercept added if ``fit_intercept``."""
         return z + self.intercept(z) if self.fit_intercept else z
 
 
@@ -89,11 +89,11 @@ class SquaredLoss(Loss):
         return 0.5 * float(np.mean((z - self.y) ** 2))
 
     def slopes(self, z: Vector) -> Vector:
-        """Return the residuals over their number."""
+        """Return the residuals divided by their number."""
         return (z - self.y) / len(z)
 
     def second_slopes(self, z: Vector) -> Vector:
-        """Return 1 over their number."""
+        """Return 1 divided by the number of samples."""
         return np.full(len(z), 1.0 / len(z))
 
     def conjugate(self, alpha: Vector) -> float:
@@ -115,7 +115,7 @@ class LogisticLoss(Loss):
         return 1.0
 
     def intercept(self, z: Vector) -> float:
-        """Return where the mean probability is the share of the positive, by Newton's method in a bracket."""
+        """Return the intercept at which the mean probability is the share of positive labels."""
         positive = np.mean(self.y > 0)
         odds = np.log(positive / (1.0 - positive))
         low, high = odds - z.max(), odds - z.min()
@@ -137,11 +137,11 @@ class LogisticLoss(Loss):
         return float(np.mean(np.logaddexp(0.0, -self.y * z)))
 
     def slopes(self, z: Vector) -> Vector:
-        """Return minus the label times the probability of the other one, over their number."""
+        """Return minus the label times the probability of the other one, divided by their number."""
         return -self.y * expit(-self.y * z) / len(z)
 
     def second_slopes(self, z: Vector) -> Vector:
-        """Return the variances of the labels, over their number."""
+        """Return the variances of the labels, divided by their number."""
         return expit(z) * expit(-z) / len(z)
 
     def conjugate(self, alpha: Vector) -> float:
@@ -152,15 +152,15 @@ class LogisticLoss(Loss):
 
 @dataclass(frozen=True)
 class SmoothedHinge(Loss):
-    """``max_{0 <= s <= 1} s (1 - y z) - width/2 (s - centre)^2``: the hinge, but for the second term.
+    """Smoothed hinge ``max_{0 <= s <= 1} s (1 - y z) - width/2 (s - center)^2``.
 
-    It touches the hinge where ``s``, the dual variable of a sample, is its ``centre``. So the minimiser of
-    the risk is that of the hinge if the centres are its dual variables, however large the width is: the
-    method of multipliers finds such centres.
+    It equals the hinge where ``s``, the dual variable of a sample, is its ``center``. The minimizer of the
+    risk is therefore that of the hinge if the centers are its dual variables, for any width; the method of
+    multipliers finds such centers.
     """
 
     width: float
-    centre: Vector
+    center: Vector
 
     @property
     def curvature(self) -> float:
@@ -173,21 +173,21 @@ class SmoothedHinge(Loss):
         return 1.0
 
     def intercept(self, z: Vector) -> float:
-        """Return the root of the derivative, which is linear between the corners of the losses; exact."""
-        # The derivative in b is the sum of clip((b - corner) / width, 0, 1) less the number of the positive.
+        """Return the exact root of the derivative, which is linear between the corners of the losses."""
+        # The derivative in b is the sum of clip((b - corner) / width, 0, 1) minus the number of positive y.
         positive = self.y > 0
         corners = np.where(
-            positive, 1.0 - z - self.width * (1.0 - self.centre), -1.0 - z - self.width * self.centre
+            positive, 1.0 - z - self.width * (1.0 - self.center), -1.0 - z - self.width * self.center
         )
         places = np.concatenate([corners, corners + self.width])
         turns = np.repeat([1.0, -1.0], len(z))
         order = np.argsort(places, kind="stable")
         places, slopes = places[order], np.cumsum(turns[order])[:-1]
-        # Slopes are at least 0: rounding must not make the heights fall.
+        # Slopes are non-negative: rounding must not make the heights fall.
         heights = np.maximum.accumulate(
             np.concatenate([[0.0], np.cumsum(slopes * np.diff(places) / self.width)])
         )
-        # A flat piece may lie at the height: its middle is as good as any of it.
+        # The derivative may be constant at the root: return the middle of the interval.
         wanted, rounding = np.count_nonzero(positive), 1e-12 * len(z)
         return 0.5 * float(
             np.interp(wanted - rounding, heights, places) + np.interp(wanted + rounding, heights, places)
@@ -196,33 +196,33 @@ class SmoothedHinge(Loss):
     def risk(self, z: Vector) -> float:
         """Return the mean smoothed hinge."""
         s = self._dual_variables(z)
-        return float(np.mean(s * (1.0 - self.y * z) - 0.5 * self.width * (s - self.centre) ** 2))
+        return float(np.mean(s * (1.0 - self.y * z) - 0.5 * self.width * (s - self.center) ** 2))
 
     def slopes(self, z: Vector) -> Vector:
-        """Return the gradient; it lies in the box of the hinge's dual, too."""
+        """Return the gradient, which is feasible for the dual of the hinge."""
         return -self.y * self._dual_variables(z) / len(z)
 
     def second_slopes(self, z: Vector) -> Vector:
-        """Return the inverse width, over their number, between the corners and 0 elsewhere."""
+        """Return the inverse width, divided by the number of samples, between the corners and 0 elsewhere."""
         s = self._dual_variables(z)
         return np.where((s > 0) & (s < 1), 1.0 / self.width, 0.0) / len(z)
 
     def conjugate(self, alpha: Vector) -> float:
         """Return the conjugate of the smoothed hinge."""
         s = -self.y * alpha * len(alpha)
-        return self.hinge_conjugate(alpha) + 0.5 * self.width * float(np.mean((s - self.centre) ** 2))
+        return self.hinge_conjugate(alpha) + 0.5 * self.width * float(np.mean((s - self.center) ** 2))
 
     def hinge_risk(self, z: Vector) -> float:
         """Return the mean hinge with the intercept of the smoothed one."""
         return float(np.mean(np.maximum(1.0 - self.y * self.complete(z), 0.0)))
 
     def hinge_conjugate(self, alpha: Vector) -> float:
-        """Return the conjugate of the hinge, in the box of its dual."""
+        """Return the conjugate of the hinge at a feasible point of its dual."""
         return float(np.sum(self.y * alpha))
 
-    def recentred(self, z: Vector, width: float) -> "SmoothedHinge":
-        """Return the hinge smoothed about the dual variables of ``z``."""
-        return replace(self, width=width, centre=self._dual_variables(self.complete(z)))
+    def recentered(self, z: Vector, width: float) -> "SmoothedHinge":
+        """Return the hinge smoothed around the dual variables of ``z``."""
+        return replace(self, width=width, center=self._dual_variables(self.complete(z)))
 
     def _dual_variables(self, z: Vector) -> Vector:
-        return np.clip(self.centre + (1.0 - self.y * z) / self.width, 0.0, 1.0)
+        return np.clip(self.center + (1.0 - self.y * z) / self.width, 0.0, 1.0)

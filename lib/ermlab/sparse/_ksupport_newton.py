@@ -1,9 +1,9 @@
-"""Newton's step of a linear model with the squared k-support norm, on the quadratic piece of the norm.
+"""Newton step of a linear model with the squared k-support norm, on a quadratic piece of the norm.
 
-Near ``w`` the squared norm is the sum of squares of the largest weights and, for the others that are not 0,
-the square of their absolute sum over a number (thesis, eq. 4.13). As long as signs and sets stay the same,
-the objective is smooth; the step to its minimum costs one Gram matrix of the samples, however many the
-weights.
+Near ``w`` the squared norm is the sum of squares of the largest weights plus, for the other non-zero ones,
+the square of their absolute sum divided by a number (thesis, eq. 4.13). As long as signs and sets do not
+change, the objective is smooth, and the step to its minimum costs one Gram matrix of the samples for any
+number of weights.
 """
 
 import numpy as np
@@ -19,12 +19,11 @@ Vector = NDArray[np.float64]
 def newton_direction(
     X: NDArray[np.float64], loss: Loss, k: int, lam: float, w: Vector, z: Vector, damping: float
 ) -> Vector | None:
-    """Return the step to the minimum of the quadratic model at ``w``, with predictions ``z``.
+    """Return the step to the minimum of the quadratic model at ``w`` with predictions ``z``, or None.
 
-    None if rounding leaves no positive definite model.
-
-    ``damping`` adds curvature in all directions, as a share of the mean curvature of the risk: the absolute
-    sum has none of its own in most of them. Weights that are 0 stay so.
+    It is None if the model is not positive definite due to rounding. ``damping`` adds curvature in all
+    directions, relative to the mean curvature of the risk, as the absolute sum has none in most of them.
+    Weights of 0 are not changed.
     """
     used = np.flatnonzero(w)
     X, v = X[:, used], w[used]
@@ -33,7 +32,7 @@ def newton_direction(
     shared = np.where(largest, 0.0, np.sign(v)) / np.sqrt(max(k - np.count_nonzero(largest), 1))
     gradient = alpha @ X + lam * (np.where(largest, v, 0.0) + shared * (shared @ v))
 
-    # The Hessian is diag(q) + Y'Y: Woodbury's identity solves it in as many dimensions as Y has rows.
+    # The Hessian is diag(q) + Y'Y: by Woodbury's identity the system has as many dimensions as Y has rows.
     Y = np.sqrt(curvatures)[:, None] * X
     total = curvatures.sum()
     if loss.fit_intercept and total > 0:

@@ -1,19 +1,19 @@
-"""Kernels of the k-support norm: one scalar equation, solved by Newton's method on ever fewer entries."""
+"""Compiled loops of the k-support norm: a scalar equation solved by Newton's method on a shrinking set."""
 
 import math
 
 import numpy as np
 from numba import njit
 
-# Newton's method needs a handful of passes; every so often the bracket is halved, lest it creep.
+# Newton's method needs a few passes; every fourth one halves the bracket, which guarantees progress.
 NEWTON_PASSES = 4
 
 
 @njit(cache=True)
 def threshold(w, k, lam):
-    """Return ``t`` with ``sum_i clip(|w_i| / t - lam, 0, 1) = k``, or 0 if at most ``k`` entries are not 0.
+    """Return ``t`` with ``sum_i clip(|w_i| / t - lam, 0, 1) = k``, or 0 for up to ``k`` non-zero entries.
 
-    The sum falls with ``t``, and is linear in ``1 / t`` wherever no entry changes between 0, between and 1.
+    The sum decreases with ``t`` and is linear in ``1 / t`` as long as no entry starts or ends being clipped.
     """
     a = np.empty(w.size)
     size, total, least, most = 0, 0.0, np.inf, 0.0
@@ -31,7 +31,7 @@ def threshold(w, k, lam):
     lower, upper = least / (1.0 + lam), total / k
     if lam * upper > most:
         upper = most / lam
-    # Entries that are 1, or between, all over the bracket; they have left `a`.
+    # Entries that are 1, or between 0 and 1, in the whole bracket; they were removed from `a`.
     sure_ones, sure_between, sure_sum = 0, 0, 0.0
     last_ones, last_between = -1, -1
     t = min(total / (k + lam * size), upper)
@@ -40,7 +40,7 @@ def threshold(w, k, lam):
         ones, between, between_sum = _classify(a, size, t, lam)
         ones, between, between_sum = ones + sure_ones, between + sure_between, between_sum + sure_sum
         if ones == last_ones and between == last_between:
-            return t  # the linear piece that t solves is the one it lies on
+            return t  # t solves the linear piece that it lies on
         wanted = k - ones + lam * between
         if between_sum > wanted * t:
             lower = t
@@ -57,9 +57,9 @@ def threshold(w, k, lam):
         else:
             proposal = math.sqrt(lower) * math.sqrt(upper)
             if not lower < proposal < upper:
-                return upper  # no number between
+                return upper  # there is no number in between
         t = proposal
-        size, ones, between, between_sum = _drop_the_sure(a, size, lower, upper, lam)
+        size, ones, between, between_sum = _drop_settled(a, size, lower, upper, lam)
         sure_ones, sure_between, sure_sum = sure_ones + ones, sure_between + between, sure_sum + between_sum
 
 
@@ -79,8 +79,8 @@ def _classify(a, size, t, lam):
 
 
 @njit(cache=True)
-def _drop_the_sure(a, size, lower, upper, lam):
-    """Move to the front the entries that change within ``lower < t < upper``; account for the others."""
+def _drop_settled(a, size, lower, upper, lam):
+    """Move the entries that may change within ``lower < t < upper`` to the front; count the others."""
     low_from, low_to = lam * lower, lam * upper
     high_from, high_to = (1.0 + lam) * lower, (1.0 + lam) * upper
     kept, ones, between, between_sum = 0, 0, 0, 0.0
@@ -121,5 +121,5 @@ def squared_norm(w, k, t):
             squares += x * x
         else:
             rest += x
-    # With k entries at the threshold the rest is less than what rounding has made of it.
+    # With k entries at the threshold the rest is due to rounding.
     return squares + rest * rest / (k - ones) if rest > 0.0 and ones < k else squares

@@ -1,9 +1,9 @@
 """Linear models with the squared k-support norm: ``min_w lam/2 norm(w, k)^2 + risk(X w)``, certified.
 
-Accelerated proximal gradient descent on a working set of features, with a step of Newton's now and then. The
-predictions are carried along with the weights, so that a step costs one product with the features and one
-with their transpose; the gradient in the predictions is a point of the dual problem, whose value bounds the
-optimum from below.
+Accelerated proximal gradient descent on a working set of features, with occasional Newton steps. Predictions
+are updated together with the weights, so that a step costs one product with the features and one with their
+transpose; the gradient with respect to the predictions is a feasible point of the dual problem, whose value
+is a lower bound of the optimum.
 """
 
 import math
@@ -18,25 +18,25 @@ from ermlab.sparse._ksupport_newton import newton_direction
 from ermlab.sparse.ksupport_norm import dual_norm, norm, prox
 
 Vector = NDArray[np.float64]
-# Gaps below this share of the loss's own scale are rounding.
+# Gaps below this share of the scale of the loss are due to rounding.
 ROUNDING = 1e-14
-# The gap that a stage leaves, as a share of the one that it began with.
+# Gap at the end of a stage, relative to that at its beginning.
 STAGE = 0.1
-# The line search accepts differences of the risk that rounding makes.
+# Relative differences of the risk that the line search attributes to rounding.
 LINE_SEARCH_ROUNDING = 1e-12
 STEP_CUT = 1.5
 POWER_STEPS = 12
-# Proximal steps between two of Newton's; doubled as long as these fail.
+# Number of proximal steps between two Newton steps, doubled as long as these fail.
 NEWTON_PAUSE, MAX_NEWTON_PAUSE = 5, 80
 NEWTON_LENGTHS = (1.0, 0.5, 0.25, 0.125)
 MIN_DAMPING, FIRST_DAMPING, MAX_DAMPING, DAMPING_FACTOR = 1e-6, 0.1, 1.0, 10.0
-# The smoothing of the hinge gets narrower after a stage that leaves more than this share of the gap.
+# The smoothing width of the hinge is cut after a stage that leaves more than this share of the gap.
 SLOW, WIDTH_CUT, MIN_WIDTH = 0.5, 0.3, 1e-3
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, their predictions without the intercept, the intercept, and bounds of the optimum."""
+    """Weights, their predictions without the intercept, the intercept, and a certificate."""
 
     w: Vector
     z: Vector
@@ -48,14 +48,14 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """Upper bound of the distance from the minimum, as a share of ``value``; 0 when there is none."""
-        # No risk and no norm is below 0, whatever the dual problem may know.
+        """Upper bound of the distance from the minimum, relative to ``value``."""
+        # Risk and norm are non-negative, even if the dual bound is negative.
         gap = max(self.value - max(self.lower_bound, 0.0), 0.0)
         return gap / abs(self.value) if gap > 0 and self.value != 0 else gap
 
 
 class Solver:
-    """Minimise for one matrix of features and one ``k``, again and again; step lengths are remembered."""
+    """Solver for one matrix of features and one ``k``, which keeps step lengths between calls."""
 
     def __init__(self, X: NDArray[np.float64], k: int, tol: float, max_iter: int):
         self.X = X
@@ -67,7 +67,7 @@ class Solver:
         self._damping = FIRST_DAMPING
 
     def minimize(self, loss: Loss, lam: float, start: Vector) -> Solution:
-        """Return a solution with a gap of at most ``tol`` times its value, if ``max_iter`` steps suffice."""
+        """Minimize to a gap of at most ``tol`` times the value, in at most ``max_iter`` steps."""
         if isinstance(loss, SmoothedHinge):
             return self._minimize_hinge(loss, lam, start)
         return self._minimize_smooth(loss, lam, start, 0.0, self.max_iter)
@@ -76,12 +76,12 @@ class Solver:
         return max(self.tol * value, ROUNDING * scale)
 
     def _minimize_hinge(self, loss: SmoothedHinge, lam: float, w: Vector) -> Solution:
-        """Move the centres of the smoothing until the gap of the hinge itself is small enough."""
+        """Move the centers of the smoothing until the gap of the hinge itself is small enough."""
         lower, gap, rough, iterations = -math.inf, math.inf, loss.width, 0
         start, sharp, stages = w, replace(loss, width=MIN_WIDTH), []
         while True:
-            # Errors of the stages must have a finite sum, or the centres wander for ever; and as the hinge
-            # has corners, its gap is of the order of the root of the gap of the smoothed one.
+            # The errors of the stages must have a finite sum for the centers to converge; as the hinge has
+            # corners, its gap is of the order of the square root of the gap of the smoothed one.
             rough = max(min(STAGE * gap, 0.5 * rough), ROUNDING * loss.scale)
             found = self._minimize_smooth(loss, lam, w, rough, self.max_iter - iterations)
             w, iterations = found.w, iterations + max(found.n_iter, 1)
@@ -94,14 +94,14 @@ class Solver:
                 return stage
             stages = [min([*stages, stage], key=_value)]
             if iterations >= self.max_iter:
-                # A stage descends for the smoothed hinge: for the hinge itself an earlier one may be better,
-                # or another intercept, or what there was to begin with.
+                # A stage decreases the smoothed hinge: for the hinge itself an earlier stage, another
+                # intercept or the starting point may be better.
                 (best,) = stages
                 others = ((best.w, best.z), (start, _predictions(self.X, start)))
                 stages += [self._hinge_solution(sharp, lam, *weights) for weights in others]
                 return replace(min(stages, key=_value), lower_bound=lower, n_iter=iterations)
             slow = gap > SLOW * last
-            loss = loss.recentred(found.z, max(WIDTH_CUT * loss.width, MIN_WIDTH) if slow else loss.width)
+            loss = loss.recentered(found.z, max(WIDTH_CUT * loss.width, MIN_WIDTH) if slow else loss.width)
 
     def _hinge_solution(self, loss: SmoothedHinge, lam: float, w: Vector, z: Vector) -> Solution:
         """Return the weights with the value of the hinge itself, and no lower bound yet."""
@@ -111,7 +111,7 @@ class Solver:
     def _minimize_smooth(
         self, loss: Loss, lam: float, start: Vector, rough: float, max_iter: int
     ) -> Solution:
-        """Minimise over ever larger working sets, to a gap of ``rough``; if 0, of what ``tol`` asks."""
+        """Minimize over growing working sets to a gap of ``rough`` or, if that is 0, to ``tol``."""
         self._damping = max(self._damping, FIRST_DAMPING)
         w = start.copy()
         z = _predictions(self.X, w)
@@ -136,10 +136,10 @@ class Solver:
             iterations += steps
 
     def _widen(self, working: NDArray[np.bool_], w: Vector, g: Vector) -> NDArray[np.bool_]:
-        """Return the working set with the weights that are not 0 and those that want most to be such.
+        """Return the working set with the non-zero weights and those with the largest gradients.
 
-        The dual norm sees the ``k`` largest entries of ``g``: with these inside, the gap of the part is that
-        of the whole, and the descent goes on.
+        The dual norm depends on the ``k`` largest entries of ``g`` only: if the working set contains these,
+        its gap is the total gap.
         """
         wanted = 2 * max(self.k, np.count_nonzero(w), len(self.X) // 2)
         if 2 * wanted >= w.size:
@@ -171,7 +171,7 @@ class Solver:
                     (w, z), momentum = better, 1.0
                     y, zy = w, z
                     continue
-            if (y - new) @ (new - w) > 0:  # the momentum points uphill: forget it
+            if (y - new) @ (new - w) > 0:  # the momentum points uphill: restart
                 momentum, y, zy = 1.0, new, new_z
             else:
                 next_momentum = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
@@ -183,9 +183,9 @@ class Solver:
     def _newton_step(
         self, X: NDArray, loss: Loss, lam: float, w: Vector, z: Vector, value: float
     ) -> tuple[Vector, Vector] | None:
-        """Return weights of lower value and their predictions by Newton's method, or None if there are none.
+        """Return better weights and their predictions by a Newton step, or None if it does not improve.
 
-        Weights do not change their sign: they stop at 0. The damping follows the success.
+        Weights that would change their sign are set to 0. The damping is adapted to the success.
         """
         direction = newton_direction(X, loss, self.k, lam, w, z, self._damping)
         for length in NEWTON_LENGTHS if direction is not None else ():
@@ -200,7 +200,7 @@ class Solver:
         return None
 
     def _proximal_step(self, X, loss, lam, y, zy, risk, alpha, g):
-        """Return the proximal point, its predictions and their risk, with a step that is short enough."""
+        """Return the proximal point, its predictions and their risk, with backtracking."""
         rounding = LINE_SEARCH_ROUNDING * (abs(risk) + loss.scale)
         while True:
             L = loss.curvature * self._curvature
@@ -215,7 +215,7 @@ class Solver:
             self._curvature = min(STEP_CUT * self._curvature, self._squares)
 
     def _estimate(self, X: NDArray, loss: Loss, z: Vector) -> float:
-        """Return about the largest eigenvalue of ``X X'``, of centred features if there is an intercept."""
+        """Estimate the largest eigenvalue of ``X X'``, of centered features if there is an intercept."""
         direction, size = loss.best(z)[1], 0.0
         for _ in range(POWER_STEPS):
             length = safe_norm(direction)

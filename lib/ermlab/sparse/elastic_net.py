@@ -1,10 +1,10 @@
-"""The elastic net for few samples and very many features, along a grid of prices.
+"""The elastic net for few samples and very many features, along a grid of regularization strengths.
 
-``1/(2n) |Zw - y|^2 + l1 |w|_1 + l2/2 |w|^2`` (thesis, table 4.4) is solved in its dual, which has a variable
-a sample: minimise ``n/2 |t|^2 - <y, t> + 1/(2 l2) sum_j max(|<z_j, t>| - l1, 0)^2``. It is smooth and
-piecewise quadratic, so Newton's method ends after a few steps, whatever the number of features. The weights
-are ``w_j = soft(<z_j, t>, l1) / l2``: equal features have equal weights. Of counts of patterns in few samples
-most columns equal others, so that a million columns are some thousand distinct ones.
+``1/(2n) |Zw - y|^2 + l1 |w|_1 + l2/2 |w|^2`` (thesis, table 4.4) is solved in its dual, which has one
+variable per sample: minimize ``n/2 |t|^2 - <y, t> + 1/(2 l2) sum_j max(|<z_j, t>| - l1, 0)^2``. It is smooth
+and piecewise quadratic, so that Newton's method needs few steps for any number of features. The weights are
+``w_j = soft(<z_j, t>, l1) / l2``; equal features have equal weights. Counts of patterns in few samples have
+many equal columns: of a million columns only thousands are distinct.
 """
 
 import math
@@ -26,9 +26,9 @@ from ermlab._utils.validation import largest_magnitude, real_array
 
 _STEPS = 200
 _DECREASE = 1e-4
-#: Share of a Newton step below which the line search gives up.
+#: Step length at which the line search stops.
 _SHORTEST = 1e-10
-#: Rounding in the gap, as a share of the objective without weights.
+#: Rounding in the gap, relative to the objective without weights.
 _ROUNDING = 1e-12
 #: Magnitudes of features, target and sizes: squares of their products neither overflow nor vanish.
 _SMALLEST, _LARGEST = 1e-50, 1e50
@@ -36,11 +36,21 @@ _SMALLEST, _LARGEST = 1e-50, 1e50
 
 @dataclass(frozen=True)
 class ElasticNetGrid:
-    """The prices that are tried: models go ratio by ratio, and in a ratio the highest price comes first."""
+    """Grid of models, ordered by l1 ratio, and for each ratio by decreasing regularization strength.
 
-    alphas: tuple[float, ...]  #: as shares of the smallest price at which all weights are 0
-    l1_ratios: tuple[float, ...]  #: shares of the l1 norm in the penalty
-    tol: float = 1e-4  #: largest duality gap, as a share of the objective without weights
+    Parameters
+    ----------
+    alphas : tuple of float
+        Regularization strengths, relative to the smallest one at which all weights are 0.
+    l1_ratios : tuple of float
+        Shares of the l1 norm in the penalty.
+    tol : float, default=1e-4
+        Largest duality gap, relative to the objective without weights.
+    """
+
+    alphas: tuple[float, ...]
+    l1_ratios: tuple[float, ...]
+    tol: float = 1e-4
 
     def __post_init__(self) -> None:
         for name in ("alphas", "l1_ratios"):
@@ -52,49 +62,66 @@ class ElasticNetGrid:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the grid out of a mapping that may hold more."""
+        """Return the grid of a mapping, which may have other keys."""
         return cls(tuple(values["alphas"]), tuple(values["l1_ratios"]), values["tol"])
 
     @property
     def models(self) -> list[tuple[float, float]]:
-        """Share of the largest price, and ratio, of each model."""
-        return [(share, ratio) for ratio in self.l1_ratios for share in sorted(self.alphas, reverse=True)]
+        """Relative regularization strength and l1 ratio of each model."""
+        return [(alpha, ratio) for ratio in self.l1_ratios for alpha in sorted(self.alphas, reverse=True)]
 
 
 @dataclass(frozen=True)
 class ElasticNetFits:
-    """The models of a grid."""
+    """Models of a grid.
 
-    coefs: NDArray[np.float64]  #: (models, features)
-    sizes: NDArray[np.float64]  #: how often each feature counts
-    gaps: NDArray[np.float64]  #: as shares of the objective without weights
+    Attributes
+    ----------
+    coefs : ndarray of shape (n_models, n_features)
+    sizes : ndarray of shape (n_features,)
+        Multiplicity of each feature.
+    gaps : ndarray of shape (n_models,)
+        Duality gaps relative to the objective without weights.
+    """
+
+    coefs: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    gaps: NDArray[np.float64]
 
     def predict(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the predictions of all models, (models, samples), less the mean of the training target."""
+        """Return the predictions of all models minus the mean training target, (n_models, n_samples)."""
         with one_blas_thread():
             return (self.coefs * self.sizes) @ Z.T
 
     def nonzeros(self, model: int) -> int:
-        """Return the number of features with a weight, each counted as often as it counts."""
+        """Return the number of non-zero weights, with multiplicity."""
         return int(self.sizes[self.coefs[model] != 0].sum())
 
 
 def fit_elastic_nets(
     Z: NDArray[np.float64], y: ArrayLike, grid: ElasticNetGrid, sizes: ArrayLike | None = None
 ) -> ElasticNetFits:
-    """Fit all models of the grid to features of mean 0; the target is centred here.
+    """Fit all models of the grid to features of mean 0; the target is centered.
 
     Parameters
     ----------
-    Z
-        (samples, features).
-    sizes
-        How often each feature counts: one that counts k times stands for k equal ones, each with the weight
-        that is returned for it. By default each counts once.
+    Z : array-like of shape (n_samples, n_features)
+        Features of mean 0.
+    y : array-like of shape (n_samples,)
+        Target.
+    grid : ElasticNetGrid
+        Regularization strengths.
+    sizes : array-like of shape (n_features,), default=None
+        Multiplicity of each feature: k equal features may be given once with multiplicity k, and each has the
+        weight that is returned. By default 1.
+
+    Returns
+    -------
+    ElasticNetFits
     """
     Z, y = real_array(Z, "Z"), real_array(y, "y")
     if Z.ndim != 2 or y.shape != (len(Z),) or not len(y):
-        raise ValueError(f"features {Z.shape}, target {y.shape}: expected a row of features for each number")
+        raise ValueError(f"features {Z.shape}, target {y.shape}: expected (n, d) and (n,)")
     for name, values in (("a feature", Z), ("the target", y)):
         if not np.isfinite(values).all():
             raise ValueError(f"{name} is NaN or infinite: expected finite numbers")
@@ -122,7 +149,7 @@ def solve_dual(
     t: NDArray[np.float64],
     tol: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return weights, dual variables and gap; ``t`` is where to begin, ``tol`` a gap that is small enough."""
+    """Return weights, dual variables and gap; ``t`` is the starting point, ``tol`` the gap to reach."""
     n = len(y)
     products = t @ Z
     for _ in range(_STEPS):
@@ -147,7 +174,7 @@ def solve_dual(
         try:
             step = -np.linalg.solve(curvature, slope)
         except np.linalg.LinAlgError:
-            break  # singular but for rounding: l2 is nothing beside the squares of the features
+            break  # singular up to rounding: l2 is negligible beside the squares of the features
         along = step @ Z
         length, decrease = 1.0, _DECREASE * float(slope @ step)
         while (
@@ -156,20 +183,20 @@ def solve_dual(
         ):
             length *= 0.5
         if length <= _SHORTEST:
-            break  # rounding hides any progress: a step that does not descend may lead anywhere
+            break  # no progress beyond rounding
         t = t + length * step
         products = products + length * along
     full = np.zeros(Z.shape[1])
     whole = 0.5 * float(y @ y) / n
     if gap > max(tol, whole):
-        # Rounding has left nothing of the weights, which are small differences over l2: none are better.
+        # The weights, small differences divided by l2, are lost in rounding: zero weights are better.
         return full, y / n, whole
     full[active] = weights
     return full, t, float(max(gap, 0.0))
 
 
 def _dual(t: NDArray, y: NDArray, products: NDArray, sizes: NDArray, l1: float, l2: float) -> float:
-    """Return the dual objective, to be minimised."""
+    """Return the dual objective, to be minimized."""
     excess = np.maximum(np.abs(products) - l1, 0.0)
     return float(0.5 * len(y) * t @ t - y @ t + 0.5 * (sizes * excess) @ excess / l2)
 
@@ -183,11 +210,11 @@ def _fit_grid(Z: NDArray, y: NDArray, grid: ElasticNetGrid, sizes: NDArray) -> E
     length = float(np.linalg.norm(y))
     largest = float(products.max(initial=0.0)) / len(y)
     if largest * len(y) <= _ROUNDING * length * lengths.max(initial=0.0):
-        return ElasticNetFits(coefs, sizes, gaps)  # nothing to learn, and no scale of prices
+        return ElasticNetFits(coefs, sizes, gaps)  # no feature correlates with the target
     whole = 0.5 * length**2 / len(y)
     t = y / len(y)
-    for i, (share, ratio) in enumerate(grid.models):
-        l1 = share * largest
+    for i, (alpha, ratio) in enumerate(grid.models):
+        l1 = alpha * largest
         found, t, gap = solve_dual(
             Z, y, sizes[used], l1, l1 * (1 - ratio) / ratio, t, max(grid.tol, _ROUNDING) * whole
         )
@@ -210,22 +237,30 @@ def _warn_of_gaps(gaps: NDArray[np.float64], tol: float) -> None:
 
 @dataclass(frozen=True)
 class DistinctColumns:
-    """The distinct columns of a sparse training matrix but for constants, of mean 0 and deviation 1."""
+    """Distinct non-constant columns of a sparse training matrix, standardized.
 
-    Z: NDArray[np.float64]  #: (samples, distinct columns)
-    numbers: NDArray[
-        np.int64
-    ]  #: for each column of the matrix the distinct one that it equals, -1 if constant
+    Attributes
+    ----------
+    Z : ndarray of shape (n_samples, n_distinct)
+        Distinct columns with mean 0 and standard deviation 1.
+    numbers : ndarray of shape (n_columns,)
+        Index of the distinct column that each column equals, -1 if it is constant.
+    mean, deviation : ndarray of shape (n_distinct,)
+        Mean and standard deviation of the distinct columns in the matrix.
+    """
+
+    Z: NDArray[np.float64]
+    numbers: NDArray[np.int64]
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
 
     @classmethod
     def of(cls, X: csr_array) -> Self:
-        """Put together the columns of ``X`` that are equal."""
+        """Group the equal columns of ``X``."""
         X = _checked(X)
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         met = np.bincount(X.indices, minlength=X.shape[1])
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are equal, and told apart below
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are equal; see the check below
             firsts, numbers = _distinct(X, rows, met)
         values = _columns(X, rows, firsts, numbers)
         same = values[rows, numbers[X.indices]] == X.data
@@ -242,15 +277,15 @@ class DistinctColumns:
         return cls((values - mean) / deviation, renamed[numbers], mean, deviation)
 
     def sizes(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """Return how many columns, of those allowed, each distinct one stands for."""
+        """Return the number of columns, of those allowed, that each distinct one represents."""
         self._require_allowed(allowed)
         numbers = self.numbers if allowed is None else self.numbers[allowed]
         return np.bincount(numbers[numbers >= 0], minlength=len(self.mean)).astype(np.float64)
 
     def means_of(self, X: csr_array, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """Return for other samples the mean over the columns that each distinct one stands for, scaled alike.
+        """Return the standardized means, for other samples, of the columns that each distinct one represents.
 
-        In other samples these columns may differ; as their weights are equal, only their mean counts.
+        In other samples these columns may differ; as their weights are equal, only their mean matters.
         """
         X = _checked(X)
         self._require_allowed(allowed)
@@ -272,15 +307,15 @@ class DistinctColumns:
     def _require_allowed(self, allowed: NDArray[np.bool_] | None) -> None:
         if allowed is not None and (allowed.shape != self.numbers.shape or allowed.dtype != bool):
             raise ValueError(
-                f"allowed has shape {allowed.shape} and type {allowed.dtype}: expected a truth value for "
-                f"each of {len(self.numbers)} columns"
+                f"allowed has shape {allowed.shape} and type {allowed.dtype}: expected a boolean for each of "
+                f"{len(self.numbers)} columns"
             )
 
 
 def _columns(
     X: csr_array, rows: NDArray[np.int64], firsts: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the columns ``firsts``, the numbers of which are 0, 1, ..., as a dense matrix."""
+    """Return the columns ``firsts``, which are numbered 0, 1, ..., as a dense matrix."""
     values = np.zeros((X.shape[0], len(firsts)))
     shown = np.zeros(X.shape[1], dtype=bool)
     shown[firsts] = True
@@ -290,7 +325,7 @@ def _columns(
 
 
 def _distinct_exactly(X: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what `_distinct` does, by comparing the columns themselves: slower, for magnitudes far apart."""
+    """Do the same as `_distinct` by comparing the columns themselves, which is slower but exact."""
     columns = csc_array(X)
     columns.sort_indices()
     kinds: dict[tuple[bytes, bytes], int] = {}
@@ -306,12 +341,12 @@ def _distinct_exactly(X: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _distinct(
     X: csr_array, rows: NDArray[np.int64], met: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a column of each kind of equal columns, and the kind of each column.
+    """Return one column of each group of equal columns, and the group of each column.
 
-    Columns are compared by a sum with random weights; whether equal sums are equal columns is not looked at.
+    Columns are compared by sums with random weights; equal sums are not checked to be equal columns.
     """
     n, d = X.shape
-    # Most patterns are met once, in one sample: these need no sorting.
+    # Most patterns occur once, in one sample: these need no sorting.
     once = (met[X.indices] == 1) & (X.data == 1)
     columns, samples = X.indices[once], rows[once]
     others = np.ones(d, dtype=bool)

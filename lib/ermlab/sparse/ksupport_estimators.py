@@ -1,11 +1,11 @@
 """Linear regression and classification with the k-support norm (thesis, section 4.2).
 
-The objective is the regularised risk (thesis, eq. 2.6), the risk being the mean loss,
+The objective is the regularized risk (thesis, eq. 2.6) with the mean loss,
 
     ``alpha/2 norm(w, k)^2 + 1/n sum_i loss(<w, x_i> + b, y_i)``,
 
-the intercept ``b`` not penalised. The thesis writes ``lambda norm(w, k)`` without the square (table 4.4): its
-solutions are the same, at ``lambda = alpha norm(w, k)``.
+where the intercept ``b`` is not penalized. The thesis writes ``lambda norm(w, k)`` without the square (table
+4.4), which has the same solutions at ``lambda = alpha norm(w, k)``.
 """
 
 import math
@@ -30,17 +30,17 @@ from ermlab.sparse._ksupport_solver import Solution, Solver
 from ermlab.sparse.ksupport_norm import checked_k
 
 LOSSES = ("squared", "hinge", "logistic")
-# Smoothing of the hinge to begin with, in units of the margin.
+# Initial smoothing width of the hinge, in units of the margin.
 FIRST_WIDTH = 10.0
-# Features whose mean is so many times their deviation are centred: predictions would lose as many digits.
+# Features whose mean is this many times their deviation are centered, as predictions would lose digits.
 LARGEST_MEAN = 1e4
-# Quotient of the deviations of two features above which their scale is named as a reason for slow progress.
+# Ratio of the deviations of two features above which warnings suggest to scale the features.
 WIDE = 1e3
 
 
 @dataclass(frozen=True)
 class KSupportPath:
-    """Models along a path, one row or entry for each of ``alphas``, in the order given."""
+    """Models along a path, one row or entry for each of ``alphas``."""
 
     alphas: NDArray[np.float64]
     coefs: NDArray[np.float64]
@@ -61,16 +61,31 @@ def ksupport_path(
     tol: float = 1e-4,
     max_iter: int = 10_000,
 ) -> KSupportPath:
-    """Fit models for each of ``alphas``, from the largest to the smallest, each from the one before.
+    """Fit models for each of ``alphas`` with warm starts, from the largest to the smallest.
 
     Parameters
     ----------
-    X, y
-        Features and targets, which for the hinge and the logistic loss are -1 or 1.
-    k, loss, fit_intercept, tol, max_iter
-        As in `KSupportClassifier`; ``max_iter`` is that of each model.
-    alphas
-        Prices of the norm, positive, in any order.
+    X : array-like of shape (n_samples, n_features)
+        Training samples.
+    y : array-like of shape (n_samples,)
+        Targets, -1 or 1 for the hinge and the logistic loss.
+    k : int
+        Order of the norm.
+    alphas : array-like of shape (n_alphas,)
+        Regularization strengths, positive, in any order.
+    loss : {"squared", "hinge", "logistic"}, default="squared"
+        Loss, see `KSupportClassifier`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalized.
+    tol : float, default=1e-4
+        Relative gap between the objective and its lower bound.
+    max_iter : int, default=10000
+        Maximum number of steps for each model.
+
+    Returns
+    -------
+    KSupportPath
+        ``coefs``, ``intercepts``, ``objectives``, ``gaps`` and ``n_iter`` in the order of ``alphas``.
     """
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
     alphas = np.asarray(alphas, dtype=np.float64)
@@ -100,7 +115,7 @@ def _loss(name: str, y: NDArray, fit_intercept: bool) -> Loss:
     if name == "logistic":
         return LogisticLoss(y, fit_intercept)
     if name == "hinge":
-        return SmoothedHinge(y, fit_intercept, width=FIRST_WIDTH, centre=np.zeros_like(y))
+        return SmoothedHinge(y, fit_intercept, width=FIRST_WIDTH, center=np.zeros_like(y))
     raise ValueError(f"loss is {name!r}: expected one of {LOSSES}")
 
 
@@ -114,7 +129,7 @@ def _solve(
     max_iter = whole_number("max_iter", max_iter, 1)
     _require_ordinary(X, "X", "features")
     _require_ordinary(loss.y, "y", "targets")
-    X, mean = _centred(X) if loss.fit_intercept else (X, None)
+    X, mean = _centered(X) if loss.fit_intercept else (X, None)
     w, found = np.zeros(X.shape[1]), []
     with one_blas_thread():
         solver = Solver(X, checked_k(k, X.shape[1]), tol, max_iter)
@@ -144,8 +159,8 @@ def _require_ordinary(values: NDArray[np.float64], name: str, what: str) -> None
         )
 
 
-def _centred(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return the features, those with a mean out of proportion less it, and what was taken off or None."""
+def _centered(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return the features, centered where the mean dominates, and the means subtracted or None."""
     mean = X.mean(axis=0)
     far = (np.abs(mean) > LARGEST_MEAN * X.std(axis=0)) & (np.ptp(X, axis=0) > 0)
     if not far.any():
@@ -155,7 +170,7 @@ def _centred(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def _advice(X: NDArray[np.float64]) -> str:
-    """Return what else may help: to scale features whose deviations are far apart."""
+    """Return the advice to scale features with very different deviations, or an empty string."""
     deviations = X.std(axis=0)
     deviations = deviations[deviations > 0]
     if deviations.size == 0 or deviations.max() <= WIDE * deviations.min():
@@ -167,7 +182,7 @@ def _advice(X: NDArray[np.float64]) -> str:
 
 
 class _KSupportModel(BaseEstimator):
-    """What regression and classification share: the fit of weights to numbers, and linear scores."""
+    """Base of regression and classification: the fit of the weights, and linear scores."""
 
     def _fit_weights(self, X: NDArray[np.float64], loss: Loss) -> Self:
         (solution,) = _solve(X, loss, self.k, [self.alpha], self.tol, self.max_iter)
@@ -200,29 +215,31 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
 
     Parameters
     ----------
-    k
-        About how many weights are not 0: from 1, the l1 norm, to the number of features, the Euclidean norm.
-    alpha
-        Price of the squared norm.
-    fit_intercept
-        Add an intercept, which is not penalised.
-    tol
+    k : int, default=1
+        Approximate number of non-zero weights, from 1 (l1 norm) to the number of features (Euclidean norm).
+    alpha : float, default=1.0
+        Regularization strength: factor of the squared norm.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalized.
+    tol : float, default=1e-4
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the steps of the solver.
+    max_iter : int, default=10000
+        Maximum number of steps of the solver.
 
     Attributes
     ----------
-    coef_, intercept_
-        The weights ``w`` and the intercept ``b``.
-    objective_
-        The objective at the weights.
-    gap_
-        Upper bound of the relative distance of the objective from its minimum.
-    n_iter_
-        Steps of the solver.
-    n_features_in_
-        Number of features.
+    coef_ : ndarray of shape (n_features,)
+        Weights ``w``.
+    intercept_ : float
+        Intercept ``b``.
+    objective_ : float
+        Value of the objective.
+    gap_ : float
+        Upper bound of the distance of the objective from its minimum, relative to its value.
+    n_iter_ : int
+        Number of steps of the solver.
+    n_features_in_ : int
+        Number of features seen in `fit`.
     """
 
     def __init__(
@@ -240,50 +257,45 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
         self.max_iter = max_iter
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn ``w`` and ``b`` from one sample a row and its target."""
+        """Fit the model to ``X`` of shape (n_samples, n_features) and targets ``y`` of shape (n_samples,)."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         return self._fit_weights(X, _loss("squared", y, self.fit_intercept))
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return ``<w, x> + b`` for each row."""
+        """Predict ``<w, x> + b`` for each row of ``X``."""
         return self._scores(X)
 
 
 class KSupportClassifier(ClassifierMixin, _KSupportModel):
-    """Two classes, a linear score, the k-support norm: ``alpha/2 norm(w, k)^2 + 1/n sum_i loss(y_i f(x_i))``.
+    """Linear classifier with the k-support norm: ``alpha/2 norm(w, k)^2 + 1/n sum_i loss(y_i f(x_i))``.
 
-    The hinge has corners: it is minimised by the method of multipliers, until its own gap is ``tol``.
+    The hinge loss, which is not smooth, is minimized by the method of multipliers.
 
     Parameters
     ----------
-    k
-        About how many weights are not 0: from 1, the l1 norm, to the number of features, the Euclidean norm.
-    alpha
-        Price of the squared norm.
-    loss
-        Of the margin ``m``: ``"squared"`` for ``1/2 (1 - m)^2``, ``"hinge"`` for ``max(0, 1 - m)``,
-        ``"logistic"`` for ``log(1 + exp(-m))``.
-    fit_intercept
-        Add an intercept, which is not penalised.
-    tol
+    k : int, default=1
+        Approximate number of non-zero weights, from 1 (l1 norm) to the number of features (Euclidean norm).
+    alpha : float, default=1.0
+        Regularization strength: factor of the squared norm.
+    loss : {"squared", "hinge", "logistic"}, default="logistic"
+        Loss of the margin m: ``1/2 (1 - m)^2``, ``max(0, 1 - m)`` or ``log(1 + exp(-m))``.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalized.
+    tol : float, default=1e-4
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the steps of the solver.
+    max_iter : int, default=10000
+        Maximum number of steps of the solver.
 
     Attributes
     ----------
-    classes_
-        The two labels; scores above 0 stand for the second.
-    coef_, intercept_
-        The weights ``w``, one for each feature, and the intercept ``b``.
-    objective_
-        The objective at the weights.
-    gap_
-        Upper bound of the relative distance of the objective from its minimum.
-    n_iter_
-        Steps of the solver.
-    n_features_in_
-        Number of features.
+    classes_ : ndarray of shape (2,)
+        Labels; positive scores stand for the second.
+    coef_ : ndarray of shape (n_features,)
+        Weights ``w``.
+    intercept_ : float
+        Intercept ``b``.
+    objective_, gap_, n_iter_, n_features_in_
+        As in `KSupportRegressor`.
     """
 
     def __init__(
@@ -303,7 +315,7 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         self.max_iter = max_iter
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn ``w`` and ``b`` from one sample a row and its label."""
+        """Fit the model to ``X`` of shape (n_samples, n_features) and labels ``y`` of shape (n_samples,)."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
@@ -315,11 +327,11 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         return self._fit_weights(X, _loss(self.loss, 2.0 * index - 1.0, self.fit_intercept))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores ``<w, x> + b``."""
+        """Return the scores ``<w, x> + b`` of each row of ``X``."""
         return self._scores(X)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Return the label of each row."""
+        """Predict the label of each row of ``X``."""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(int)]
 

@@ -3,7 +3,7 @@
 The unit ball of the norm is the convex hull of the vectors with at most ``k`` non-zero entries and Euclidean
 length at most 1. With ``k = 1`` it is the l1 norm, with ``k = d`` the Euclidean one.
 
-All three are exact and take O(d): each rests on a threshold ``t`` with
+All three are exact and take O(d) time: they depend on a threshold ``t`` with
 ``sum_i clip(|w_i| / t - alpha, 0, 1) = k``, which is found without sorting.
 """
 
@@ -18,23 +18,44 @@ from ermlab.sparse._ksupport_numba import shrink, squared_norm, threshold
 
 
 def norm(w: ArrayLike, k: int) -> float:
-    """Return the k-support norm of ``w`` (thesis, eq. 4.13)."""
+    """Compute the k-support norm of ``w`` (thesis, eq. 4.13).
+
+    Parameters
+    ----------
+    w : array-like of shape (n_features,)
+        Weights.
+    k : int
+        Order of the norm, from 1 (l1 norm) to ``n_features`` (Euclidean norm).
+    """
     (w, unit), k = _in_safe_units(w), checked_k(k, np.size(w))
     return unit * math.sqrt(squared_norm(w, k, threshold(w, k, 0.0)))
 
 
 def dual_norm(w: ArrayLike, k: int) -> float:
-    """Return the norm dual to the k-support norm: the Euclidean length of the ``k`` largest entries."""
+    """Compute the dual of the k-support norm: the Euclidean length of the ``k`` largest entries."""
     (w, unit), k = _in_safe_units(w), checked_k(k, np.size(w))
     squares = np.square(w)
     return unit * math.sqrt(np.partition(squares, w.size - k)[w.size - k :].sum())
 
 
 def prox(w: ArrayLike, k: int, alpha: float) -> NDArray[np.float64]:
-    """Return ``argmin_u 1/2 |u - w|^2 + alpha/2 norm(u, k)^2``.
+    """Compute the proximal operator ``argmin_u 1/2 |u - w|^2 + alpha/2 norm(u, k)^2``.
 
     The largest entries of ``w`` are divided by ``1 + alpha``, the next ones shrink by a common amount, the
     others become 0.
+
+    Parameters
+    ----------
+    w : array-like of shape (n_features,)
+        Weights.
+    k : int
+        Order of the norm.
+    alpha : float
+        Regularization strength, at least 0.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
     """
     (w, _), k = _vector(w), checked_k(k, np.size(w))
     if not (isinstance(alpha, numbers.Real) and 0 <= alpha < math.inf):
@@ -44,14 +65,14 @@ def prox(w: ArrayLike, k: int, alpha: float) -> NDArray[np.float64]:
 
 
 def checked_k(k: int, d: int) -> int:
-    """Return ``k``, which must be an integer from 1 to ``d``."""
+    """Return ``k`` if it is an integer from 1 to ``d``, or raise a ValueError."""
     if isinstance(k, bool) or not isinstance(k, numbers.Integral) or not 1 <= k <= d:
         raise ValueError(f"k is {k!r}: expected an integer from 1 to {d}, the number of weights")
     return int(k)
 
 
 def _in_safe_units(w: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    """Return the weights divided by a unit in which their squares neither overflow nor vanish, and it."""
+    """Return the weights divided by a unit in which squares neither overflow nor vanish, and the unit."""
     w, total = _vector(w)
     if SMALLEST <= total <= LARGEST:
         return w, 1.0

@@ -173,7 +173,7 @@ def test_allowed_columns_of_another_number_are_refused():
     X = csr_array(np.random.default_rng(0).normal(size=(4, 5)))
     columns = DistinctColumns.of(X)
     for call in (columns.sizes, lambda allowed: columns.means_of(X, allowed)):
-        with pytest.raises(ValueError, match="truth value for each of 5 columns"):
+        with pytest.raises(ValueError, match="boolean for each of 5 columns"):
             call(np.ones(3, dtype=bool))
 
 
