@@ -1,4 +1,4 @@
-"""What rounding does to the value and to the planes of a ranking risk."""
+"""Rounding errors of the value and of the planes of a ranking risk."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,22 +8,22 @@ from ermlab.ranking.oracle import Oracle
 
 
 class RankingErrors:
-    """Bounds of the errors, from the sizes of the terms that were added up in all calls so far."""
+    """Bounds of the errors, from the sizes of the terms of all sums so far."""
 
     def __init__(self, oracle: Oracle):
         self._edges = oracle.edges
-        # Slack rescaling takes sums of losses from each other; margin rescaling counts pairs, which is exact.
+        # Slack rescaling subtracts sums of losses; margin rescaling counts pairs, which is exact.
         self._sum_of_losses = oracle.sum_of_losses if oracle.rescaling == "slack" else 0.0
         self._weight, self._sums = 0.0, 0.0
 
     def add(self, alpha: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
-        """Take notice of a call: of the coefficients of the samples and of their scores."""
-        # A plane from an early call bounds the optimum, too, so errors never shrink.
+        """Update the bounds with the coefficients and the scores of the samples in a call."""
+        # Planes of early calls bound the optimum as well, so errors never shrink.
         self._weight = max(self._weight, float(np.sum(np.abs(alpha))) / self._edges)
         sizes = float(np.sum(np.abs(scores))) + scores.size
         self._sums = max(self._sums, ROUNDING * self._sum_of_losses * (sizes / self._edges))
 
     def at(self, score_error: float) -> float:
-        """Return the error of the risk at weights whose scores have a given error."""
+        """Return the error of the risk for scores with a given error."""
         # Once for the value and once for the planes, whose slopes are sums over the same terms.
         return 2.0 * self._weight * score_error + self._sums

@@ -1,4 +1,4 @@
-"""Products with a feature matrix of any kind, a chunk of rows at a time."""
+"""Products with a feature matrix of any kind, in chunks of rows."""
 
 from collections.abc import Iterator
 
@@ -10,20 +10,21 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
 from ermlab._utils.rows_numba import row_scores
 from ermlab._utils.sparse_matrices import sound_csr
+from ermlab._utils.validation import require_finite
 from ermlab.ranking._rows_numba import widen
 
 # Entries of a chunk: a few megabytes where it has to be converted to float64.
 CHUNK_ENTRIES = 1 << 19
-# Error of a sum of products, as a share of the absolute values of its terms.
+# Error of a sum of products, relative to the sum of the absolute values of its terms.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
-# Rows that are worth a thread of their own.
+# Smallest number of rows per thread.
 _GRAIN = 4096
 
 
 def sound_matrix(X: ArrayLike | sparse.sparray | sparse.spmatrix) -> ArrayLike | sparse.sparray:
-    """Return a sparse matrix by rows or by columns whose indices lie inside of its shape, and others as is.
+    """Return a sparse matrix in CSR or CSC format with valid indices; dense input is returned unchanged.
 
-    scipy follows indices where it converts and multiplies, whether or not they point to other memory.
+    scipy does not check indices when it converts or multiplies, even if they point to other memory.
     """
     if not sparse.issparse(X):
         return X
@@ -34,7 +35,7 @@ def sound_matrix(X: ArrayLike | sparse.sparray | sparse.spmatrix) -> ArrayLike |
 
 
 class Features:
-    """A matrix with one sample a row: dense of any type and order, memory-mapped, or sparse.
+    """A matrix with one sample per row: dense of any type and order, memory-mapped, or sparse.
 
     It is never copied or converted as a whole. Sums run over chunks of fixed size in fixed order with one
     BLAS thread, or row by row, so that they do not depend on the number of threads.
@@ -50,8 +51,8 @@ class Features:
         self._X = X
         #: Largest absolute value of each column.
         self.extent = self._find_extent()
-        if not np.isfinite(self.extent).all():
-            raise ValueError(f"features of shape {X.shape} hold NaN or infinity: expected finite numbers")
+        message = f"features of shape {X.shape} hold NaN or infinity: expected finite numbers"
+        require_finite(self.extent, message)
 
     def __len__(self) -> int:
         return self._X.shape[0]
@@ -64,7 +65,7 @@ class Features:
     def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``X w``."""
         if np.shape(w) != (self.dimension,):
-            raise ValueError(f"w has shape {np.shape(w)}: expected ({self.dimension},), one a column")
+            raise ValueError(f"w has shape {np.shape(w)}: expected ({self.dimension},)")
         scores = self._products(w)
         if not np.isfinite(scores).all():
             i = int(np.argmin(np.isfinite(scores)))
@@ -76,25 +77,22 @@ class Features:
     def combine(
         self, alpha: NDArray[np.float64], rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Return ``X' alpha``, or ``X[rows]' alpha``, the same bits for all rows in order."""
+        """Return ``X' alpha``, or ``X[rows]' alpha``; identical if ``rows`` are all rows in order."""
         if sparse.issparse(self._X):
             return (self._X if rows is None else self._X[rows]).T @ alpha
         total = np.zeros(self.dimension)
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
-            for some, chunk in self._chunks(rows):
-                total += alpha[some] @ chunk
-        if not np.isfinite(total).all():
-            raise ValueError(
-                f"a weighted sum of {len(alpha)} rows of the features overflows: expected smaller features"
-            )
-        return total
+            for part, chunk in self._chunks(rows):
+                total += alpha[part] @ chunk
+        message = f"a weighted sum of {len(alpha)} rows of the features overflows: expected smaller features"
+        return require_finite(total, message)
 
     def score_error(self, w: NDArray[np.float64]) -> float:
-        """Return how much rounding may have changed any score by: a share of the largest terms of any."""
+        """Return a bound of the rounding error of any score."""
         return ROUNDING * float(np.sum(self.extent * np.abs(w)))
 
     def take(self, rows: NDArray[np.int64]) -> "Features":
-        """Return some rows, copied."""
+        """Return a copy of the given rows."""
         return Features(self._X[rows])
 
     def _products(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,11 +111,11 @@ class Features:
         return scores
 
     def _chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Yield chunks of all rows, or of the given ones, and where they are among them."""
+        """Yield chunks of all rows, or of the given ones, each with its range."""
         step = max(CHUNK_ENTRIES // self.dimension, 1)
         for start in range(0, len(self) if rows is None else len(rows), step):
-            some = slice(start, start + step)
-            yield some, np.asarray(self._X[some if rows is None else rows[some]], dtype=np.float64)
+            part = slice(start, start + step)
+            yield part, np.asarray(self._X[part if rows is None else rows[part]], dtype=np.float64)
 
     def _find_extent(self) -> NDArray[np.float64]:
         extent = np.zeros(self.dimension)
@@ -130,6 +128,6 @@ class Features:
             columns = np.repeat(np.arange(self.dimension), np.diff(self._X.indptr))
         for start in range(0, self._X.nnz, CHUNK_ENTRIES):
             chunk = slice(start, min(start + CHUNK_ENTRIES, self._X.nnz))
-            with np.errstate(invalid="ignore"):  # the caller refuses NaN
+            with np.errstate(invalid="ignore"):  # the caller rejects NaN
                 np.maximum.at(extent, columns[chunk], np.abs(self._X.data[chunk].astype(np.float64)))
         return extent

@@ -1,19 +1,19 @@
 """The sum over all violated pairs of a ranking in O(n log R) for R distinct losses.
 
-The recursion of the thesis (Algorithm 2) splits the samples, sorted by loss, into halves again and again, and
-deals with the pairs between two halves by going through both in the order of their scores (Algorithm 1).
-Here up to `PASS_BITS` splits are done in one pass. Two events stand for a sample: it *arrives* as the better
-one of pairs, at its score, and *leaves* as the worse one, at its score plus the margin. The pair (i, j) is
-violated just if i arrives before j leaves. A binary tree of counters, one node for each split of the pass,
-holds how many samples of the lower half have arrived, how many of the upper half are still to leave, and the
-sums of their losses. Each event reads the counters of the other kind and changes those of its own.
+The recursion of the thesis (Algorithm 2) repeatedly splits the samples, sorted by loss, into halves, and
+sums over the pairs between two halves by merging both in the order of their scores (Algorithm 1). Here up to
+`PASS_BITS` splits are done in one pass. Each sample has two events: it *arrives* as the better one of pairs,
+at its score, and *leaves* as the worse one, at its score plus the margin. The pair (i, j) is violated if and
+only if i arrives before j leaves. A binary tree of counters, one node per split of the pass, holds the
+numbers of samples of the lower half that have arrived and of the upper half that have not left yet, and the
+sums of their losses. Each event reads the counters of the other kind and updates those of its own kind.
 
-A *node* is a range of consecutive ranks of the loss. Its samples stand in consecutive rows, in the order of
-their scores. After a pass the rows move into the nodes of the next one. But for this move, all reading and
-writing is sequential.
+A *node* is a range of consecutive ranks of the loss. Its samples are in consecutive rows, in the order of
+their scores. After a pass the rows move into the nodes of the next one. Apart from this move, all memory
+access is sequential.
 
-Events are dealt with in chunks of fixed size, each of which starts from the counts and sums of what came
-before, so the result does not depend on the number of threads.
+Events are processed in chunks of fixed size, each of which starts from the counts and sums of all previous
+chunks, so the result does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -22,34 +22,34 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-PASS_BITS = 10  # splits of a pass: their 2^10 counters of 32 bytes fill a first-level cache
+PASS_BITS = 10  # splits per pass: their 2^10 counters of 32 bytes fill the L1 cache
 CHUNK = 1 << 16  # events
-# Counters of a split: number and sum of losses of who has arrived (lower half) and is to leave (upper half).
+# Counters of a split: number and sum of losses of the samples that have arrived, and that have not left.
 ARRIVED, LEAVING, COUNTERS = 0, 2, 4
 
 
 class Rows(NamedTuple):
-    """The samples in the order of a pass: node after node, by score within a node."""
+    """The samples in the order of a pass: by node, and by score within a node."""
 
-    rank: NDArray[np.int32]  #: of the loss, within the group
-    gone: NDArray[np.int32]  #: how many samples of the node leave before this one arrives
+    rank: NDArray[np.int32]  #: rank of the loss within the group
+    gone: NDArray[np.int32]  #: number of samples of the node that leave before this one arrives
     loss: NDArray[np.float64]
-    alpha: NDArray[np.float64]  #: what the passes so far have added up
-    debit: NDArray[np.float64]  #: the part of this pass's leaving; arriving and leaving may be in two threads
-    later: NDArray[np.int32]  #: what ``gone`` will be in the next pass
-    place: NDArray[np.int32]  #: the row in the next pass
+    alpha: NDArray[np.float64]  #: sum of the passes so far
+    debit: NDArray[np.float64]  #: contribution of leaving in this pass, which may happen in another thread
+    later: NDArray[np.int32]  #: ``gone`` of the next pass
+    place: NDArray[np.int32]  #: row in the next pass
 
 
 @njit(cache=True, nogil=True)
 def pass_bits(depth):
-    """Return how many of ``depth`` splits the next pass does, so that all passes do about as many."""
+    """Return the number of splits of the next pass, so that ``depth`` splits are divided evenly."""
     passes = -(-depth // PASS_BITS)
     return -(-depth // passes)
 
 
 @njit(cache=True, nogil=True)
 def _arrivals_before(gone, start, end, event):
-    """Return how many of a node's samples arrive among its first ``event`` events (the others leave)."""
+    """Return the number of arrivals among the first ``event`` events of a node."""
     low, high = 0, min(end - start, event)
     while low < high:
         middle = (low + high) // 2
@@ -72,10 +72,10 @@ def _count_digits(rows, start, end, shift, bits, counts, sums):
 
 @njit(cache=True, nogil=True)
 def _plant(tree, bits, kind, counts, sums):
-    """Fill the counters of one kind from the digits' counts and sums, which are used up."""
+    """Fill the counters of one kind from the counts and sums of the digits, which are overwritten."""
     upper = np.int64(kind == LEAVING)
     width = 1 << bits
-    for _ in range(bits):  # level by level from the leaves upwards: `counts` holds the totals of the level
+    for _ in range(bits):  # from the leaves upwards: `counts` holds the totals of the level
         width >>= 1
         for k in range(width):
             tree[COUNTERS * (width + k) + kind] = counts[2 * k + upper]
@@ -86,9 +86,9 @@ def _plant(tree, bits, kind, counts, sums):
 
 @njit(cache=True, nogil=True)
 def _meet(tree, bits, digit, leaves, loss, weighted):
-    """Count one event in; return the change of the sample's alpha by the violated pairs it meets.
+    """Count an event; return the change of alpha by the violated pairs that it completes.
 
-    A pair changes it by the difference of its losses or, not weighted, by 1.
+    A pair changes alpha by the difference of its losses, or by 1 if not weighted.
     """
     sign = 1.0 - 2.0 * leaves
     weight = sign * loss if weighted else 0.0
@@ -97,8 +97,8 @@ def _meet(tree, bits, digit, leaves, loss, weighted):
     node = 1
     for level in range(bits - 1, -1, -1):
         bit = (digit >> level) & 1
-        # Who arrives in the lower half meets who leaves in the upper half; no other pair is in the graph.
-        # Adding 0 costs less than a branch that no processor can foresee.
+        # Pairs are formed by arrivals in the lower half and departures in the upper half only. Adding 0 is
+        # faster than an unpredictable branch.
         on = 1.0 - (bit ^ leaves)
         read, write = np.uint64(COUNTERS * node + other), np.uint64(COUNTERS * node + own)
         count += on * tree[read]
@@ -110,17 +110,17 @@ def _meet(tree, bits, digit, leaves, loss, weighted):
 
 
 @njit(cache=True, nogil=True)
-def _play(rows, start, arrivals, leavers, shift, bits, weighted, tree, left):
-    """Play the events in which ``arrivals`` arrive and ``leavers`` leave; return the gain of the arrivals.
+def _process(rows, start, arrivals, leavers, shift, bits, weighted, tree, left):
+    """Process the events of ``arrivals`` and ``leavers``; return the sum of the changes of the arrivals.
 
-    ``left`` holds how many samples of each digit have left; it becomes ``gone`` in the next pass.
+    ``left`` holds the number of samples of each digit that have left; it becomes ``gone`` in the next pass.
     """
     i, i_end = arrivals
     j, j_end = leavers
     mask = (1 << bits) - 1
     gain = 0.0
-    # What an event of the other kind writes to row i of `later` or row j of `debit`, the next event of the
-    # right kind overwrites.
+    # Events write to row i of `later` and row j of `debit` whatever their kind; the next event of the right
+    # kind overwrites it.
     while i < i_end and j < j_end:
         leaves = np.int64(j - start < rows.gone[np.uint64(i)])
         e = np.uint64(i + leaves * (j - i))
@@ -149,14 +149,14 @@ def _play(rows, start, arrivals, leavers, shift, bits, weighted, tree, left):
 
 @njit(cache=True, nogil=True)
 def settle(rows, low, high):
-    """Add to alpha what the rows lost when they left."""
+    """Add the contributions of leaving to alpha."""
     for k in range(low, high):
         rows.alpha[k] += rows.debit[k]
 
 
 @njit(cache=True, nogil=True)
 def _find_places(rows, start, end, shift, bits, cursor):
-    """Write the row that each of the rows has in the next pass; ``cursor`` is the next row of each digit."""
+    """Write the row of each sample in the next pass; ``cursor`` is the next row of each digit."""
     mask = (1 << bits) - 1
     for k in range(start, end):
         digit = (rows.rank[k] >> shift) & mask
@@ -166,14 +166,14 @@ def _find_places(rows, start, end, shift, bits, cursor):
 
 @njit(cache=True, nogil=True)
 def find_digit_rows(first, base, ranks, shift, cursor):
-    """Write the row at which the samples of each digit of a node begin."""
+    """Write the first row of each digit of a node."""
     for digit in range(cursor.size):
         cursor[digit] = first[base + min(digit << shift, ranks)]
 
 
 @njit(cache=True, nogil=True)
 def bound_chunks(rows, start, end, bounds):
-    """Write the rows at which the arrivals and the leavers of each chunk of a node's events begin."""
+    """Write the first arrival and the first leaver of each chunk of the events of a node."""
     for chunk in range(bounds.shape[1]):
         event = min(chunk * CHUNK, 2 * (end - start))
         arrived = _arrivals_before(rows.gone, start, end, event)
@@ -182,7 +182,7 @@ def bound_chunks(rows, start, end, bounds):
 
 @njit(cache=True, nogil=True)
 def count_chunks(rows, bounds, shift, bits, counts, sums, low, high):
-    """Count the arrivals and the leavers of chunks by digit, and add up their losses."""
+    """Count the arrivals and the leavers of chunks by digit, and sum their losses."""
     for chunk in range(low, high):
         for kind in range(2):
             start, end = bounds[kind, chunk], bounds[kind, chunk + 1]
@@ -190,10 +190,10 @@ def count_chunks(rows, bounds, shift, bits, counts, sums, low, high):
 
 
 @njit(cache=True, nogil=True)
-def play_chunks(rows, bounds, shift, bits, weighted, counts, sums, digit_rows, gains, low, high):
-    """Play the events of chunks of a large node.
+def process_chunks(rows, bounds, shift, bits, weighted, counts, sums, digit_rows, gains, low, high):
+    """Process the events of chunks of a large node.
 
-    ``counts`` and ``sums`` hold the arrivals and the leavers before each chunk, and in the end those of all.
+    ``counts`` and ``sums`` are those of the arrivals and the leavers before each chunk, and last of all.
     """
     start, chunks = bounds[0, 0], bounds.shape[1] - 1
     for chunk in range(low, high):
@@ -204,12 +204,12 @@ def play_chunks(rows, bounds, shift, bits, weighted, counts, sums, digit_rows, g
         _plant(tree, bits, ARRIVED, counts[0, chunk].copy(), sums[0, chunk].copy())
         _plant(tree, bits, LEAVING, counts[1, chunks] - counts[1, chunk], sums[1, chunks] - sums[1, chunk])
         left = counts[1, chunk].copy()
-        gains[chunk] = _play(rows, start, arrivals, leavers, shift, bits, weighted, tree, left)
+        gains[chunk] = _process(rows, start, arrivals, leavers, shift, bits, weighted, tree, left)
 
 
 @njit(cache=True, nogil=True)
-def play_nodes(rows, first, bases, ranks, depths, weighted, gains, low, high):
-    """Play all events of small nodes."""
+def process_nodes(rows, first, bases, ranks, depths, weighted, gains, low, high):
+    """Process all events of small nodes."""
     width = 1 << PASS_BITS
     tree = np.empty(COUNTERS * width)
     counts, sums, left = np.empty(width, np.int64), np.empty(width), np.empty(width, np.int64)
@@ -224,13 +224,13 @@ def play_nodes(rows, first, bases, ranks, depths, weighted, gains, low, high):
         _plant(tree, bits, ARRIVED, counts, sums)
         _count_digits(rows, start, end, shift, bits, counts, sums)
         _plant(tree, bits, LEAVING, counts, sums)
-        gains[node] = _play(rows, start, (start, end), (start, end), shift, bits, weighted, tree, left)
+        gains[node] = _process(rows, start, (start, end), (start, end), shift, bits, weighted, tree, left)
         settle(rows, start, end)
 
 
 @njit(cache=True, nogil=True)
 def split_nodes(bases, ranks, depths):
-    """Return the nodes of the next pass: those with two ranks or more."""
+    """Return the nodes of the next pass, those with two or more ranks."""
     size = 0
     for node in range(bases.size):
         size += 1 << pass_bits(depths[node])
@@ -241,10 +241,7 @@ def split_nodes(bases, ranks, depths):
         for low in range(0, ranks[node] if shift > 0 else 0, 1 << shift):
             child_ranks = min(1 << shift, ranks[node] - low)
             if child_ranks > 1:
-                children[0, count], children[1, count], children[2, count] = (
-                    bases[node] + low,
-                    child_ranks,
-                    shift,
-                )
+                children[0, count], children[1, count] = bases[node] + low, child_ranks
+                children[2, count] = shift
                 count += 1
     return children[:, :count].copy()

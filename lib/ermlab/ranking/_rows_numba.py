@@ -1,4 +1,4 @@
-"""From losses and scores to the rows that `_oracle_numba` works on."""
+"""Kernels that prepare the rows for `_passes_numba` from losses and scores."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def sort_by_group(order, keys, group, starts):
-    """Gather the samples of each group, in the same order; return order and keys."""
+    """Return order and keys sorted by group, stably."""
     cursor = starts[:-1].copy()
     grouped, grouped_keys = np.empty_like(order), np.empty_like(keys)
     for k in range(order.size):
@@ -18,10 +18,10 @@ def sort_by_group(order, keys, group, starts):
 
 @njit(cache=True, nogil=True)
 def rank_losses(order, losses, starts, thresholds):
-    """Rank the losses, sorted within groups; with thresholds there are but the two ranks below and above.
+    """Rank losses that are sorted within groups; with thresholds there are only two ranks, below and above.
 
-    Returns the rank of each sample within its group, the row at which each rank begins, group after group,
-    and at which of these entries each group begins.
+    Return the rank of each sample within its group, the first row of each rank, group by group, and the
+    first of these entries of each group.
     """
     n, groups = order.size, starts.size - 1
     rank = np.empty(n, np.int32)
@@ -48,7 +48,7 @@ def rank_losses(order, losses, starts, thresholds):
 
 @njit(cache=True, nogil=True)
 def _search(keys, low, high, margin, key, closed):
-    """Return the first row in ``[low, high)`` that leaves only after an arrival at ``key``."""
+    """Return the first row in ``[low, high)`` that leaves after an arrival at ``key``."""
     while low < high:
         middle = (low + high) // 2
         if keys[middle] + margin < key or (not closed and keys[middle] + margin == key):
@@ -68,9 +68,9 @@ def fill_rows(order, rank, losses, row_rank, row_losses, low, high):
 
 @njit(cache=True, nogil=True)
 def count_gone(keys, starts, margin, closed, gone, low, high):
-    """Write how many samples of its group leave before each row arrives.
+    """Write the number of samples of the group that leave before each row arrives.
 
-    A sample leaves at its key plus ``margin``, before who arrives at the same moment unless ``closed``.
+    A sample leaves at its key plus ``margin``, before arrivals at the same key unless ``closed``.
     """
     group = np.searchsorted(starts, low, side="right") - 1
     start, end = starts[group], starts[group + 1]
@@ -87,14 +87,14 @@ def count_gone(keys, starts, margin, closed, gone, low, high):
 
 @njit(cache=True, nogil=True)
 def move(source, place, target, low, high):
-    """Put each row where it belongs."""
+    """Move each row to its place."""
     for k in range(low, high):
         target[place[k]] = source[k]
 
 
 @njit(cache=True, nogil=True)
 def widen(X, extent):
-    """Raise the extent of each column to its largest absolute value; NaN is the largest of all."""
+    """Raise the extent of each column to its largest absolute value; NaN counts as the largest."""
     for r in range(X.shape[0]):
         for k in range(X.shape[1]):
             size = abs(X[r, k])

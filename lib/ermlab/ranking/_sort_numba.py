@@ -1,4 +1,4 @@
-"""Compiled parts of `sorting`; each works on a range of the numbers and releases the global lock."""
+"""Kernels of `sorting`; each works on a range of the numbers and releases the global lock."""
 
 import numpy as np
 from numba import njit
@@ -11,7 +11,7 @@ INDEX_BITS = np.uint64(32)
 
 @njit(cache=True, nogil=True)
 def key_range(values):
-    """Return an offset and a width that hold most of the numbers, whatever a few outliers do."""
+    """Return the lower end and the width of a range with most of the numbers, ignoring outliers."""
     sample = np.sort(values[:: max(1, values.size // SAMPLE)])
     tail = sample.size // 256
     low, high = sample[tail], sample[sample.size - 1 - tail]
@@ -40,7 +40,7 @@ def count_digits(words, shift, mask, counts, start, end):
 
 @njit(cache=True, nogil=True)
 def scatter(words, shift, mask, cursor, target, start, end):
-    """Move words to where those of their digit go; ``cursor`` is the next place of each digit."""
+    """Move each word to the next place of its digit, given by ``cursor``."""
     for i in range(start, end):
         word = words[i]
         digit = (word >> shift) & mask
@@ -61,7 +61,7 @@ def counts_to_places(counts):
 
 @njit(cache=True, nogil=True)
 def gather(words, values, order, ordered, start, end):
-    """Write the index in each word, and the number it belongs to."""
+    """Write the index in each word, and the number with that index."""
     for k in range(start, end):
         index = words[k] & INDEX_MASK
         order[k] = index
@@ -70,7 +70,7 @@ def gather(words, values, order, ordered, start, end):
 
 @njit(cache=True, nogil=True)
 def _sort_run(order, values, start, end):
-    """Sort a run of one key, in the order of the input so far, by the numbers themselves; stable."""
+    """Sort a run of equal keys by the numbers themselves; stable."""
     if end - start > INSERTION_RUN:
         for k in range(start + 1, end):
             if values[k] < values[k - 1]:
@@ -92,11 +92,11 @@ def _sort_run(order, values, start, end):
 
 @njit(cache=True, nogil=True)
 def sort_runs(words, order, values, start, end):
-    """Sort all runs of one key that begin in ``[start, end)``."""
+    """Sort all runs of equal keys that begin in ``[start, end)``."""
     n = words.size
     k = start
     while 0 < k < end and words[k] >> INDEX_BITS == words[k - 1] >> INDEX_BITS:
-        k += 1  # a run that begins before `start` is not ours
+        k += 1  # a run that begins before `start` belongs to another range
     while k < end:
         key = words[k] >> INDEX_BITS
         run = k + 1

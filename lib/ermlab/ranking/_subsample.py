@@ -1,17 +1,17 @@
-"""Subsamples of a ranking problem, so drawn that their risk resembles the whole one's."""
+"""Subsamples of a ranking problem whose risk resembles that of all samples."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Groups are kept or left whole if a share of each would have fewer samples than this.
+# Whole groups are drawn if a fraction of each would have fewer samples than this.
 ROWS_OF_A_GROUP = 50
 
 
 @dataclass(frozen=True)
 class Subsample:
-    """Rows of a ranking problem, and what else its risk needs."""
+    """Rows of a ranking problem, with their losses, groups and thresholds."""
 
     rows: NDArray[np.int64]
     losses: NDArray[np.float64]
@@ -27,10 +27,10 @@ def draw_subsample(
     threshold: ArrayLike | None = None,
     groups: ArrayLike | None = None,
 ) -> Subsample | None:
-    """Draw about ``size`` of the samples; None if no two of them are to be ranked.
+    """Draw about ``size`` of the samples; return None if there is no pair to rank among them.
 
-    All pairs are as likely to get in, so that their mean stays what it is. A few large groups are thinned
-    out, the two sides of a threshold to the same size; of many small groups some are taken whole.
+    All pairs have the same probability, so that the expectation of their mean does not change. A few large
+    groups are subsampled, both sides of a threshold to the same size; of many small groups a subset is drawn.
     """
     group, n_groups = np.zeros(1, dtype=np.int64), 1  # of all samples
     if groups is not None:
@@ -69,12 +69,12 @@ def _thin_out(
 
 
 def _are_two(values: NDArray[np.float64]) -> bool:
-    """Whether there are two different values at most; all their pairs then make a bipartite graph."""
+    """Whether there are at most two different values, whose pairs form a bipartite graph."""
     return bool(((values == values.min()) | (values == values.max())).all())
 
 
 def _any_differ(values: NDArray, group: NDArray[np.int64] | None = None) -> bool:
-    """Whether two values differ, of the same group if there are groups."""
+    """Whether two values differ, within a group if there are groups."""
     if values.size == 0:
         return False
     if group is None:

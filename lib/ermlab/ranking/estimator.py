@@ -18,62 +18,61 @@ from ermlab.ranking.oracle import pairwise_risk
 from ermlab.ranking.risk import RankingRisk
 
 Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
-# The size of the subsample by default; it pays where the whole is this many times as large.
+# Default size of the subsample, which is used if there are this many times as many samples.
 SUBSAMPLE_ROWS = 10_000
 SUBSAMPLE_SHARE = 0.01
-SUBSAMPLE_PAYS = 5
+SUBSAMPLE_FACTOR = 5
 
 
 class RankingSVM(BaseEstimator):
-    """Learn scores ``<w, x>`` that rank samples of low loss above those of high loss.
+    """Linear ranking SVM whose scores ``<w, x>`` rank samples of low loss above those of high loss.
 
-    Minimizes ``1/2 |w|^2 + C risk(w)``, where the risk is the mean over all pairs to be ranked of the slack-
-    or margin-rescaled hinge (`RankingRisk`): eq. 3.10 of the thesis with the mean for the sum and with
-    ``lambda = 1 / C``. A pass over n samples takes O(n log n), however many pairs there are.
+    Minimizes ``1/2 |w|^2 + C risk(w)``, where the risk is the mean slack- or margin-rescaled hinge over all
+    pairs to be ranked (`RankingRisk`): eq. 3.10 of the thesis with the mean in place of the sum and
+    ``lambda = 1 / C``. A pass over n samples takes O(n log n), whatever the number of pairs.
 
-    There is no intercept, which would change no ranking, and no ``predict``: what is predicted is an order of
-    the samples given together. `predict_order` returns it, `decision_function` the scores.
+    There is no intercept, which would not change the ranking, and no ``predict``, since the prediction is an
+    order of several samples: see `predict_order` and `decision_function`.
 
     Parameters
     ----------
-    C
-        Price of the risk.
-    rescaling
-        ``"slack"`` (a margin of 1, violations weighed by the difference of the losses) or ``"margin"`` (the
-        difference of the losses is the margin).
-    graph
-        ``"complete"`` (all pairs of different losses) or ``"bipartite"`` (those on either side of
-        ``threshold``).
-    threshold
-        For the bipartite graph: losses of at most this rank above higher ones. One number, or one for each
-        group in the order of ``np.unique(groups)``.
-    tol
+    C : float, default=1.0
+        Inverse regularization strength.
+    rescaling : {"slack", "margin"}, default="slack"
+        ``"slack"``: a margin of 1, with violations weighted by the difference of the losses; ``"margin"``:
+        the difference of the losses is the margin.
+    graph : {"complete", "bipartite"}, default="complete"
+        Rank all pairs of different losses, or those on either side of ``threshold``.
+    threshold : float or array-like, optional
+        For the bipartite graph: samples with a loss of at most ``threshold`` are ranked above the others. One
+        number, or one per group in the order of ``np.unique(groups)``.
+    tol : float, default=1e-3
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the passes over the training set.
-    max_time
-        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
-    subsample
-        About how many samples tell where a pass over all is worthwhile. ``"auto"``: 1 %, at least 10,000, if
-        there are five times as many. ``None``: none. The optimum does not depend on it.
-    random_state
+    max_iter : int, default=1000
+        Maximum number of passes over the training set.
+    subsample : int, "auto" or None, default="auto"
+        Approximate number of samples from which the points of passes over all samples are chosen. ``"auto"``:
+        1 %, at least 10,000, if there are five times as many. The optimum does not depend on it.
+    random_state : int, RandomState instance or None, default=0
         Seed of the subsample.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each pass.
 
     Attributes
     ----------
-    coef_
+    coef_ : ndarray of shape (n_features,)
         The weights ``w``.
-    objective_
+    objective_ : float
         ``1/2 |w|^2 + C risk(w)`` at ``coef_``.
-    gap_
-        Upper bound of the relative distance of the objective from its minimum, resting on all samples.
-    n_iter_
-        Passes over all training samples; passes over the subsample do not count.
-    n_pairs_
-        Pairs to be ranked.
-    result_
-        The `ermlab.optimize.Result`: its values are those of the objective divided by ``C``.
-    n_features_in_
+    gap_ : float
+        Upper bound of the relative distance of the objective from its minimum, certified on all samples.
+    n_iter_ : int
+        Number of passes over all training samples; passes over the subsample do not count.
+    n_pairs_ : int
+        Number of pairs to be ranked.
+    result_ : ermlab.optimize.Result
+        Its values are those of the objective divided by ``C``.
+    n_features_in_ : int
         Number of features.
     """
 
@@ -100,16 +99,16 @@ class RankingSVM(BaseEstimator):
         self.max_time = max_time
 
     def fit(self, X: Matrix, losses: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Learn ``w``.
+        """Fit the weights.
 
         Parameters
         ----------
-        X
-            Features, one sample a row: dense, sparse, or memory-mapped; never copied or converted as a whole.
-        losses
-            Loss of each sample, non-negative.
-        groups
-            Group of each sample, such as its query or image; only samples of the same group make pairs.
+        X : array-like or sparse matrix of shape (n, d)
+            Features: dense, sparse, or memory-mapped; never copied or converted as a whole.
+        losses : array-like of shape (n,)
+            Non-negative loss of each sample.
+        groups : array-like of shape (n,), optional
+            Group of each sample, such as its query or image; only samples of the same group form pairs.
         """
         regularizer = self._regularizer
         X, losses = validate_data(
@@ -137,24 +136,21 @@ class RankingSVM(BaseEstimator):
         return self
 
     def decision_function(self, X: Matrix) -> NDArray[np.float64]:
-        """Return the scores: the higher, the lower the loss is expected to be."""
+        """Return the scores: high scores mean low expected losses."""
         check_is_fitted(self)
         X = validate_data(self, sound_matrix(X), accept_sparse=("csr", "csc"), reset=False)
         return Features(X).scores(self.coef_)
 
     def predict_order(self, X: Matrix, groups: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return the indices of the samples, best first, equal ones in the order of the input.
+        """Return the indices of the samples, best first, and ties in the order of the input.
 
-        With ``groups``, the samples of the first group come first, best first, then those of the second, and
-        so on, in the order of ``np.unique(groups)``.
+        With ``groups`` they are sorted by group first, in the order of ``np.unique(groups)``.
         """
         scores = self.decision_function(X)
         if groups is None:
             return np.argsort(-scores, kind="stable")
         if np.shape(groups) != scores.shape:
-            raise ValueError(
-                f"groups of shape {np.shape(groups)}: expected one for each of {len(scores)} samples"
-            )
+            raise ValueError(f"groups of shape {np.shape(groups)}: expected one per sample, {len(scores)}")
         return np.lexsort((-scores, np.unique(groups, return_inverse=True)[1]))
 
     def score(self, X: Matrix, losses: ArrayLike, groups: ArrayLike | None = None) -> float:
@@ -184,7 +180,7 @@ class RankingSVM(BaseEstimator):
     def _surrogate(
         self, features: Features, losses: NDArray[np.float64], groups: ArrayLike | None
     ) -> Surrogate | None:
-        """Return the risk of a subsample, ready to propose points; None where it is not wanted or void."""
+        """Return a `Surrogate` with the risk of a subsample; None without one, or without a pair in it."""
         size = self._subsample_size(len(losses))
         if size is None:
             return None
@@ -198,7 +194,7 @@ class RankingSVM(BaseEstimator):
     def _subsample_size(self, n: int) -> int | None:
         if self.subsample == "auto":
             size = max(SUBSAMPLE_ROWS, int(SUBSAMPLE_SHARE * n))
-            return size if n >= SUBSAMPLE_PAYS * size else None
+            return size if n >= SUBSAMPLE_FACTOR * size else None
         if self.subsample is None:
             return None
         if isinstance(self.subsample, str) or not self.subsample >= 2:

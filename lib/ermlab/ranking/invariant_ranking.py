@@ -1,10 +1,10 @@
-"""Ranking support vector machine that is invariant to transformations (equivariant SVM, section 3.2).
+"""Ranking SVM that is invariant to transformations (equivariant structured SVM, section 3.2).
 
 A sample is a bag of virtual samples. The most violated constraint is a maximum over one virtual sample of
 each bag and over all orders. Its terms are hinges ``1 - <w, x_i> + <w, x_j>`` of pairs of a positive i and a
-negative j; each falls with the score of i and rises with that of j. So whatever the order, the maximum takes
-the lowest virtual sample of each positive and the highest of each negative. The order is then found as in
-`ermlab.ranking`, by one call of its oracle.
+negative j, which decrease with the score of i and increase with that of j. So for any order the maximum takes
+the lowest virtual sample of each positive and the highest of each negative; one call of the oracle then gives
+the order.
 """
 
 from typing import Self
@@ -26,27 +26,27 @@ from ermlab.structured.invariant import check_bags, check_groups, check_labels
 
 
 class InvariantRankingRisk:
-    """Mean over pairs of a positive and a negative of ``max(0, 1 - s_i + s_j)``, each at its worst.
+    """Mean of ``max(0, 1 - s_i + s_j)`` over pairs of a positive i and a negative j.
 
-    ``s_i`` is the lowest score of the positive's virtual samples, ``s_j`` the highest of the negative's.
+    ``s_i`` is the lowest score of the virtual samples of i, ``s_j`` the highest of those of j.
 
     Parameters
     ----------
-    X
-        Virtual samples, one a row.
-    groups
-        The sample of each row, 0 to n - 1.
-    y
+    X : array-like of shape (m, d)
+        Virtual samples.
+    groups : array-like of shape (m,)
+        Sample of each row, 0 to n - 1.
+    y : array-like of shape (n,)
         Label -1 or 1 of each sample.
 
     Attributes
     ----------
-    dimension
+    dimension : int
         Length of ``w``.
-    edges
+    edges : int
         Number of pairs.
-    used
-        Marks the rows that have been the worst of their sample and part of a violated pair in any call.
+    used : ndarray of bool
+        Mask of the rows that were the worst of their sample and part of a violated pair in any call.
     """
 
     def __init__(self, X: ArrayLike, groups: ArrayLike, y: ArrayLike):
@@ -77,48 +77,44 @@ class InvariantRankingRisk:
         return max(total, 0.0) / self.edges, -slope / self.edges
 
     def rounding(self, w: NDArray[np.float64]) -> float:
-        """Return the error at ``w`` of the value and of the planes so far.
-
-        An offset that all features have leaves no trace in the subgradient, but in the digits of the scores.
-        """
+        """Return the error at ``w`` of the value and of the planes so far; see `RankingRisk.rounding`."""
         return self._errors.at(self._features.score_error(w))
 
 
 class InvariantRankingSVM(BaseEstimator):
-    """Learn scores that rank positives above negatives whatever their transformation.
+    """Linear ranking SVM that ranks positives above negatives under all transformations.
 
-    Minimizes ``1/2 |w|^2 + C risk(w)``, with the `InvariantRankingRisk`: 1 minus the area under the ROC curve
-    is bounded by the risk. With one virtual sample a sample it is the `ermlab.ranking.RankingSVM` of the
-    bipartite graph.
+    Minimizes ``1/2 |w|^2 + C risk(w)`` with the `InvariantRankingRisk`, an upper bound of 1 minus the area
+    under the ROC curve. With one virtual sample per sample this is the `RankingSVM` of the bipartite graph.
 
     Parameters
     ----------
-    C
-        Price of the risk.
-    tol
+    C : float, default=1.0
+        Inverse regularization strength.
+    tol : float, default=1e-3
         Relative gap between the objective and its lower bound.
-    max_iter
-        Limit on the passes over all virtual samples.
-    max_time
-        Limit in seconds on the optimization, checked before each pass; ``None`` for none.
+    max_iter : int, default=1000
+        Maximum number of passes over all virtual samples.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each pass.
 
     Attributes
     ----------
-    coef_
+    coef_ : ndarray of shape (n_features,)
         The weights ``w``.
-    objective_
+    objective_ : float
         ``1/2 |w|^2 + C risk(w)`` at ``coef_``.
-    gap_
+    gap_ : float
         Upper bound of the relative distance of the objective from its minimum.
-    n_iter_
-        Passes over all virtual samples.
-    result_
-        The `ermlab.optimize.Result`: its values are those of the objective divided by ``C``.
-    n_virtual_
-        Number of distinct virtual samples that were ever the worst of their sample and part of a violated
-        pair: those that the optimizer used.
-    used_
-        Marks them, in the order of the rows.
+    n_iter_ : int
+        Number of passes over all virtual samples.
+    result_ : ermlab.optimize.Result
+        Its values are those of the objective divided by ``C``.
+    n_virtual_ : int
+        Number of distinct virtual samples that the optimizer used: that were the worst of their sample and
+        part of a violated pair in any pass.
+    used_ : ndarray of bool
+        Mask of these rows.
     """
 
     def __init__(
@@ -130,18 +126,17 @@ class InvariantRankingSVM(BaseEstimator):
         self.max_time = max_time
 
     def fit(self, bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Learn from the virtual samples of each sample.
+        """Fit the model to the virtual samples of each sample.
 
         Parameters
         ----------
-        bags
-            Shape (n, T, d): ``T`` virtual samples of each sample, of which the first is best the sample
-            itself. Or shape (m, d), all virtual samples, with ``groups``; without, each is a sample of its
-            own. They are never copied or converted as a whole.
-        y
+        bags : array-like of shape (n, T, d) or (m, d)
+            ``T`` virtual samples of each sample, preferably with the original first, or all virtual samples
+            with ``groups``; without ``groups`` each row is a sample. Never copied or converted as a whole.
+        y : array-like of shape (n,)
             Label -1 or 1 of each sample.
-        groups
-            Which sample each row of a two-dimensional ``bags`` belongs to, 0 to n - 1.
+        groups : array-like of shape (m,), optional
+            Sample of each row of a two-dimensional ``bags``, 0 to n - 1.
         """
         regularizer = L2(regularization_strength(self.C))
         X, groups, labels, _ = check_bags(bags, y, groups, None)
@@ -155,7 +150,7 @@ class InvariantRankingSVM(BaseEstimator):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of (n, d) features: high ones are likely positive."""
+        """Return the scores of features of shape (n, d), high for positives."""
         check_is_fitted(self)
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != len(self.coef_):

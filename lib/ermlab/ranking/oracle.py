@@ -1,7 +1,7 @@
 """The most violated constraint of structured output ranking in O(n log n) (thesis, Algorithms 1 and 2).
 
-Samples of lower loss are to be ranked higher. The constraint belongs to the set of all pairs of the
-preference graph that the scores violate; its parts are sums over that set, whose pairs are never formed.
+Samples of lower loss should be ranked higher. The coefficients of the constraint are sums over all pairs of
+the preference graph that the scores violate; the pairs are never formed explicitly.
 """
 
 from itertools import pairwise
@@ -10,7 +10,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.validation import real_array
+from ermlab._utils.validation import check_choice, real_array
 from ermlab.ranking import _rows_numba
 from ermlab.ranking.passes import count_gone, sum_pairs
 from ermlab.ranking.sorting import argsort
@@ -38,25 +38,32 @@ def most_violated(
 
     Parameters
     ----------
-    losses
-        Structured output loss of each sample, not negative.
-    scores
+    losses : array-like of shape (n,)
+        Structured output loss of each sample, non-negative.
+    scores : array-like of shape (n,)
         Compatibility ``<w, phi_i>`` of each sample.
-    rescaling
-        ``"slack"`` (a pair weighs as much as its losses differ) or ``"margin"``.
-    graph
-        ``"complete"``, or ``"bipartite"``: samples with a loss of at most ``threshold`` above all others.
-        Threshold 0 makes the star graph, in which the truth is above all others.
-    threshold
-        For bipartite graphs: a number, or one for each group in the order of ``np.unique(groups)``.
-    groups
-        A label for each sample (query, image); pairs are within groups only. By default one group.
+    rescaling : {"slack", "margin"}, default="slack"
+        With ``"slack"`` pairs are weighted by the difference of their losses.
+    graph : {"complete", "bipartite"}, default="complete"
+        With ``"bipartite"`` samples with a loss of at most ``threshold`` are ranked above all others.
+        Threshold 0 gives the star graph, in which the truth is above all others.
+    threshold : float or array-like, optional
+        For bipartite graphs: one number, or one per group in the order of ``np.unique(groups)``.
+    groups : array-like of shape (n,), optional
+        Group of each sample (query, image); only samples of the same group form pairs. By default one group.
+
+    Returns
+    -------
+    alpha : ndarray of shape (n,)
+        Coefficients of the samples.
+    delta : float
+        Constant of the constraint.
     """
     return Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)(scores)
 
 
 class Oracle:
-    """`most_violated` for the same losses and many scores: what depends on the losses is done once."""
+    """`most_violated` for fixed losses and many scores; the losses are sorted once."""
 
     def __init__(
         self,
@@ -67,8 +74,7 @@ class Oracle:
         threshold: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ):
-        if rescaling not in RESCALINGS:
-            raise ValueError(f"rescaling is {rescaling!r}: expected one of {RESCALINGS}")
+        check_choice("rescaling", rescaling, RESCALINGS)
         self.rescaling = rescaling
         self._losses = check_losses(losses)
         labels, self._group, sizes = _check_groups(groups, self._losses.size)
@@ -99,7 +105,7 @@ class Oracle:
         scores = check_scores(scores, self._losses.shape)
         if self.rescaling == "slack":
             return self._sum_pairs(scores, margin=1.0, weighted=True)
-        # s_i - s_j < loss_j - loss_i: the same as an order of the sums of score and loss.
+        # s_i - s_j < loss_j - loss_i is an order of the sums of score and loss.
         with np.errstate(over="ignore"):  # checked next
             sums = scores + self._losses
         _check_finite("scores + losses", sums)
@@ -107,7 +113,7 @@ class Oracle:
         return alpha, -float(np.sum(alpha * self._losses))
 
     def discordance(self, scores: ArrayLike) -> float:
-        """Return the sum of differences of loss over pairs in the wrong order, equal scores counting half."""
+        """Return the sum of loss differences over wrongly ordered pairs; equal scores count half."""
         scores = check_scores(scores, self._losses.shape)
         strict, loose = (
             self._sum_pairs(scores, margin=0.0, weighted=True, closed=closed)[1] for closed in (False, True)
@@ -119,25 +125,32 @@ class Oracle:
     ) -> tuple[NDArray[np.float64], float]:
         """Sum over the pairs of the graph with ``keys[i] < keys[j] + margin`` (``<=`` if closed).
 
-        Each adds its difference of losses (or 1, if not weighted) to alpha of i and takes it from alpha of j.
-        The second result is the sum over all pairs.
+        Each adds the difference of its losses (or 1, if not weighted) to alpha of i and subtracts it from
+        alpha of j. The second result is the sum over all pairs.
         """
         sample, ordered = argsort(keys, get_num_threads())
         if self._group is not None:
             sample, ordered = _rows_numba.sort_by_group(sample, ordered, self._group, self._starts)
         gone = count_gone(ordered, self._starts, margin, closed)
-        del ordered  # make room: with 5e7 samples, 400 MB
+        del ordered  # free memory: 400 MB for 5e7 samples
         return sum_pairs(self._rank, self._losses, sample, gone, self._first, self._roots, weighted)
 
 
 def pairwise_risk(losses: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None) -> float:
-    """Return the mean over pairs of the loss that a wrong order costs (thesis, eq. 3.9), in O(n log n).
+    """Return the mean loss of wrongly ordered pairs (thesis, eq. 3.9), in O(n log n).
 
-    A pair in the wrong order costs the difference of its losses, one with equal scores half of that.
+    The loss of a pair in the wrong order is the difference of its losses, and half of that for equal scores.
+
+    Parameters
+    ----------
+    losses, scores : array-like of shape (n,)
+        Loss and score of each sample.
+    groups : array-like of shape (n,), optional
+        Only samples of the same group form pairs.
     """
     oracle = Oracle(losses, groups=groups)
     if oracle.pairs == 0:
-        raise ValueError("no group holds two samples: expected a pair to rank")
+        raise ValueError("no group has two samples: expected a pair to rank")
     return oracle.discordance(scores) / oracle.pairs
 
 
@@ -145,9 +158,7 @@ def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
     """Return the losses as a contiguous vector, or raise a ValueError."""
     losses = np.ascontiguousarray(real_array(losses, "losses"))
     if losses.ndim != 1 or not 0 < losses.size <= MAX_SAMPLES:
-        raise ValueError(
-            f"losses have shape {losses.shape}: expected one number for each of 1 to 2^31 - 1 samples"
-        )
+        raise ValueError(f"losses have shape {losses.shape}: expected a vector of 1 to 2^31 - 1 numbers")
     _check_finite("losses", losses)
     if losses.min() < 0:
         i = int(losses.argmin())
@@ -180,12 +191,12 @@ def _check_finite(name: str, values: NDArray[np.float64]) -> None:
 def _check_groups(
     groups: ArrayLike | None, n: int
 ) -> tuple[NDArray, NDArray[np.int32] | None, NDArray[np.int64]]:
-    """Return the labels, the number of each sample's group (None for one group), and the sizes."""
+    """Return labels, the group number of each sample (None for one group), and sizes of the groups."""
     if groups is None:
         return np.zeros(1), None, np.array([n])
     groups = np.asarray(groups)
     if groups.shape != (n,):
-        raise ValueError(f"groups have shape {groups.shape}: expected ({n},), a label for each loss")
+        raise ValueError(f"groups have shape {groups.shape}: expected ({n},), one per loss")
     if groups.dtype.kind == "f":
         _check_finite("groups", groups)
     labels, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
@@ -193,9 +204,8 @@ def _check_groups(
 
 
 def _check_threshold(graph: str, threshold: ArrayLike | None, labels: NDArray) -> NDArray[np.float64]:
-    """Return a threshold for each group, or none for the complete graph."""
-    if graph not in GRAPHS:
-        raise ValueError(f"graph is {graph!r}: expected one of {GRAPHS}")
+    """Return one threshold per group, none for the complete graph."""
+    check_choice("graph", graph, GRAPHS)
     if graph == "complete":
         if threshold is not None:
             raise ValueError(f"threshold is {threshold!r}: expected None with the complete graph")
@@ -220,7 +230,7 @@ def _count_edges(first: NDArray[np.int32], group_first: NDArray[np.int64]) -> in
 
 
 def _find_roots(group_first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return base, number of ranks and depth of the node of each group that has a pair."""
+    """Return base, number of ranks and depth of the node of each group with a pair."""
     ranks = np.diff(group_first)
     chosen = ranks > 1
     depths = [int(count - 1).bit_length() for count in ranks[chosen]]

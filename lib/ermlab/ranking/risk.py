@@ -11,33 +11,26 @@ from ermlab.ranking.oracle import Oracle
 
 
 class RankingRisk:
-    """The mean over the pairs to be ranked of the rescaled hinge.
+    """Mean of the rescaled hinge over the pairs to be ranked.
 
-    With scores ``s = X w``, slack rescaling means ``(loss_j - loss_i) max(0, 1 - s_i + s_j)`` over the pairs
-    with ``loss_i < loss_j``, margin rescaling ``max(0, loss_j - loss_i - s_i + s_j)``. The thesis has the sum
-    in place of the mean; the mean makes the price of the risk independent of the number of samples.
+    With scores ``s = X w``, slack rescaling is ``(loss_j - loss_i) max(0, 1 - s_i + s_j)`` for the pairs with
+    ``loss_i < loss_j``, margin rescaling ``max(0, loss_j - loss_i - s_i + s_j)``. The thesis has the sum in
+    place of the mean; with the mean the regularization does not depend on the number of samples.
 
     Parameters
     ----------
-    X
-        Features, one sample a row: dense, sparse, or memory-mapped; never copied or converted as a whole.
-    losses
-        Loss of each sample, non-negative: the lower, the higher it is to be ranked.
-    rescaling
-        ``"slack"`` or ``"margin"``.
-    graph
-        ``"complete"``: all pairs of different losses; ``"bipartite"``: those on either side of ``threshold``.
-    threshold
-        For the bipartite graph: losses of at most this rank above higher ones. One number, or one for each
-        group in the order of ``np.unique(groups)``.
-    groups
-        Only samples of the same group make pairs.
+    X : array-like or sparse matrix of shape (n, d)
+        Features: dense, sparse, or memory-mapped; never copied or converted as a whole.
+    losses : array-like of shape (n,)
+        Non-negative loss of each sample: the lower, the higher it should be ranked.
+    rescaling, graph, threshold, groups
+        As in `most_violated`.
 
     Attributes
     ----------
-    dimension
+    dimension : int
         Length of ``w``.
-    edges
+    edges : int
         Number of pairs to be ranked: the edges of the graph.
     """
 
@@ -54,7 +47,7 @@ class RankingRisk:
         self._features = X if isinstance(X, Features) else Features(X)
         if np.shape(losses) != (len(self._features),):
             raise ValueError(
-                f"losses of shape {np.shape(losses)}: expected one for each of {len(self._features)} samples"
+                f"losses of shape {np.shape(losses)}: expected one per sample, {len(self._features)}"
             )
         self._oracle = Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)
         if self._oracle.edges == 0:
@@ -78,6 +71,6 @@ class RankingRisk:
     def rounding(self, w: NDArray[np.float64]) -> float:
         """Return the error at ``w`` of the value and of the planes so far.
 
-        An offset that all features have leaves no trace in the subgradient, but in the digits of the scores.
+        An offset common to all samples cancels in the subgradient, but costs digits of the scores.
         """
         return self._errors.at(self._features.score_error(w))

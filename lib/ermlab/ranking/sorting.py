@@ -1,8 +1,8 @@
 """A stable, parallel argsort of finite numbers, several times as fast as numpy's.
 
 Three passes of a radix sort order the numbers by a coarse integer key that never decreases with the number;
-what shares a key is then sorted by the numbers themselves. Only the time depends on how well the key tells
-the numbers apart.
+numbers with the same key are then sorted by value. How well the key separates the numbers affects the time
+only.
 """
 
 import math
@@ -15,8 +15,8 @@ from ermlab.ranking import _sort_numba
 
 PASSES = 3
 MAX_DIGIT_BITS = 10  # three digits and an index of 32 bits fit into one word
-SPARE_BITS = 4  # about 16 keys for each number: few share one
-PART = 1 << 15  # numbers worth a thread
+SPARE_BITS = 4  # about 16 keys per number, so that few share one
+PART = 1 << 15  # smallest number of elements per thread
 
 
 def argsort(values: NDArray[np.float64], n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -25,7 +25,7 @@ def argsort(values: NDArray[np.float64], n_threads: int) -> tuple[NDArray[np.int
     digit_bits = min(MAX_DIGIT_BITS, math.ceil((math.log2(max(n, 2)) + SPARE_BITS) / PASSES))
     keys = 2.0 ** (PASSES * digit_bits)
     low, width = _sort_numba.key_range(values)
-    # Numbers without a usable range get one key.
+    # Without a usable range all numbers get the same key.
     scale = keys / width if 0 < width < math.inf and math.isfinite(keys / width) else 0.0
     words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
     over_ranges(

@@ -127,7 +127,7 @@ def test_order_within_groups():
     X = [[1.0], [5.0], [3.0], [5.0], [2.0]]
     np.testing.assert_array_equal(model.predict_order(X), [1, 3, 2, 4, 0])
     np.testing.assert_array_equal(model.predict_order(X, groups=["b", "a", "b", "b", "a"]), [1, 4, 3, 2, 0])
-    with pytest.raises(ValueError, match=r"groups of shape \(2,\): expected one for each of 5"):
+    with pytest.raises(ValueError, match=r"groups of shape \(2,\): expected one per sample, 5"):
         model.predict_order(X, groups=["a", "b"])
 
 
@@ -208,7 +208,7 @@ def test_not_fitted():
 
 
 def test_too_few_passes_warn():
-    with pytest.warns(ConvergenceWarning, match="stopped after 2 passes"):
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 of at most 2 iterations"):
         RankingSVM(C=100.0, max_iter=2).fit(*planted(100))
 
 

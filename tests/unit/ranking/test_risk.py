@@ -146,7 +146,7 @@ def test_features_of_the_wrong_form(X, expected):
 
 
 def test_losses_of_the_wrong_length(data):
-    with pytest.raises(ValueError, match=r"losses of shape \(59,\): expected one for each of 60"):
+    with pytest.raises(ValueError, match=r"losses of shape \(59,\): expected one per sample, 60"):
         RankingRisk(data[0], data[1][1:])
 
 
