@@ -1,4 +1,4 @@
-"""The protocol of graph kernels: what is chosen where, that nothing leaks, and that a leak is seen."""
+"""The protocol of graph kernels chooses inside the training part, and the control shows a leak."""
 
 import numpy as np
 import pandas as pd
@@ -6,12 +6,11 @@ import pytest
 from sklearn.linear_model import ElasticNet
 from sklearn.preprocessing import StandardScaler
 
-from ermlab.fmri.voxel_graphs import voxel_graphs
+from ermlab.fmri.voxel_graphs import maps_to_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
-from ermlab.sparse.elastic_net import ElasticNetGrid
-from reproduction.experiments.graph_kernels.controls import SELECTIONS, permuted_labels, score_permuted
-from reproduction.experiments.graph_kernels.maps import column_weights, fit_graph_maps, node_values
+from reproduction.experiments.fmri_studies.studies import Study
+from reproduction.experiments.graph_kernels import train, train_maps, train_permuted
 from reproduction.experiments.graph_kernels.protocol import (
     HEIGHTS,
     METHODS,
@@ -22,28 +21,29 @@ from reproduction.experiments.graph_kernels.protocol import (
     score_split,
     select_voxels,
 )
+from reproduction.experiments.graph_kernels.train_permuted import permuted_labels, score_permuted
 
-GRIDS = GraphGrids(ElasticNetGrid((0.7, 0.3), (0.5, 0.05), 1e-10), bandwidths=(0.5, 2.0), ridges=(1.0, 0.01))
-PLACES = 4.0 * np.argwhere(np.ones((6, 6, 6)))
+GRIDS = GraphGrids((0.7, 0.3), (0.5, 0.05), 1e-10, bandwidths=(0.5, 2.0), ridges=(1.0, 0.01))
+COORDINATES = 4.0 * np.argwhere(np.ones((6, 6, 6)))
 N = 24
 
 
 @pytest.fixture(scope="module")
 def groups():
-    """People of two groups who differ strongly in a corner."""
+    """Two groups of subjects that differ strongly in one corner."""
     rng = np.random.default_rng(0)
     y = np.tile([-1.0, 1.0], N // 2)
     X = rng.normal(size=(N, 216))
-    X[:, (PLACES <= 8).all(axis=1)] += 2 * y[:, None]
+    X[:, (COORDINATES <= 8).all(axis=1)] += 2 * y[:, None]
     return X.astype(np.float32), y
 
 
-def trial_of(X, y, number=0, grids=GRIDS, places=PLACES):
+def trial_of(X, y, number=0, grids=GRIDS, coordinates=COORDINATES):
     split = Sampling("permuted", len(y)).splits(number + 1, 0.25, 0)[number]
-    return Trial.of(X, y, places, split, grids, 3, [0, number])
+    return Trial.of(X, y, coordinates, split, grids, 3, [0, number])
 
 
-def test_groups_that_differ_are_told_apart(groups):
+def test_groups_that_differ_are_classified(groups):
     table = score_split(trial_of(*groups)).set_index("method")
     assert list(table.index) == ["gaussian_ridge", "elastic_net", *(f"wl_{h}" for h in HEIGHTS), *METHODS[2:]]
     assert (table.loc[["elastic_net", "wl_pyramid", "combined"], "accuracy"] >= 5 / 6).all()
@@ -55,7 +55,7 @@ def test_groups_that_differ_are_told_apart(groups):
 
 
 def test_the_elastic_net_on_patterns_is_the_plain_pipeline(groups):
-    """Selection, pyramid and learner written out with scikit-learn, for the prices that were chosen."""
+    """Selection, pyramid and learner written with scikit-learn, for the chosen parameters."""
     X, y = groups
     trial = trial_of(X, y)
     table = score_split(trial).set_index("method")
@@ -80,7 +80,7 @@ def test_the_elastic_net_on_patterns_is_the_plain_pipeline(groups):
     found = first.predict(scaler.transform(X[test].astype(float)))
     assert table.loc["elastic_net", "accuracy"] == np.mean(np.sign(found) == y[test])
 
-    graphs = voxel_graphs(X[:, selected], PLACES[selected])
+    graphs = maps_to_graphs(X[:, selected], COORDINATES[selected])
     pyramid = PyramidWL(h=1)
     counts = pyramid.fit_transform([graphs[i] for i in train]).toarray()
     new = pyramid.transform([graphs[i] for i in test]).toarray()
@@ -93,55 +93,55 @@ def test_the_elastic_net_on_patterns_is_the_plain_pipeline(groups):
     assert row["accuracy"] == np.mean(np.sign(second.predict(scaler.transform(new))) == y[test])
 
 
-def test_nothing_of_the_test_part_is_looked_at(groups):
-    """Whatever stands in the test part, all that was chosen and learnt is the same."""
+def test_choices_do_not_depend_on_the_test_part(groups):
     X, y = groups
     trial = trial_of(X, y)
     other_X, other_y = X.copy(), y.copy()
     other_X[trial.split.test] = 100 * np.random.default_rng(1).normal(size=other_X[trial.split.test].shape)
     other_y[trial.split.test] *= -1
     ours = score_split(trial)
-    theirs = score_split(Trial.of(other_X, other_y, PLACES, trial.split, GRIDS, 3, [0, 0]))
+    changed = score_split(Trial.of(other_X, other_y, COORDINATES, trial.split, GRIDS, 3, [0, 0]))
     columns = [name for name in ours if name != "accuracy"]
-    assert ours[columns].equals(theirs[columns])
+    assert ours[columns].equals(changed[columns])
 
 
 def test_folds_select_their_own_voxels(groups):
-    """A fold's voxels do not know the labels of the people it is tested on."""
+    """The voxels of a fold do not depend on the labels of its test part."""
     X, y = groups
     trial = trial_of(X, y)
     fold = trial.folds[0]
     other = y.copy()
     other[fold.test] *= -1
     fits, _ = trial.voxel_fits()
-    changed, _ = Trial(X, other, PLACES, trial.folds, trial.split, GRIDS).voxel_fits()
+    changed, _ = Trial(X, other, COORDINATES, trial.folds, trial.split, GRIDS).voxel_fits()
     assert np.array_equal(fits[0].coefs, changed[0].coefs)
     assert not np.array_equal(fits[1].coefs, changed[1].coefs)
 
 
 def test_permuted_labels_give_chance_inside_and_more_than_chance_with_a_leak(groups):
-    """Over 16 permutations with 6 people tested the deviation of a mean at chance is about .05."""
+    """With 16 permutations and 6 test subjects the deviation of a mean at chance is about .05."""
     X = np.random.default_rng(3).normal(size=groups[0].shape)
     splits = Sampling("permuted", N).splits(17, 0.25, 0)
     tables = [
-        score_permuted(X, groups[1], PLACES, [splits[number]], GRIDS, 3, number, 0) for number in range(1, 17)
+        score_permuted(X, groups[1], COORDINATES, [splits[number]], GRIDS, 3, number, 0)
+        for number in range(1, 17)
     ]
     means = pd.concat(tables).groupby(["selection", "method"])["accuracy"].mean()
-    inside, beforehand = (means[selection] for selection in SELECTIONS)
+    inside, beforehand = (means[selection] for selection in train_permuted.SELECTIONS)
     assert (inside[list(METHODS)] < 0.65).all()
     assert (inside[list(METHODS)] > 0.35).all()
     assert beforehand["elastic_net"] > 0.7
     assert beforehand["elastic_net"] > inside["elastic_net"] + 0.2
 
 
-def test_permuted_scores_say_what_they_are(groups):
+def test_permuted_scores_are_labeled(groups):
     X, y = groups
     splits = Sampling("permuted", N).splits(2, 0.25, 0)
-    table = score_permuted(X, y, PLACES, splits, GRIDS, 3, 5, 0)
+    table = score_permuted(X, y, COORDINATES, splits, GRIDS, 3, 5, 0)
     assert set(table["permutation"]) == {5}
     assert set(table["method"]) == set(METHODS)
     assert len(table) == 2 * 2 * len(METHODS)
-    trial = Trial.of(X, permuted_labels(y, 5, 0), PLACES, splits[1], GRIDS, 3, [0, 1])
+    trial = Trial.of(X, permuted_labels(y, 5, 0), COORDINATES, splits[1], GRIDS, 3, [0, 1])
     honest = table[(table["selection"] == "inside") & (table["split"] == 1)].set_index("method")["accuracy"]
     expected = score_split(trial).set_index("method")["accuracy"]
     assert honest.to_dict() == expected[list(METHODS)].to_dict()
@@ -150,30 +150,46 @@ def test_permuted_scores_say_what_they_are(groups):
 def test_the_learned_function_is_the_sum_over_nodes(groups):
     X, y = groups
     everyone = np.arange(N)
-    trial = Trial.of(X, y, PLACES, Split(everyone, everyone), GRIDS, 3, 0)
+    trial = Trial.of(X, y, COORDINATES, Split(everyone, everyone), GRIDS, 3, 0)
     selected = select_voxels(trial)
     patterns = trial.patterns([selected] * 4)
     fits, predictions = trial.pattern_fits(patterns, 2)
     for model in range(4):
-        weights = column_weights(patterns[-1], fits[-1], model, 2)
-        nodes = node_values(patterns[-1], weights, X[:, selected], PLACES[selected])
+        weights = train_maps.column_weights(patterns[-1], fits[-1], model, 2)
+        nodes = train_maps.node_values(patterns[-1], weights, X[:, selected], COORDINATES[selected])
         whole = nodes.sum(axis=1)
         np.testing.assert_allclose(whole - whole.mean(), predictions[-1][model], atol=1e-9)
 
 
-def test_maps_are_zero_where_nothing_was_selected(groups, tmp_path):
+def test_maps_are_zero_where_nothing_was_selected(groups):
     X, y = groups
-    maps = fit_graph_maps(X, y, PLACES, GRIDS, 3, 0)
+    maps = train_maps.fit_graph_maps(X, y, COORDINATES, GRIDS, 3, 0)
     unused = maps.selection == 0
     assert unused.any()
     assert not maps.positive[unused].any()
     assert not maps.negative[unused].any()
-    # The function is larger for those whom it speaks for.
+    # The function is larger for the positive group.
     assert maps.positive.sum() > maps.negative.sum()
-    maps.write(tmp_path / "maps.npz")
-    again = type(maps).read(tmp_path / "maps.npz")
-    np.testing.assert_array_equal(again.positive, maps.positive)
-    assert again.height == maps.height
+
+
+def test_scripts_score_their_splits_permutations_and_maps(groups, tmp_path):
+    X, y = groups
+    path = tmp_path / "study.npz"
+    Study(X, y, np.ones((6, 6, 6), bool), np.diag([4.0, 4, 4, 1]), "permuted").write(path)
+    inputs, outputs = {"study": path}, {"scores": tmp_path / "scores.csv", "maps": tmp_path / "maps.npz"}
+    options = {"seed": 0, "folds": 3, "grids": GRIDS}
+    train.main(inputs, outputs, numbers=[1], share=0.25, **options)
+    scores = pd.read_csv(outputs["scores"])
+    assert set(scores["split"]) == {1}
+    expected = score_split(trial_of(X, y, 1))
+    np.testing.assert_allclose(scores[["accuracy", "inner"]], expected[["accuracy", "inner"]])
+    train_permuted.main(inputs, outputs, numbers=[2], permuted_splits=1, share=0.25, **options)
+    splits = Sampling("permuted", N).splits(1, 0.25, 0)
+    expected = score_permuted(X, y, COORDINATES, splits, GRIDS, 3, 2, 0)
+    assert pd.read_csv(outputs["scores"]).to_numpy().tolist() == expected.to_numpy().tolist()
+    train_maps.main(inputs, outputs, **options)
+    maps = train_maps.fit_graph_maps(X, y, COORDINATES, GRIDS, 3, 0)
+    np.testing.assert_array_equal(train_maps.GraphMaps.read(outputs["maps"]).positive, maps.positive)
 
 
 def test_the_most_accurate_model_then_the_smallest_error_is_chosen():
@@ -198,18 +214,18 @@ def test_labels_are_permuted_by_number(groups):
     [
         ({"y": np.arange(24.0)}, "expected 1 and -1"),
         ({"y": np.ones(23)}, r"groups \(23,\)"),
-        ({"places": PLACES[:5]}, r"places \(5, 3\): expected"),
-        ({"y": np.ones(24)}, "all people of training part 0 are of group 1"),
+        ({"coordinates": COORDINATES[:5]}, r"coordinates \(5, 3\): expected"),
+        ({"y": np.ones(24)}, "all subjects of training part 0 are of group 1"),
         ({"folds": 40}, "count is 40: expected 2 to 18 folds"),
     ],
 )
 def test_broken_input(groups, change, message):
-    values = {"X": groups[0], "y": groups[1], "places": PLACES, "folds": 3} | change
+    values = {"X": groups[0], "y": groups[1], "coordinates": COORDINATES, "folds": 3} | change
     split = Split(np.arange(18), np.arange(18, 24))
     with pytest.raises(ValueError, match=message):
-        Trial.of(values["X"], values["y"], values["places"], split, GRIDS, values["folds"], 0)
+        Trial.of(values["X"], values["y"], values["coordinates"], split, GRIDS, values["folds"], 0)
 
 
-def test_a_number_of_a_permutation_below_zero():
+def test_a_negative_number_of_a_permutation_is_refused():
     with pytest.raises(ValueError, match="number is -1: expected at least 0"):
         permuted_labels(np.ones(3), -1, 0)

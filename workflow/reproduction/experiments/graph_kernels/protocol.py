@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from ermlab.fmri.voxel_graphs import voxel_graphs
+from ermlab.fmri.voxel_graphs import maps_to_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
 from ermlab.sparse.elastic_net import DistinctColumns, ElasticNetFits, ElasticNetGrid, fit_elastic_nets
@@ -220,7 +220,7 @@ class Trial:
 
 def count_patterns(maps: NDArray, coordinates: NDArray[np.float64], part: Split) -> PatternFeatures:
     """Count the patterns of the pyramid of the training part, in training and test part."""
-    graphs = voxel_graphs(maps, coordinates)
+    graphs = maps_to_graphs(maps, coordinates)
     pyramid = PyramidWL(h=max(HEIGHTS))
     train = pyramid.fit_transform([graphs[i] for i in part.train])
     test = pyramid.transform([graphs[i] for i in part.test])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.array_files import ArrayFile
-from ermlab.fmri.voxel_graphs import voxel_coordinates, voxel_graphs
+from ermlab.fmri.voxel_graphs import maps_to_graphs, voxel_coordinates
 from ermlab.metrics.splits import Split
 from ermlab.sparse.elastic_net import ElasticNetFits
 from reproduction.experiments.fmri_studies.studies import Study
@@ -90,7 +90,7 @@ def node_values(
     Every occurrence of a pattern has one root, so the sum over nodes is the learned function up to a
     constant.
     """
-    columns = patterns.pyramid.node_columns(voxel_graphs(maps, coordinates))
+    columns = patterns.pyramid.node_columns(maps_to_graphs(maps, coordinates))
     # Unknown patterns have the number -1: the last weight, which is 0.
     padded = np.append(weights, 0.0)
     return np.array([padded[numbers].sum(axis=(1, 2)) for numbers in columns])
