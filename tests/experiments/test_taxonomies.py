@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from ermlab.taxonomy import TaxonomicSVM, Taxonomy, shuffled
+from ermlab.taxonomy import TaxonomicSVM, Taxonomy, learn_edge_lengths, shuffled
 from reproduction.experiments.taxonomies import class_taxonomies, comparable, search_C, share_inside_grid
 
 LABELS = np.repeat(np.arange(5), 12)
@@ -26,6 +26,7 @@ def test_taxonomies_have_the_classes_in_their_order(kernel):
     trees = class_taxonomies(kernel, LABELS, SEMANTIC)
     assert all(tree.names == NAMES for tree in trees.values())
     assert trees["semantic"].splits() == SEMANTIC.splits()
+    assert trees["semantic"].to_newick() == learn_edge_lengths(kernel, LABELS, SEMANTIC).to_newick()
     assert trees["learned_topology"].splits() == trees["learned"].splits()
     assert {frozenset("cd")} <= trees["learned"].splits() | {
         frozenset(NAMES) - side for side in trees["learned"].splits()

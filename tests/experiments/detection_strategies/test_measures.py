@@ -46,10 +46,13 @@ def test_reset_against_the_kept_queue():
 
 
 def splits_of_two_classes():
-    """Gamma .25 and .75; the first class resets once and costs twice as much where it is present."""
+    """Gamma .25 and .75; the first class resets once and costs twice as much where it is present.
+
+    For the second gamma both classes keep the queue, and the first one costs three times as much.
+    """
     first = np.stack([2 * RESET_ONCE, RESET_ONCE, RESET_ONCE])
     second = np.stack([KEEP, KEEP, KEEP])
-    return np.stack([np.stack([first, second]), np.stack([second, second])])
+    return np.stack([np.stack([first, second]), np.stack([3 * second, second])])
 
 
 def test_values_by_hand():
@@ -61,7 +64,7 @@ def test_values_by_hand():
     np.testing.assert_allclose(values["reset_cost_last_over_first"], [(4 + 5) / (20 / 3 + 5), 1])
     np.testing.assert_allclose(values["presence_difference"], [1, 0])
     assert values["presence_difference_max"] == pytest.approx(1)
-    np.testing.assert_allclose(values["splits_without_reset"], [(23 * 4 / 3 + 7) / 2, 7])
+    np.testing.assert_allclose(values["splits_without_reset"], [(23 * 4 / 3 + 7) / 2, (21 + 7) / 2])
 
 
 def test_presence_compares_within_classes():

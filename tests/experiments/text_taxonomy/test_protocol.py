@@ -17,6 +17,7 @@ from reproduction.datasets.newsgroups20 import (
     read_newsgroups20,
     simulate_newsgroups20,
 )
+from reproduction.experiments.taxonomies import comparable
 from reproduction.experiments.text_taxonomy.protocol import (
     TextBags,
     class_covariances,
@@ -110,9 +111,14 @@ def test_bags_come_back_from_a_file(bags, tmp_path):
     assert list(again.words) == list(bags.words)
 
 
-def test_covariances_have_one_trace_and_the_centre_changes_no_classifier(bags, semantic):
+def test_covariances_have_one_trace_and_centering_changes_no_classifier(bags, semantic):
     kernels, y = kernels_of(bags), bags.part("train")[1]
-    covariances = class_covariances(class_trees(kernels["train"], y, semantic, 0))
+    trees = class_trees(kernels["train"], y, semantic, 0)
+    covariances = class_covariances(trees)
+    for name in ("learned", "learned_topology", "permuted"):
+        np.testing.assert_allclose(covariances[name], comparable(trees[name].covariance()))
+    np.testing.assert_allclose(covariances["semantic_centred"], comparable(covariances["semantic"]))
+    assert sorted(trees["permuted"].lengths) == pytest.approx(sorted(trees["semantic"].lengths))
     for B in covariances.values():
         assert np.trace(B) == pytest.approx(20)
     rooted = covariances["semantic"]
