@@ -1,8 +1,8 @@
-"""The errors that users see."""
+"""Exceptions of the library."""
 
 
 class DataError(ValueError):
-    """A file or data set is missing, damaged or not what it should be.
+    """A file or data set is missing, damaged or not as expected.
 
     The message names the file, what is wrong with it and what to do.
     """

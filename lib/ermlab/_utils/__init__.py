@@ -1,1 +1,1 @@
-"""What all packages share: checks of numbers that users give."""
+"""Internal helpers of all packages: validation, files, threads."""

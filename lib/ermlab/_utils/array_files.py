@@ -1,4 +1,4 @@
-"""Dataclasses of arrays that are written to one file and come back as they were."""
+"""Dataclasses of arrays that can be written to a file and read back unchanged."""
 
 import math
 from collections.abc import Iterable
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from ermlab._utils.files import check_promise, reading, require_file
 
-#: By the version of the format; a third one is for structured arrays alone.
+#: By version of the format; version 3 is for structured arrays only.
 _READ_HEADER = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 
 
 class ArrayFile:
-    """Base of a dataclass of arrays, strings and numbers that is kept in an ``.npz`` file."""
+    """Base class of dataclasses of arrays, strings and numbers that are stored in an ``.npz`` file."""
 
     def write(self, path: str | Path) -> None:
-        """Write all fields, the same bytes for the same content."""
+        """Write all fields; equal content gives equal bytes."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
@@ -29,7 +29,7 @@ class ArrayFile:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read what `write` wrote."""
+        """Read a file that `write` has written."""
         names = [field.name for field in fields(cls)]
         place = f"{path} is not what {cls.__name__}.write has written"
         with reading(place, f"the arrays {', '.join(names)}"):
@@ -46,12 +46,12 @@ def _read_arrays(path: Path, names: Iterable[str]) -> dict[str, NDArray]:
 
 
 def _read_array(container: ZipFile, member: ZipInfo) -> NDArray:
-    """Read an array whose header promises no more than the member holds."""
+    """Read an array, unless its header announces more than the member holds."""
     with container.open(member) as file:
         shape, _, dtype = _READ_HEADER[npy_format.read_magic(file)](file)
     if dtype.kind not in "biufU":
         raise ValueError(f"{member.filename} holds values of type {dtype}")
-    # NumPy allocates an array before it reads the first number of it.
+    # NumPy allocates the whole array before it reads the first number.
     if dtype.itemsize * math.prod(shape) > member.file_size:
         raise ValueError(f"{member.filename} promises shape {shape} in {member.file_size} bytes")
     with container.open(member) as file:

@@ -1,9 +1,9 @@
-"""One BLAS thread for what must not depend on the number of threads."""
+"""A single BLAS thread, for results that must not depend on the number of threads."""
 
 from contextlib import AbstractContextManager
 from functools import cache
 
-import numpy as np  # noqa: F401  (loads the BLAS library that the controller is to find)
+import numpy as np  # noqa: F401  (loads the BLAS library that the controller must find)
 import scipy.linalg.cython_blas  # noqa: F401  (loads that of the kernels)
 from threadpoolctl import ThreadpoolController
 
@@ -16,6 +16,6 @@ def _controller() -> ThreadpoolController:
 def one_blas_thread() -> AbstractContextManager:
     """Return a context in which BLAS runs on one thread.
 
-    A threaded BLAS adds in an order that depends on the number of threads, so its last bits do, too.
+    The order of additions in a threaded BLAS, and so the last bits, depend on the number of threads.
     """
     return _controller().limit(limits=1, user_api="blas")

@@ -1,4 +1,4 @@
-"""Collections of garbage that do not look at everything."""
+"""Garbage collection that skips existing objects."""
 
 import gc
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def old_objects_kept() -> Iterator[None]:
-    """Let collections of garbage pass over all objects that are there already.
+    """Return a context in which garbage collection skips all existing objects.
 
-    nilearn collects whenever it reads an image, and with all libraries loaded to look at every object takes
-    a tenth of a second, often longer than what is done with the image.
+    nilearn collects garbage whenever it reads an image. With all libraries loaded this takes a tenth of a
+    second, often longer than processing the image.
     """
     within_another = gc.get_freeze_count() > 0
     gc.freeze()

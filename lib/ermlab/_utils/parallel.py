@@ -9,23 +9,26 @@ import numba
 
 Item, Result = TypeVar("Item"), TypeVar("Result")
 
-RANGES_PER_THREAD = 4  # a thread that is done early takes on what is left
+RANGES_PER_THREAD = 4  # so that threads can balance their work
 
 
 def over_ranges(
     work: Callable[[int, int], object], n: int, n_threads: int | None = None, grain: int = 1
 ) -> None:
-    """Call ``work(start, stop)`` for ranges that together are ``0 .. n - 1``, side by side in threads.
+    """Call ``work(start, stop)`` for ranges that cover ``0 .. n - 1``, in parallel threads.
 
-    ``work`` must release the global lock, and give each item a result that no other item touches: then the
-    result does not depend on the number of threads.
+    The result does not depend on the number of threads if the results of different items are independent.
 
     Parameters
     ----------
-    n_threads
-        By default as many as numba would use (``NUMBA_NUM_THREADS``, else the number of cores).
-    grain
-        Smallest number of items worth a thread of its own.
+    work : callable
+        It must release the global interpreter lock.
+    n : int
+        Number of items.
+    n_threads : int, optional
+        By default that of numba (``NUMBA_NUM_THREADS``, else the number of cores).
+    grain : int, default=1
+        Smallest number of items per thread.
     """
     n_threads = numba.get_num_threads() if n_threads is None else n_threads
     if n_threads < 1:
@@ -45,7 +48,7 @@ def over_ranges(
     try:
         take_ranges()
     finally:
-        # One that has not begun has nothing left to do; waiting for it could be for ever if all threads wait.
+        # Helpers that have not started have nothing to do; waiting for them could be a deadlock.
         begun = [helper for helper in helpers if not helper.cancel()]
         for helper in begun:
             helper.result()
@@ -54,7 +57,7 @@ def over_ranges(
 def map_in_threads(
     work: Callable[[Item], Result], items: Sequence[Item], n_threads: int | None = None
 ) -> list[Result]:
-    """Return ``work(item)`` for each item, in their order; see `over_ranges`."""
+    """Return ``work(item)`` for each item, in order; see `over_ranges`."""
     results: list = [None] * len(items)
 
     def work_on(start: int, stop: int) -> None:
@@ -66,5 +69,5 @@ def map_in_threads(
 
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
-    """Return threads that are kept: to start them takes longer than many a loop."""
+    """Return a pool that is reused, since starting threads takes longer than many loops."""
     return ThreadPoolExecutor(n_threads, thread_name_prefix="ermlab")

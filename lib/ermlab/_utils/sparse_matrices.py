@@ -1,4 +1,4 @@
-"""Check of sparse matrices before a compiled loop follows their indices."""
+"""Validation of sparse matrices for compiled loops, which do not check indices."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-#: Where formats keep indices, which scipy itself trusts when it converts a matrix.
+#: Attributes with the indices of each format, which scipy does not check when it converts a matrix.
 _INDICES = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "bsr": ("indptr", "indices")}
 _INDICES |= {"dia": ("offsets",), "coo": ()}
 
 
 def all_sound(matrices: Sequence[csr_array]) -> bool:
-    """Return whether the indices of many square matrices are those of `sound_csr`, in a few passes over all.
+    """Return whether the indices of many square matrices are valid as in `sound_csr`, in a few passes.
 
-    False may also mean that one has room to spare, which is no fault.
+    The result may also be false for a valid matrix with unused capacity.
     """
     if not matrices:
         return True
@@ -24,7 +24,7 @@ def all_sound(matrices: Sequence[csr_array]) -> bool:
     starts = np.concatenate([matrix.indptr for matrix in matrices])
     indices = np.concatenate([matrix.indices for matrix in matrices])
     counts = np.array([len(matrix.indices) for matrix in matrices])
-    # The last test below takes the bytes of the indices for those of a native whole number.
+    # The last test below interprets the bytes of the indices as native integers.
     if not all(values.dtype.isnative and values.dtype.kind in "iu" for values in (starts, indices)):
         return False
     if (np.diff(ends, prepend=0) != sizes + 1).any() or starts[0] != 0 or starts[ends[:-1]].any():
@@ -39,9 +39,9 @@ def all_sound(matrices: Sequence[csr_array]) -> bool:
 
 
 def sound_csr(matrix: Any, name: str) -> csr_array:
-    """Return a sparse matrix in compressed rows whose indices lie inside its shape, or raise a ValueError.
+    """Return a CSR matrix with valid indices, or raise a ValueError.
 
-    scipy does not check the indices of a matrix that is made from arrays, nor after an array was changed.
+    scipy does not check the indices of a matrix that is made from arrays or changed in place.
     """
     if not issparse(matrix) or matrix.ndim != 2:
         raise ValueError(f"{name} is a {type(matrix).__name__}: expected a sparse matrix")
@@ -53,14 +53,14 @@ def sound_csr(matrix: Any, name: str) -> csr_array:
     rows = matrix if matrix.format == "csr" else matrix.tocsr()
     if rows is not matrix:
         _require_sound(rows, name)
-    if max(len(rows.indices), len(rows.data)) > rows.indptr[-1]:  # room to spare, behind the last row
+    if max(len(rows.indices), len(rows.data)) > rows.indptr[-1]:  # unused capacity after the last row
         rows = rows.copy()
         rows.prune()
     return rows
 
 
 def _native(matrix: Any, name: str) -> Any:
-    """Return the matrix with numbers in native byte order, which compiled loops take them for."""
+    """Return the matrix in native byte order, which compiled loops expect."""
     coords = matrix.coords if matrix.format == "coo" else ()
     arrays = [*coords, *(getattr(matrix, which) for which in _INDICES[matrix.format])]
     for values in arrays:
@@ -71,7 +71,7 @@ def _native(matrix: Any, name: str) -> Any:
             )
     if all(values.dtype.isnative for values in (*arrays, matrix.data)):
         return matrix
-    matrix = copy(matrix)  # which, other than its own method, does not mind the byte order
+    matrix = copy(matrix)  # unlike the method of the matrix, this works for any byte order
     for which in ("data", *_INDICES[matrix.format]):
         values = getattr(matrix, which)
         setattr(matrix, which, values.astype(values.dtype.newbyteorder("=")))
@@ -85,7 +85,7 @@ def _require_sound(matrix: Any, name: str) -> None:
         if matrix.data.ndim != 2 or len(matrix.offsets) != len(matrix.data):
             raise ValueError(
                 f"{name} has {len(matrix.offsets)} offsets and diagonals of shape {matrix.data.shape}: "
-                "expected an offset for each diagonal"
+                "expected one offset per diagonal"
             )
         return
     if matrix.format == "coo":
@@ -97,7 +97,7 @@ def _require_sound(matrix: Any, name: str) -> None:
         count, size = count // matrix.blocksize[0], size // matrix.blocksize[1]
     starts, indices = matrix.indptr, matrix.indices
     if len(starts) != count + 1 or starts[0] != 0 or (starts[1:] < starts[:-1]).any():
-        raise ValueError(f"indptr of {name} is not sound: expected {count + 1} numbers from 0 on, ascending")
+        raise ValueError(f"indptr of {name} is not valid: expected {count + 1} ascending numbers from 0")
     if starts[-1] > min(len(indices), len(matrix.data)):
         raise ValueError(
             f"indptr of {name} ends with {starts[-1]}: expected at most {min(len(indices), len(matrix.data))}"
@@ -106,7 +106,7 @@ def _require_sound(matrix: Any, name: str) -> None:
 
 
 def _require_range(indices: np.ndarray, size: int, what: str, name: str) -> None:
-    # As unsigned numbers those below 0 are the largest: one pass finds both.
+    # As unsigned integers, negative numbers are the largest: one pass finds both errors.
     if len(indices) and indices.view(f"u{indices.itemsize}").max() >= size:
         wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
         raise ValueError(f"{name} has the {what} {wrong}: expected 0 to {size - 1}")

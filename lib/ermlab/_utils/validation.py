@@ -1,4 +1,4 @@
-"""Numbers and arrays that users give, checked before anything is computed from them."""
+"""Validation of numbers and arrays that users pass."""
 
 import math
 import os
@@ -8,21 +8,21 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-#: Magnitudes between which sums of squares and their quotients are safe, for any number of summands.
+#: Range of magnitudes whose sums of squares, and their quotients, neither overflow nor underflow.
 SMALLEST, LARGEST = 1e-100, 1e100
 #: Largest sum of a histogram.
 LARGEST_SUM = float(np.finfo(np.float64).max) / 8
 
 
 def real_array(values: ArrayLike, name: str, dtype: DTypeLike = np.float64) -> NDArray[np.floating]:
-    """Return an array of real numbers, infinite where they are too large for the type, or raise a ValueError.
+    """Return an array of real numbers, or raise a ValueError; numbers too large for the type are infinite.
 
     numpy itself drops imaginary parts with a warning, and masks without one.
     """
     if type(values) is np.ndarray and values.dtype == dtype:
         return values
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} has masked entries: expected a number at each place")
+        raise ValueError(f"{name} has masked entries: expected numbers only")
     if np.iscomplexobj(values):
         raise ValueError(f"{name} has complex entries: expected real numbers")
     try:
@@ -35,11 +35,11 @@ def real_array(values: ArrayLike, name: str, dtype: DTypeLike = np.float64) -> N
 def require_room(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
     """Raise a ValueError for an array that is larger than the memory of the machine.
 
-    Such an array may well be granted, and the process then be killed when it is filled.
+    The allocation of such an array may succeed, and the process be killed when it is filled.
     """
     needed = itemsize * math.prod(map(int, shape))
     if needed > _memory():
-        # Whole numbers, which may be too large for a float.
+        # Integers, which may be too large for a float.
         raise ValueError(
             f"{what} would take {needed >> 30} GiB of memory: expected at most {_memory() >> 30} GiB"
         )
@@ -47,14 +47,14 @@ def require_room(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
 
 @cache
 def _memory() -> int:
-    """Return the bytes of memory of the machine, or a terabyte if the system does not say."""
+    """Return the memory of the machine in bytes, or a terabyte if it is unknown."""
     if not hasattr(os, "sysconf"):
         return 1 << 40
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def largest_magnitude(*arrays: NDArray[np.number]) -> float:
-    """Return the largest absolute value in all arrays, NaN if one holds NaN, 0 if all are empty."""
+    """Return the largest absolute value of all arrays; NaN if one holds NaN, 0 if all are empty."""
     largest = 0.0
     for array in arrays:
         if array.size:
@@ -66,10 +66,10 @@ def largest_magnitude(*arrays: NDArray[np.number]) -> float:
 
 
 def safe_unit(*arrays: NDArray[np.floating]) -> float:
-    """Return the number to divide the arrays by before they are squared.
+    """Return the number by which the arrays should be divided before they are squared.
 
-    It is 1 unless the largest magnitude is out of the ordinary, and then the power of two just below it.
-    Division by a power of two is exact, so that results do not depend on the unit but for its factor.
+    It is 1 unless the largest magnitude is unusual, and then the power of two just below it, by which
+    division is exact.
     """
     largest = largest_magnitude(*arrays)
     if largest == 0 or SMALLEST <= largest <= LARGEST or not math.isfinite(largest):
@@ -78,14 +78,14 @@ def safe_unit(*arrays: NDArray[np.floating]) -> float:
 
 
 def safe_norm(v: NDArray[np.floating]) -> float:
-    """Return the Euclidean norm of a vector whose squared entries may overflow or vanish."""
+    """Return the Euclidean norm of a vector whose squared entries may overflow or underflow."""
     unit = safe_unit(v)
     scaled = v if unit == 1 else v / unit
     return unit * math.sqrt(float(np.sum(scaled * scaled)))
 
 
 def require_sums(sums: NDArray[np.float64], name: str) -> None:
-    """Raise a ValueError unless the sums of two rows, and of their comparisons, stay finite."""
+    """Raise a ValueError unless all sums of rows are so small that comparisons of rows stay finite."""
     if sums.size and not sums.max() <= LARGEST_SUM:
         row = int(sums.argmax())
         raise ValueError(f"row {row} of {name} sums to {sums[row]:.3g}: expected at most {LARGEST_SUM:.3g}")
@@ -136,7 +136,7 @@ def positive_number(name: str, value: float, *, infinite: bool = False) -> float
 
 
 def as_number(value: float) -> float:
-    """Return a float: NaN for what is no single number, or more than a float can hold."""
+    """Return a float; NaN for what is not a single number, or too large for a float."""
     if isinstance(value, (str, bytes)):
         return math.nan
     try:
@@ -146,7 +146,7 @@ def as_number(value: float) -> float:
 
 
 def regularization_strength(C: float, n: int = 1) -> float:
-    """Return ``1 / (C n)``: the strength for the mean over ``n`` samples where their sum has the factor C."""
+    """Return ``1 / (C n)``: the regularization strength for the mean over ``n`` samples."""
     C = positive_number("C", C)
     if not 0 < C * n < math.inf or not 0 < 1.0 / (C * n) < math.inf:
         raise ValueError(f"C is {C} for {n} samples: expected a finite C n and 1 / (C n)")
@@ -154,6 +154,6 @@ def regularization_strength(C: float, n: int = 1) -> float:
 
 
 def _shown(value: object) -> str:
-    """Return a value as a message shows it."""
+    """Return the text of a value for a message."""
     text = "an integer beyond all floats" if isinstance(value, int) and abs(value) > 2**1023 else repr(value)
     return text if len(text) <= 80 else f"{text[:80]}..."

@@ -1,4 +1,4 @@
-"""Measures of detections: recall against overlap, precision and recall, equal error rates."""
+"""Metrics of detections: recall against overlap, precision and recall, equal error rates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from ermlab._utils.validation import real_array
 from ermlab.detection.boxes import as_boxes, best_overlap, overlap
 
 CORRECT, IGNORED, FALSE = 1, 0, -1
-#: Agreement from 0 to 1 of each box of one list with each of another.
+#: Agreement, from 0 to 1, of each box of one list with each of another.
 Measure = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
 VOC_RECALLS = np.arange(11) / 10
 
 
 def recall_overlap(best_overlaps: ArrayLike, thresholds: ArrayLike) -> NDArray[np.float64]:
-    """Share of ground-truth boxes found at each minimum overlap (thesis, fig. 3.5 b).
+    """Compute the fraction of ground-truth boxes found at each minimum overlap (thesis, fig. 3.5 b).
 
-    ``best_overlaps`` holds, for each box, its largest overlap with a returned window.
+    ``best_overlaps`` is the largest overlap of each box with a returned window.
     """
     ordered, thresholds = np.sort(_checked_overlaps(best_overlaps)), real_array(thresholds, "thresholds")
     if np.isnan(thresholds).any():
@@ -28,9 +28,9 @@ def recall_overlap(best_overlaps: ArrayLike, thresholds: ArrayLike) -> NDArray[n
 
 
 def recall_area(best_overlaps: ArrayLike, low: float = 0.5, high: float = 1.0) -> float:
-    """Area under the recall-overlap curve from ``low`` to ``high``, 1 for perfect recall (thesis, 3.2.4).
+    """Compute the exact area under the recall-overlap curve from ``low`` to ``high`` (thesis, 3.2.4).
 
-    Exact: a box of overlap o lifts the curve up to o, so it adds what lies of (low, o) below ``high``.
+    It is 1 for perfect recall. A box of overlap o contributes the part of (low, o) below ``high``.
     """
     overlaps = _checked_overlaps(best_overlaps)
     if not 0 <= low < high <= 1:
@@ -41,9 +41,9 @@ def recall_area(best_overlaps: ArrayLike, low: float = 0.5, high: float = 1.0) -
 def best_overlap_at(
     truth_boxes: ArrayLike, windows_in_order: ArrayLike, counts: Sequence[int] = (10, 100, 1000)
 ) -> NDArray[np.float64]:
-    """Largest overlap of each truth box with the first 10, 100, ... windows, (truths, counts).
+    """Compute the largest overlap of each true box with the first 10, 100, ... windows.
 
-    All windows count where there are fewer.
+    All windows are used if there are fewer. The result has shape (n_boxes, n_counts).
     """
     counts = np.asarray(counts)
     if counts.ndim != 1 or not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
@@ -63,20 +63,37 @@ def match_detections(
     min_overlap: float = 0.5,
     measure: Measure = overlap,
 ) -> NDArray[np.int8]:
-    """Judge the detections in one image by the rule of PASCAL VOC.
+    """Match the detections in one image to true boxes by the rule of PASCAL VOC.
 
-    In order of falling score (ties by index) each detection looks at the truth box that it overlaps most. It
-    is `FALSE` if that overlap is below ``min_overlap``, `IGNORED` if the box is difficult, `CORRECT` if
-    nobody has claimed the box before, else `FALSE`. Instead of the overlap, ``measure`` may be another
-    agreement of boxes, such as `ellipse_agreement`.
+    In order of decreasing score (ties by index), each detection is matched to the true box that it overlaps
+    most. It is `FALSE` if that overlap is below ``min_overlap``, `IGNORED` if the box is difficult, `CORRECT`
+    if the box has no match yet, else `FALSE`.
+
+    Parameters
+    ----------
+    boxes : array-like of shape (n, 4)
+        Detections.
+    scores : array-like of shape (n,)
+        Score of each detection.
+    truth : array-like of shape (m, 4)
+        True boxes.
+    difficult : array-like of shape (m,), optional
+        Which true boxes are difficult; by default none.
+    min_overlap : float, default=0.5
+        Smallest overlap of a match.
+    measure : callable
+        Agreement of boxes, by default their overlap; another one is `ellipse_agreement`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        `CORRECT`, `IGNORED` or `FALSE` for each detection.
     """
     boxes, truth = as_boxes(boxes), as_boxes(truth, "truth")
     scores = _checked_scores(scores, len(boxes))
     difficult = np.zeros(len(truth), dtype=bool) if difficult is None else np.asarray(difficult, dtype=bool)
     if difficult.shape != (len(truth),):
-        raise ValueError(
-            f"difficult has shape {difficult.shape}: expected ({len(truth)},), one for each truth box"
-        )
+        raise ValueError(f"difficult has shape {difficult.shape}: expected ({len(truth)},), one per true box")
     if not (isinstance(min_overlap, Real) and 0 < min_overlap <= 1):
         raise ValueError(f"min_overlap is {min_overlap!r}: expected a number above 0 and up to 1")
     verdict = np.full(len(boxes), FALSE, dtype=np.int8)
@@ -85,8 +102,8 @@ def match_detections(
     overlaps = np.asarray(measure(boxes, truth))
     if overlaps.shape != (len(boxes), len(truth)) or np.isnan(overlaps).any():
         raise ValueError(
-            f"measure returned shape {overlaps.shape} for {len(boxes)} and {len(truth)} boxes: expected a "
-            "number for each pair of them, not NaN"
+            f"measure returned shape {overlaps.shape} for {len(boxes)} and {len(truth)} boxes: expected one "
+            "number per pair, not NaN"
         )
     claimed = np.zeros(len(truth), dtype=bool)
     for i in np.argsort(-scores, kind="stable"):
@@ -101,11 +118,10 @@ def match_detections(
 
 
 def ellipse_agreement(boxes: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]:
-    """Agreement by the rule of the UIUC cars: at least .5 if a corner lies in the ellipse of the true corner.
+    """Compute the agreement of boxes by the rule of the UIUC cars data set (Agarwal, Awan and Roth, 2004).
 
-    The ellipse has a quarter of the true box's width and height as its half axes (Agarwal, Awan and Roth,
-    2004); boxes are taken to be of the true size. The agreement is ``1 - d^2 / 2``, at least 0, for the
-    distance d in these units.
+    It is ``1 - d^2 / 2``, at least 0, for the distance d of the upper left corners, with a quarter of the
+    width and height of the true box as units: at least 0.5 inside the ellipse with these half axes.
     """
     boxes, truth = as_boxes(boxes), as_boxes(truth, "truth")
     half_axes = (truth[:, 2:] - truth[:, :2] + 1) / 4
@@ -115,7 +131,7 @@ def ellipse_agreement(boxes: ArrayLike, truth: ArrayLike) -> NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DetectionCurve:
-    """What is found as the threshold on the score falls; one point for each distinct score."""
+    """Precision and recall for decreasing thresholds on the score, one point per distinct score."""
 
     thresholds: NDArray[np.float64]
     precision: NDArray[np.float64]
@@ -131,15 +147,16 @@ def detection_curve(
     min_overlap: float = 0.5,
     measure: Measure = overlap,
 ) -> DetectionCurve:
-    """Precision, recall and false positives per image of the detections in several images.
+    """Compute precision, recall and false positives per image of the detections in several images.
 
-    One entry an image in each argument. Difficult truth boxes neither count nor hurt. Detections of equal
-    score enter together. Without detections the curve is empty; without truth boxes recall is undefined.
+    Each argument has one entry per image; see `match_detections`. Difficult true boxes are ignored.
+    Detections of equal score enter together. Without detections the curve is empty; without true boxes recall
+    is undefined.
     """
     difficult = [np.zeros(len(item), dtype=bool) for item in truth] if difficult is None else difficult
     lengths = [len(boxes), len(scores), len(truth), len(difficult)]
     if len(set(lengths)) > 1:
-        raise ValueError(f"boxes, scores, truth, difficult speak of {lengths} images: expected equal numbers")
+        raise ValueError(f"boxes, scores, truth, difficult have {lengths} images: expected equal numbers")
     n_truth = sum(int(np.sum(~np.asarray(flags, dtype=bool))) for flags in difficult)
     if not n_truth:
         raise ValueError("truth holds no box that is not difficult: recall is undefined")
@@ -153,13 +170,15 @@ def detection_curve(
 
 
 def average_precision(precision: ArrayLike, recall: ArrayLike, kind: str = "area") -> float:
-    """Average precision of a curve in order of falling threshold; 0 of an empty one.
+    """Compute the average precision of a curve in order of decreasing threshold; 0 for an empty curve.
 
     Parameters
     ----------
-    kind
-        ``"area"`` is the sum of precision times the rise of recall, without interpolation; ``"eleven"`` the
-        mean over recalls 0, .1, ..., 1 of the best precision at that recall or above (PASCAL VOC 2007).
+    precision, recall : array-like of shape (n,)
+        The curve.
+    kind : {"area", "eleven"}, default="area"
+        ``"area"`` is the sum of precision times the increase of recall, without interpolation; ``"eleven"``
+        the mean over recalls 0, .1, ..., 1 of the best precision at that recall or above (PASCAL VOC 2007).
     """
     precision, recall = _checked_curve(precision, recall)
     if kind == "area":
@@ -170,10 +189,10 @@ def average_precision(precision: ArrayLike, recall: ArrayLike, kind: str = "area
 
 
 def equal_error_rate(precision: ArrayLike, recall: ArrayLike) -> float:
-    """Error 1 - recall where recall equals precision, on straight lines between the points of the curve.
+    """Compute the error 1 - recall where recall equals precision, with linear interpolation.
 
-    The curve starts at recall 0 with its first precision. One that ends with precision above recall goes
-    down from there, so that its last recall counts; an empty curve has error 1.
+    The curve starts at recall 0 with its first precision. If it ends with precision above recall, its last
+    recall counts; an empty curve has error 1.
     """
     precision, recall = _checked_curve(precision, recall)
     if not precision.size:
@@ -188,9 +207,9 @@ def equal_error_rate(precision: ArrayLike, recall: ArrayLike) -> float:
 
 
 def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Rate at which false positives and false negatives are equally frequent.
+    """Compute the rate at which false positives and false negatives are equally frequent.
 
-    On straight lines between the points of the ROC curve; equal scores enter together.
+    The ROC curve is interpolated linearly; equal scores enter together.
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "biuf" or np.isnan(labels).any():
@@ -213,7 +232,7 @@ def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
 
 
 def recall_at_false_positives(curve: DetectionCurve, rates: ArrayLike) -> NDArray[np.float64]:
-    """Largest recall with at most so many false positives per image."""
+    """Return the largest recall with at most ``rates`` false positives per image."""
     rates = real_array(rates, "rates")
     if not (rates >= 0).all():
         raise ValueError(f"rates is {rates.tolist()}: expected numbers of at least 0")
@@ -227,7 +246,7 @@ def _curve(scores: NDArray, correct: NDArray, n_truth: int, n_images: int) -> De
 
 
 def _counts(scores: NDArray, positive: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Distinct scores, falling, and the numbers of positives and negatives at or above each."""
+    """Return decreasing distinct scores, and the numbers of positives and negatives at or above each."""
     order = np.argsort(-scores, kind="stable")
     ordered, positive = scores[order], positive[order]
     # Not by differences: that of two infinite scores is NaN.
@@ -266,5 +285,5 @@ def _checked_curve(precision: ArrayLike, recall: ArrayLike) -> tuple[NDArray, ND
     if not ((both >= 0) & (both <= 1)).all():
         raise ValueError("precision and recall must lie between 0 and 1")
     if (np.diff(recall) < 0).any():
-        raise ValueError("recall falls along the curve: expected the order of falling thresholds")
+        raise ValueError("recall decreases along the curve: expected the order of decreasing thresholds")
     return precision, recall

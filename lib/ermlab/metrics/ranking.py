@@ -1,4 +1,4 @@
-"""How good a ranking is at its top."""
+"""Normalized discounted cumulative gain with groups and ties."""
 
 from numbers import Real
 
@@ -9,21 +9,22 @@ from ermlab._utils.validation import real_array
 
 
 def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = None, k: int = 10) -> float:
-    """Return the normalized discounted cumulative gain of the first ``k``, mean over groups.
+    """Compute the normalized discounted cumulative gain of the first ``k``, averaged over groups.
 
-    The gain of a sample of relevance ``r`` is ``2^r - 1``, the discount at rank ``1, 2, ...`` is
-    ``1 / log2(1 + rank)``, and 1 is the best that can be had. Samples of equal score share their gains, which
-    is the mean over all their orders. Groups in which nothing is relevant are left out: all their rankings
-    are as good.
+    The gain of a sample of relevance ``r`` is ``2^r - 1`` and the discount at rank ``1, 2, ...`` is
+    ``1 / log2(1 + rank)``; 1 is the best value. Samples with equal scores share their gains, which is the
+    mean over all their orders. Groups without relevant samples are excluded.
 
     Parameters
     ----------
-    relevance
+    relevance : array-like of shape (n,)
         Grade of each sample, 0 for irrelevant.
-    scores
-        The higher, the higher ranked.
-    groups
-        Group of each sample, such as its query; by default all are one group.
+    scores : array-like of shape (n,)
+        Samples with high scores are ranked first.
+    groups : array-like of shape (n,), optional
+        Group of each sample, such as its query; by default one group.
+    k : int, default=10
+        Number of ranks that count.
     """
     relevance, scores, group = _checked(relevance, scores, groups)
     if not (isinstance(k, Real) and k >= 1):
@@ -34,14 +35,14 @@ def ndcg(relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None = Non
     best = _discounted_gains(gains, relevance, group, k)
     relevant = best > 0
     if not relevant.any():
-        raise ValueError("no sample has a relevance above 0: expected one at least")
+        raise ValueError("no sample has a relevance above 0: expected at least one")
     return float(np.mean(_discounted_gains(gains, scores, group, k)[relevant] / best[relevant]))
 
 
 def _discounted_gains(
     gains: NDArray[np.float64], scores: NDArray[np.float64], group: NDArray[np.int64], k: int
 ) -> NDArray[np.float64]:
-    """Return for each group the sum of discounted gains of its first ``k`` by score."""
+    """Return the sum of discounted gains of the first ``k`` samples of each group."""
     order = np.lexsort((-scores, group))
     scores, group, gains = scores[order], group[order], gains[order]
     new_group = np.diff(group, prepend=-1) != 0
@@ -55,7 +56,7 @@ def _discounted_gains(
 def _checked(
     relevance: ArrayLike, scores: ArrayLike, groups: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return arrays, the groups numbered from 0, or raise a ValueError."""
+    """Return arrays, with groups numbered from 0, or raise a ValueError."""
     relevance, scores = real_array(relevance, "relevance"), real_array(scores, "scores")
     groups = np.zeros(relevance.shape) if groups is None else np.asarray(groups)
     if relevance.ndim != 1 or relevance.size == 0 or not relevance.shape == scores.shape == groups.shape:

@@ -1,7 +1,7 @@
-"""Tests of a difference between two methods that were measured on the same random splits.
+"""Tests of a difference between two methods that were evaluated on the same random splits.
 
-The training parts of random splits overlap, so the differences are dependent, and tests that take them as
-independent (Wilcoxon's, the plain t-test) find a difference too often where there is none.
+The training parts of random splits overlap, so the differences are dependent, and tests that assume
+independence (Wilcoxon's, the plain t-test) reject the null hypothesis too often.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from ermlab._utils.validation import real_array, whole_number
 
 @dataclass(frozen=True)
 class TestResult:
-    """A statistic, and the probability of one as large if there were no difference (two-sided)."""
+    """A statistic and its p-value."""
 
     __test__ = False  # not for pytest
 
@@ -28,34 +28,32 @@ def corrected_t_test(a: ArrayLike, b: ArrayLike, test_share: float) -> TestResul
     """Compare scores on the same J random splits by the corrected resampled t-test.
 
     ``t = mean / sqrt((1/J + n_test / n_train) var)`` with J - 1 degrees of freedom: the second term, due to
-    Nadeau and Bengio (2003), accounts for the overlap of the training parts. It supposes that a score depends
-    little on which samples were trained on. Where it does, as for learners at chance, whose rules change from
-    split to split, differences are still found somewhat too often: about 8 instead of 5 times in 100 in our
-    simulation, in which the plain test finds them 50 times.
+    Nadeau and Bengio (2003), accounts for the overlap of the training parts. It assumes that a score depends
+    little on the choice of training samples. Otherwise, for example for learners at chance level, the test
+    still rejects slightly too often: in 8 % instead of 5 % of our simulations, and the plain test in 50 %.
 
     Parameters
     ----------
-    a, b
-        Scores of two methods, one for each split.
-    test_share
-        Part of the samples that is tested on, as 0.2; 0 gives the plain paired t-test.
+    a, b : array-like of shape (J,)
+        Scores of two methods on each split.
+    test_share : float
+        Fraction of the samples in the test part, for example 0.2; 0 gives the plain paired t-test.
     """
     differences = _differences(a, b)
     if not 0 <= test_share < 1:
         raise ValueError(f"test_share is {test_share}: expected at least 0 and less than 1")
     J = len(differences)
     mean, variance = differences.mean(), differences.var(ddof=1)
-    if np.ptp(differences) == 0:  # the variance may be off 0 by rounding
+    if np.ptp(differences) == 0:  # the variance may differ from 0 by rounding
         return TestResult(0.0, 1.0) if mean == 0 else TestResult(float(np.copysign(np.inf, mean)), 0.0)
     t = mean / np.sqrt((1 / J + test_share / (1 - test_share)) * variance)
     return TestResult(float(t), float(2 * stats.t.sf(abs(t), J - 1)))
 
 
 def wilcoxon_test(a: ArrayLike, b: ArrayLike) -> TestResult:
-    """Compare scores on the same splits by Wilcoxon's signed-rank test, which takes splits as independent.
+    """Compare scores on the same splits by Wilcoxon's signed-rank test, which assumes independent splits.
 
-    Splits on which both are equal are left out; if they are on all splits, p is 1. The statistic is the
-    smaller sum of ranks.
+    Splits with equal scores are excluded; if all are equal, p is 1. The statistic is the smaller rank sum.
     """
     differences = _differences(a, b)
     if not differences.any():
@@ -67,20 +65,28 @@ def wilcoxon_test(a: ArrayLike, b: ArrayLike) -> TestResult:
 def permutation_test(
     score: Callable[[NDArray], float], y: ArrayLike, n_permutations: int = 999, seed: int = 0
 ) -> tuple[TestResult, NDArray[np.float64]]:
-    """Compare a score with those for permuted labels: larger is better, and p is one-sided.
+    """Compare a score with those of permuted labels by a one-sided test; larger scores are better.
 
-    p is the rank of the true labels among all, themselves included: never below ``1 / (n_permutations + 1)``,
-    and at most ``alpha`` with at most that probability if the labels mean nothing.
+    p is the rank of the true labels among all labelings, including the true one: at least
+    ``1 / (n_permutations + 1)``.
 
     Parameters
     ----------
-    score
-        From labels to the score of the whole procedure, every choice that looks at labels included.
+    score : callable
+        Maps labels to the score of the whole procedure, including every choice that depends on labels.
+    y : array-like
+        True labels.
+    n_permutations : int, default=999
+        Number of permutations.
+    seed : int, default=0
+        Seed of the permutations.
 
     Returns
     -------
-    result, scores
-        The score of the true labels with its p, and the scores of permuted ones.
+    result : TestResult
+        The score of the true labels with its p.
+    scores : ndarray of shape (n_permutations,)
+        The scores of the permuted labels.
     """
     y = np.asarray(y)
     n_permutations = whole_number("n_permutations", n_permutations, 1)
@@ -91,13 +97,13 @@ def permutation_test(
 
 
 def permutation_result(truth: float, scores: ArrayLike) -> TestResult:
-    """Return the score of the true labels with its p, its rank among those of permuted labels and itself."""
+    """Return the score of the true labels with its p, given the scores of permuted labels."""
     scores = real_array(scores, "scores")
     if scores.ndim != 1 or not len(scores):
-        raise ValueError(f"scores of shape {scores.shape}: expected one for each of 1 permutation or more")
+        raise ValueError(f"scores of shape {scores.shape}: expected a vector, one per permutation")
     if not np.isfinite([truth, *scores]).all():
-        raise ValueError("the score of some labels is not finite: expected finite scores")
-    # Equal but for the rounding of means is equal.
+        raise ValueError("scores hold NaN or infinity: expected finite scores")
+    # Scores that differ by rounding are equal.
     reached = scores >= truth - 1e-12 * abs(truth)
     return TestResult(float(truth), (1 + np.count_nonzero(reached)) / (1 + len(scores)))
 
@@ -106,16 +112,16 @@ def _differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     a, b = real_array(a, "a"), real_array(b, "b")
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
-            f"scores of shapes {a.shape} and {b.shape}: expected one for each of 2 splits or more"
+            f"scores of shapes {a.shape} and {b.shape}: expected one per split, for at least 2 splits"
         )
     bad = ~(np.isfinite(a) & np.isfinite(b))
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(f"scores of split {i} are {a[i]} and {b[i]}: expected finite numbers")
-    # Neither statistic depends on the scale. A power of 2 changes no digit, and squares stay in range.
+    # No statistic depends on the scale. Scaling by a power of 2 is exact, and keeps squares in range.
     exponent = np.frexp(max(np.abs(a).max(), np.abs(b).max()))[1]
     a, b = np.ldexp(a, -exponent), np.ldexp(b, -exponent)
-    # Equal but for the rounding of means is equal.
+    # Scores that differ by rounding are equal.
     differences = a - b
     scale = np.maximum(np.abs(a), np.abs(b))
     differences = np.where(np.abs(differences) <= 1e-12 * scale, 0.0, differences)

@@ -1,7 +1,7 @@
-"""Splits of samples into training and test parts that respect how the samples hang together.
+"""Splits into training and test parts for dependent samples.
 
-Neighboring volumes of a scan are alike, so a volume whose neighbors were trained on is no fair test.
-Samples that hang together in time are split by stretches, with a gap at either side, or by whole runs.
+Neighboring volumes of a scan are similar, so a test volume must not have neighbors in the training part.
+Such samples are split by stretches of time, with a gap on either side, or by whole runs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,15 +12,15 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.validation import require_room, whole_number
+from ermlab._utils.validation import check_choice, require_room, whole_number
 
-#: Whether the test part is a stretch of time, some of the runs, or any samples.
+#: The test part is a stretch of time, a set of runs, or any set of samples.
 KINDS = ("stretches", "runs", "permuted")
 
 
 @dataclass(frozen=True)
 class Split:
-    """Numbers of the samples to learn from and of those to test on; with a gap, some are in neither."""
+    """Indices of the training and of the test samples; samples in a gap are in neither."""
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
@@ -28,18 +28,18 @@ class Split:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the samples of a study are divided.
+    """A scheme for splitting the samples of a study.
 
     Parameters
     ----------
-    kind
+    kind : {"stretches", "runs", "permuted"}
         ``"stretches"``: the test part is one stretch of time; ``"runs"``: whole runs; ``"permuted"``: any
-        samples, which is fair for subjects and leaks between volumes of a scan.
-    n
-        Number of samples, in their order in time.
-    gap
-        For stretches: samples at either side of the test part that are not trained on.
-    runs
+        samples, which is valid for independent samples such as subjects, but not for volumes of a scan.
+    n : int
+        Number of samples, in temporal order.
+    gap : int, default=0
+        For stretches: number of samples on either side of the test part that are not used for training.
+    runs : array-like of shape (n,), optional
         For runs: the run of each sample.
     """
 
@@ -49,22 +49,19 @@ class Sampling:
     runs: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind is {self.kind!r}: expected one of {', '.join(KINDS)}")
+        check_choice("kind", self.kind, KINDS)
         for name, least in (("n", 1), ("gap", 0)):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
         require_room((self.n,), f"the numbers of {self.n} samples")
         if (self.kind == "runs") != (self.runs is not None):
             raise ValueError(
-                f"kind is {self.kind!r} and runs is {self.runs!r}: expected runs for 'runs' alone"
+                f"kind is {self.kind!r} and runs is {self.runs!r}: expected runs for kind 'runs' only"
             )
         if self.runs is not None and np.shape(self.runs) != (self.n,):
-            raise ValueError(
-                f"runs has shape {np.shape(self.runs)}: expected one for each of {self.n} samples"
-            )
+            raise ValueError(f"runs has shape {np.shape(self.runs)}: expected ({self.n},)")
 
     def splits(self, count: int, share: float, seed: int | Sequence[int]) -> list[Split]:
-        """Draw so many splits with about a ``share`` of the samples, or runs, in the test part.
+        """Draw ``count`` splits with about a fraction ``share`` of the samples, or runs, in the test part.
 
         The first splits do not depend on ``count``.
         """
@@ -74,9 +71,9 @@ class Sampling:
         return [self._split(np.arange(self.n), next(draws)) for _ in range(whole_number("count", count, 0))]
 
     def folds(self, train: NDArray[np.int64], count: int, seed: int | Sequence[int]) -> list[Split]:
-        """Divide a training part once more, into so many folds, each the test part of one split.
+        """Divide a training part into ``count`` folds, each the test part of one split.
 
-        Folds are stretches of the training part, some of its runs, or any of its samples.
+        Folds are stretches of the training part, sets of its runs, or any sets of its samples.
         """
         train = np.asarray(train)
         if train.ndim != 1 or (train.size and train.dtype.kind not in "iu"):
@@ -94,7 +91,7 @@ class Sampling:
         return [self._split(train, np.sort(part)) for part in parts]
 
     def _draws(self, share: float, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-        """Yield test parts for ever: no stretch twice before all have come, and no run within a round."""
+        """Yield test parts indefinitely; all stretches, or all runs, are used before one is repeated."""
         units = np.arange(self.n) if self.runs is None else np.unique(self.runs)
         size = max(1, round(share * len(units)))
         while True:
@@ -109,18 +106,18 @@ class Sampling:
                 yield np.sort(rng.choice(units, size, replace=False))
 
     def _split(self, samples: NDArray[np.int64], test: NDArray[np.int64]) -> Split:
-        """Keep of the samples what is neither in the test part nor nearer to it than the gap."""
-        shut = np.zeros(self.n, dtype=bool)
-        shut[test] = True
+        """Remove the test part and the gaps around it from the samples."""
+        excluded = np.zeros(self.n, dtype=bool)
+        excluded[test] = True
         if self.kind == "stretches":
-            # A part of a training part may go around the outer test part: each of its pieces has its gap.
+            # A fold may surround the outer test part: each of its pieces has its own gap.
             bounds = np.flatnonzero(np.diff(test) > 1) + 1
             gap = min(self.gap, self.n)
             for first, last in pairwise([0, *bounds, len(test)]):
-                shut[max(test[first] - gap, 0) : test[last - 1] + gap + 1] = True
-        train = samples[~shut[samples]]
+                excluded[max(test[first] - gap, 0) : test[last - 1] + gap + 1] = True
+        train = samples[~excluded[samples]]
         if not len(train):
             raise ValueError(
-                f"nothing is left to train on: {self.n} samples, {len(test)} tested, a gap of {self.gap}"
+                f"no training samples are left: {self.n} samples, {len(test)} tested, a gap of {self.gap}"
             )
         return Split(train, test)

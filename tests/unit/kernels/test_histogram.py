@@ -174,7 +174,7 @@ def test_indices_of_another_kind_are_refused(what, values):
 def test_diagonals_without_offsets_are_refused():
     X = dia_array(np.eye(4))
     X.data = np.ones((1000, 4))
-    with pytest.raises(ValueError, match="an offset for each diagonal"):
+    with pytest.raises(ValueError, match="one offset per diagonal"):
         sparse_chi2_kernel(X, csr_array(np.eye(4)))
 
 

@@ -209,9 +209,9 @@ def test_broken_samples():
     [
         ("indices", [1, 2], "adjacency of graph 1 has the index 2: expected 0 to 1"),
         ("indices", [1, -1], "adjacency of graph 1 has the index -1: expected 0 to 1"),
-        ("indptr", [0, 9, 2], "indptr of adjacency of graph 1 is not sound"),
+        ("indptr", [0, 9, 2], "indptr of adjacency of graph 1 is not valid"),
         ("indptr", [0, 1, 9], "indptr of adjacency of graph 1 ends with 9: expected at most 2"),
-        ("indptr", [1, 1, 2], "indptr of adjacency of graph 1 is not sound"),
+        ("indptr", [1, 1, 2], "indptr of adjacency of graph 1 is not valid"),
     ],
 )
 def test_adjacency_that_leaves_its_shape_is_refused(what, values, message):

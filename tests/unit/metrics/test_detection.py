@@ -225,10 +225,10 @@ def test_detections_in_an_image_without_truth_are_false():
         (lambda: detection_curve([points(1)], [[1.0]], [[]]), "recall is undefined"),
         (lambda: detection_curve([points(1)], [[1.0]], [points(1)], [[True]]), "recall is undefined"),
         (lambda: detection_curve([], [], []), "recall is undefined"),
-        (lambda: detection_curve([points(1)], [], [points(1)]), r"speak of \[1, 0, 1, 1\] images"),
+        (lambda: detection_curve([points(1)], [], [points(1)]), r"have \[1, 0, 1, 1\] images"),
         (lambda: average_precision([1.0], [0.5], "area7"), "kind is 'area7'"),
         (lambda: average_precision([1.0, 1.0], [0.5]), r"shapes \(2,\), \(1,\)"),
-        (lambda: average_precision([1.0, 1.0], [0.5, 0.2]), "recall falls"),
+        (lambda: average_precision([1.0, 1.0], [0.5, 0.2]), "recall decreases"),
         (lambda: equal_error_rate([np.nan], [0.5]), "between 0 and 1"),
         (lambda: roc_equal_error_rate([1, 1], [0.0, 1.0]), "2 positives of 2"),
         (lambda: roc_equal_error_rate([1, 0], [0.0]), r"scores has shape \(1,\)"),
@@ -270,7 +270,7 @@ def test_labels_that_are_no_numbers(labels):
 
 @pytest.mark.parametrize("agreement", [np.full((1, 1), np.nan), np.ones((2, 1))])
 def test_measure_that_does_not_fit(agreement):
-    with pytest.raises(ValueError, match="expected a number for each pair"):
+    with pytest.raises(ValueError, match="expected one number per pair"):
         match_detections([[0, 0, 1, 1]], [1.0], [[0, 0, 1, 1]], measure=lambda boxes, truth: agreement)
 
 

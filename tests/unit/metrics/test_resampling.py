@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ermlab.metrics.resampling import corrected_t_test, permutation_test, wilcoxon_test
+from ermlab.metrics.resampling import corrected_t_test, permutation_result, permutation_test, wilcoxon_test
 
 
 def test_corrected_t_by_the_formula():
@@ -126,7 +126,7 @@ def test_permutation_test_keeps_its_level():
     ("a", "b", "message"),
     [
         ([1.0, 2.0], [1.0, 2.0, 3.0], r"shapes \(2,\) and \(3,\)"),
-        ([1.0], [2.0], "2 splits or more"),
+        ([1.0], [2.0], "at least 2 splits"),
         ([[1.0, 2.0]], [[1.0, 2.0]], r"shapes \(1, 2\)"),
         ([1.0, np.nan], [1.0, 2.0], "split 1 are nan and 2.0"),
     ],
@@ -147,7 +147,7 @@ def test_broken_share(share):
 def test_broken_permutations():
     with pytest.raises(ValueError, match="n_permutations is 0"):
         permutation_test(np.sum, [0, 1], 0)
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="NaN or infinity"):
         permutation_test(lambda labels: np.nan, [0, 1], 5)
 
 
@@ -162,3 +162,12 @@ def test_the_scale_of_the_scores_does_not_matter(scale):
 def test_number_of_permutations_that_is_none_is_refused(n_permutations):
     with pytest.raises(ValueError, match="n_permutations is"):
         permutation_test(lambda y: 1.0, [1, 2], n_permutations)
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores", "message"),
+    [(0.5, [], r"scores of shape \(0,\)"), (np.nan, [0.5], "not finite"), (0.5, [np.inf], "not finite")],
+)
+def test_invalid_permutation_scores_are_refused(truth, scores, message):
+    with pytest.raises(ValueError, match=message):
+        permutation_result(truth, scores)
