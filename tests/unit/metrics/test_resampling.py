@@ -166,7 +166,7 @@ def test_number_of_permutations_that_is_none_is_refused(n_permutations):
 
 @pytest.mark.parametrize(
     ("truth", "scores", "message"),
-    [(0.5, [], r"scores of shape \(0,\)"), (np.nan, [0.5], "not finite"), (0.5, [np.inf], "not finite")],
+    [(0.5, [], r"scores of shape \(0,\)"), (np.nan, [0.5], "finite"), (0.5, [np.inf], "finite")],
 )
 def test_invalid_permutation_scores_are_refused(truth, scores, message):
     with pytest.raises(ValueError, match=message):

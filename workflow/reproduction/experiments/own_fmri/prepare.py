@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ermlab._utils.array_files import ArrayFile
 from ermlab._utils.files import broken, reading, require_file
 from ermlab.exceptions import DataError
-from ermlab.fmri.glm import REQUIRED, checked_events
+from ermlab.fmri.glm import REQUIRED, check_events
 from ermlab.fmri.images import as_series, check_repetition_time, check_same_grid, voxels
 from ermlab.fmri.masking import brain_mask
 from ermlab.fmri.normalization import mean_brain, normalize, tissue_templates
@@ -215,7 +215,7 @@ def _events(path: str, scan: OwnScan, volumes: int) -> NDArray[np.float64]:
     if missing := [name for name in REQUIRED if name not in table]:
         raise broken(path, f"no column {', '.join(missing)}", f"columns {', '.join(REQUIRED)}")
     try:
-        events = checked_events(table[list(REQUIRED)], volumes * scan.repetition_time)
+        events = check_events(table[list(REQUIRED)], volumes * scan.repetition_time)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from error
     events = events.assign(trial_type=events["trial_type"].astype(str))

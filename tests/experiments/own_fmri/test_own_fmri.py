@@ -1,3 +1,5 @@
+"""A scan of the user: preprocessing, held-out correlations, weight maps, and messages for broken input."""
+
 from dataclasses import replace
 
 import nibabel as nib
@@ -9,26 +11,31 @@ from scipy import stats
 
 from ermlab.exceptions import DataError
 from reproduction.claims.results import read_results
-from reproduction.experiments.own_fmri import scans as own_scan
+from reproduction.experiments.own_fmri import evaluate, prepare
 from reproduction.experiments.own_fmri.evaluate import held_out
-from reproduction.experiments.own_fmri.evaluate import main as evaluate
-from reproduction.experiments.own_fmri.scans import OwnScan, OwnSeries, prepare_own_scan, stretches_of_runs
+from reproduction.experiments.own_fmri.prepare import (
+    OwnScan,
+    OwnSeries,
+    prepare_own_scan,
+    stretches_of_runs,
+    stretches_without_drifts,
+)
 
 TR, VOLUMES, VOXEL, GAP = 2.5, 48, 10, 2
-#: Volumes that a run in four stretches keeps.
+#: Volumes kept of a run in four stretches.
 KEPT = VOLUMES - 3 * GAP
 PLACE = (-30, -60, 20)
 
 
 def delayed(stimulus):
-    """What the brain shows of a stimulus given at each volume: SPM's response."""
+    """Convolve a stimulus, given at each volume, with the response of SPM."""
     t = np.arange(0, 32, TR)
     response = stats.gamma.pdf(t, 6) - stats.gamma.pdf(t, 16) / 6
     return np.convolve(stimulus, response / response.sum())[: len(stimulus)]
 
 
 def write_scan(folder, runs=2, effect=0.04, seed=0):
-    """Write runs with labels and one without; a stimulus shows around one place of the brain."""
+    """Write runs with labels and one without; a stimulus activates one place of the brain."""
     rng, template = np.random.default_rng(seed), load_mni152_template(VOXEL)
     brain = template.get_fdata()
     grid = np.stack(np.meshgrid(*map(np.arange, brain.shape), indexing="ij"), axis=-1)
@@ -58,7 +65,7 @@ def folder(tmp_path_factory):
 
 
 def block(folder, **changes):
-    """The block of a configuration; None takes an entry away."""
+    """Return the block of a configuration; None removes an entry."""
     entries = {
         "bold": [str(folder / "run0.nii.gz"), str(folder / "run1.nii.gz")],
         "labels": [str(folder / "run0.tsv"), str(folder / "run1.tsv")],
@@ -73,11 +80,11 @@ def block(folder, **changes):
 
 @pytest.fixture(scope="module")
 def series(folder):
-    return prepare_own_scan(OwnScan.of(block(folder, unlabelled=str(folder / "run2.nii.gz"))))
+    return prepare_own_scan(OwnScan(**block(folder, unlabelled=str(folder / "run2.nii.gz"))))
 
 
 def strongest(series, values):
-    """Millimetres of the middle of the strongest voxels."""
+    """Return the center of the strongest voxels in millimeters."""
     best = np.argsort(values)[-10:]
     return nib.affines.apply_affine(series.affine, np.argwhere(series.mask)[best]).mean(axis=0)
 
@@ -97,14 +104,14 @@ def test_runs_come_one_after_another_and_show_the_stimulus_where_it_is(series):
 
 def test_events_and_labels_of_one_stimulus_give_one_target(folder, series):
     events = [str(folder / f"run{run}_events.tsv") for run in (0, 1)]
-    found = prepare_own_scan(OwnScan.of(block(folder, labels=None, events=events)))
-    # They are sampled differently, which shows more where the means of short stretches are taken out.
+    found = prepare_own_scan(OwnScan(**block(folder, labels=None, events=events)))
+    # They are sampled differently, which matters more after the means of short stretches are removed.
     assert np.corrcoef(found.y, series.y)[0, 1] > 0.9
 
 
 def test_labels_that_are_delayed_already_stay_as_they_are(folder):
-    one = block(folder, bold=str(folder / "run0.nii.gz"), labels=str(folder / "run0.tsv"), convolve=False)
-    found = prepare_own_scan(OwnScan.of(one))
+    files = {"bold": str(folder / "run0.nii.gz"), "labels": str(folder / "run0.tsv")}
+    found = prepare_own_scan(OwnScan(**block(folder, **files, convolve=False)))
     column = pd.read_csv(folder / "run0.tsv", sep="\t")["faces"]
     (stretches,) = stretches_of_runs([VOLUMES], 5, GAP)
     for number in range(5):
@@ -113,20 +120,20 @@ def test_labels_that_are_delayed_already_stay_as_they_are(folder):
     assert found.unlabelled.shape[0] == 0
 
 
-def test_a_head_that_lies_elsewhere_in_the_second_run_is_brought_back(folder, tmp_path):
+def test_a_head_that_moved_between_runs_is_realigned(folder, tmp_path):
     second = nib.load(folder / "run1.nii.gz")
     moved = np.roll(second.get_fdata(dtype=np.float32), 1, axis=1)
     nib.save(nib.Nifti1Image(moved, second.affine, second.header), tmp_path / "moved.nii.gz")
     bold = [str(folder / "run0.nii.gz"), str(tmp_path / "moved.nii.gz")]
-    found = prepare_own_scan(OwnScan.of(block(folder, bold=bold)))
+    found = prepare_own_scan(OwnScan(**block(folder, bold=bold)))
     np.testing.assert_allclose(found.motion[VOLUMES:, 1], VOXEL, atol=0.3)
     for run in (0, 1):
         rows = found.runs == run
         assert np.linalg.norm(strongest(found, found.y[rows] @ found.X[rows]) - PLACE) < 2 * VOXEL
 
 
-def test_on_the_template_the_place_is_that_of_the_template(folder):
-    found = prepare_own_scan(OwnScan.of(block(folder, template=True, resolution=VOXEL)))
+def test_a_normalized_scan_is_on_the_grid_of_the_template(folder):
+    found = prepare_own_scan(OwnScan(**block(folder, template=True, resolution=VOXEL)))
     assert found.mask.shape == load_mni152_template(VOXEL).shape
     assert np.linalg.norm(strongest(found, found.y @ found.X) - PLACE) < 2 * VOXEL
 
@@ -141,6 +148,89 @@ def test_series_are_read_back_as_written(series, tmp_path):
         OwnSeries.read(tmp_path / "cut.npz")
 
 
+def results_in(folder):
+    files = {
+        "values": "values.json",
+        "correlations": "correlations.csv",
+        "weights": "weights.nii.gz",
+        "map": "map.html",
+    }
+    return {name: folder / file for name, file in files.items()}
+
+
+def test_each_run_is_held_out_and_predicted_by_the_others():
+    """Two voxels and two runs; the weights are the mean target of the training part and 1."""
+    y = np.array([1.0, 2, 4, 3.0, 5, 1])
+    X = np.column_stack([y, -y]).astype(np.float32)
+    runs = np.repeat([0, 1], 3)
+    data = OwnSeries(X, y, runs, runs, X[:0], *[np.zeros(0)] * 4)
+
+    def learn(X, y, extra, folds):
+        return np.array([y.mean(), 2.8]), {"trained_on": sorted(set(folds.tolist()))}
+
+    table = held_out(data, learn, folds=5)
+    assert table["fold"].tolist() == [0, 1]
+    assert table["volumes"].tolist() == [3, 3]
+    assert table["trained_on"].tolist() == [[1], [0]]
+    # Run 0 is predicted by 3 y - 2.8 y, run 1 by 7/3 y - 2.8 y.
+    assert table["correlation"].tolist() == pytest.approx([1, -1], abs=1e-6)
+
+
+def test_results_have_the_numbers_of_the_scan(tmp_path, monkeypatch):
+    y = np.array([1.0, 2, 4, 3.0, 5, 1])
+    X = np.column_stack([y, -y]).astype(np.float32)
+    motion = np.zeros((8, 6))
+    motion[3, 1], motion[5, 4] = -1.5, 0.5
+    series = OwnSeries(
+        X,
+        y,
+        np.repeat([0, 1], 3),
+        np.repeat([0, 1], 3),
+        np.zeros((2, 2), np.float32),
+        np.ones((2, 1, 1), bool),
+        np.diag([3.0, 3, 3, 1]),
+        np.ones((2, 1, 1), np.float32),
+        motion,
+    )
+    series.write(tmp_path / "series.npz")
+    monkeypatch.setitem(
+        evaluate.LEARNERS, "ksupport", lambda *rows: (np.array([1.0, 0]), {"k": len(rows[0])})
+    )
+    monkeypatch.setattr(evaluate, "_write_page", lambda path, title, img, data: path.write_text(title))
+    outputs = results_in(tmp_path / "own_fmri")
+    scan = OwnScan("bold.nii", TR, "faces", "ksupport", labels="labels.tsv")
+    evaluate.main({"series": tmp_path / "series.npz"}, outputs, scan=scan)
+    values = read_results(tmp_path / "own_fmri")["values"]
+    assert values.pop("correlations") == pytest.approx([1, 1])
+    assert values == {
+        "method": "ksupport",
+        "target": "faces",
+        "correlation": pytest.approx(1),
+        "held_out": "runs",
+        "chosen": {"k": 6},
+        "volumes": 6,
+        "unlabelled_volumes": 2,
+        "voxels": 2,
+        "largest_translation_mm": 1.5,
+        "largest_rotation_degrees": 0.5,
+        "excessive_motion": False,
+    }
+    assert nib.load(outputs["weights"]).get_fdata().ravel().tolist() == [1, 0]
+    assert (
+        outputs["map"].read_text()
+        == "faces, ksupport: weights above 2 SD. Correlation on held-out volumes: 1.000."
+    )
+
+
+def test_motion_is_written_for_each_volume(series, tmp_path, monkeypatch):
+    monkeypatch.setattr(prepare, "prepare_own_scan", lambda scan: series)
+    outputs = {"series": tmp_path / "series.npz", "motion": tmp_path / "motion.csv"}
+    prepare.main({}, outputs, scan=OwnScan("bold.nii", TR, "faces", labels="labels.tsv"))
+    motion = pd.read_csv(outputs["motion"], index_col="volume")
+    assert motion.columns.tolist() == ["x_mm", "y_mm", "z_mm", "x_degrees", "y_degrees", "z_degrees"]
+    np.testing.assert_allclose(motion, series.motion, atol=1e-4)
+
+
 @pytest.mark.parametrize(("method", "runs"), [("laplacian_kcca", 1), ("laplacian_kcca", 2), ("ksupport", 1)])
 def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
     part = series.runs < runs
@@ -148,8 +238,8 @@ def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
     data = replace(series, **rows)
     data.write(tmp_path / "series.npz")
     folder = tmp_path / "own_fmri"
-    settings = {"method": method, "target": "<faces>", "folds": 4}
-    evaluate(str(tmp_path / "series.npz"), folder, **settings)
+    scan = OwnScan("bold.nii", TR, "<faces>", method, labels="labels.tsv", folds=4)
+    evaluate.main({"series": tmp_path / "series.npz"}, results_in(folder), scan=scan)
     values = read_results(folder)["values"]
     table = pd.read_csv(folder / "correlations.csv")
     assert values["correlation"] == pytest.approx(table["correlation"].mean())
@@ -167,24 +257,24 @@ def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
 
 @pytest.mark.parametrize("runs", [1, 2, 3])
 def test_a_scan_without_signal_is_not_predicted_outside_nor_inside(film_of_nothing, fit_closely, runs):
-    """Filters over a whole run tell of what is held out of it, unless stretches are freed of drifts."""
+    """Filters over a whole run leak, unless drifts are removed from each stretch."""
 
     def learn(X, y, extra, folds):
         inside = [folds == fold for fold in np.unique(folds)]
-        found = [np.corrcoef(X[test] @ fit_closely(X[~test], y[~test]), y[test])[0, 1] for test in inside]
-        return fit_closely(X, y), {"inner": np.mean(found)}
+        inner = [np.corrcoef(X[test] @ fit_closely(X[~test], y[~test]), y[test])[0, 1] for test in inside]
+        return fit_closely(X, y), {"inner": np.mean(inner)}
 
-    scan = OwnScan(["bold"] * runs, 3.2, "target")
+    scan = OwnScan(["bold"] * runs, 3.2, "target", labels=["labels"] * runs)
     tables = []
     for seed in range(6):
         films = [film_of_nothing([seed, run], voxels=150) for run in range(runs)]
         stretches = stretches_of_runs([300] * runs, folds=5, gap=5)
         for column in range(6):
             pairs = [
-                [own_scan._freed(rows, where, scan) for rows in (film.film1, film.labels[:, column])]
+                [stretches_without_drifts(rows, where, scan) for rows in (film.film1, film.labels[:, column])]
                 for film, where in zip(films, stretches, strict=True)
             ]
-            X, y = (np.concatenate(some) for some in zip(*pairs, strict=True))
+            X, y = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
             numbers = np.concatenate([where[where >= 0] for where in stretches])
             run_of = np.repeat(np.arange(runs), [len(rows) for rows, _ in pairs])
             data = OwnSeries(X, y, run_of, numbers, X[:0], *[np.zeros(0)] * 4)
@@ -195,11 +285,11 @@ def test_a_scan_without_signal_is_not_predicted_outside_nor_inside(film_of_nothi
     assert abs(table["inner"].mean()) < 0.06
 
 
-def test_runs_that_are_too_short_to_cut_are_told_before_the_work_begins(folder):
+def test_runs_that_are_too_short_to_cut_are_refused_first(folder):
     with pytest.raises(
         DataError, match="own_fmri: nothing is left of stretch 1: expected more than 16 volumes"
     ):
-        prepare_own_scan(OwnScan.of(block(folder, gap=40.0)))
+        prepare_own_scan(OwnScan(**block(folder, gap=40.0)))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +302,7 @@ def test_runs_that_are_too_short_to_cut_are_told_before_the_work_begins(folder):
         ({"target": "houses"}, "run0.tsv: no column 'houses'; expected one of faces, noise, flat"),
         ({"target": "flat"}, "run0.tsv: flat is the same at all volumes; expected a target that varies"),
         ({"repetition_time": 2.0}, "repetition_time is 2.0 s, but the header of the image says 2.5 s"),
-        ({"slice_times": [0.0, 1.0]}, "expected one for each of 20 slices"),
+        ({"slice_times": [0.0, 1.0]}, "expected one per slice, 20"),
         ({"bold": ["{}/run0.nii.gz", "{}/single.nii.gz"]}, "single.nii.gz has shape .* of 4 dimensions"),
         ({"bold": ["{}/run0.nii.gz", "{}/other.nii.gz"]}, "other.nii.gz has the affine"),
         ({"bold": ["{}/run0.nii.gz", "{}/holes.nii.gz"]}, "holes.nii.gz has 1 NaN or infinite voxels"),
@@ -229,7 +319,7 @@ def test_runs_that_are_too_short_to_cut_are_told_before_the_work_begins(folder):
         ({"labels": None, "events": ["{}/late.tsv"] * 2}, "late.tsv: no event begins in the series of 120 s"),
     ],
 )
-def test_bad_input_is_told(folder, changes, message):
+def test_bad_input_is_refused(folder, changes, message):
     img = nib.load(folder / "run0.nii.gz")
     data = img.get_fdata(dtype=np.float32)
     nib.save(nib.Nifti1Image(data[..., 0], img.affine), folder / "single.nii.gz")
@@ -250,4 +340,4 @@ def test_bad_input_is_told(folder, changes, message):
 
     entries = block(folder, **{name: placed(value) for name, value in changes.items()})
     with pytest.raises(ValueError, match=message):
-        prepare_own_scan(OwnScan.of(entries))
+        prepare_own_scan(OwnScan(**entries))
