@@ -1,4 +1,4 @@
-"""A user's own scan, from the block of the configuration to the map of weights."""
+"""A scan of the user, from the block of the configuration to the weight map."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_a_scan_is_preprocessed_learned_from_and_mapped(project):
         ({"bold": ["scan/none.nii.gz"] * 2}, "scan/none.nii.gz"),
     ],
 )
-def test_a_wrong_block_is_told_before_anything_runs(project, changes, message):
+def test_a_wrong_block_is_refused_before_anything_runs(project, changes, message):
     answer = run_snakemake(project, "--dry-run", *configure(project, **changes))
     assert answer.returncode != 0
     assert message in answer.stdout
@@ -90,6 +90,6 @@ def test_a_wrong_block_is_told_before_anything_runs(project, changes, message):
 def test_without_a_block_the_target_says_what_to_write(project):
     answer = run_snakemake(project, "own_fmri")
     assert answer.returncode != 0
-    told = [line for line in answer.stdout.splitlines() if "write a block own_fmri" in line]
-    assert len(told) == 1, answer.stdout
+    lines = [line for line in answer.stdout.splitlines() if "write a block own_fmri" in line]
+    assert len(lines) == 1, answer.stdout
     assert "Traceback" not in answer.stdout
