@@ -10,7 +10,7 @@ from ermlab.detection.localization import Scan
 from ermlab.detection.word_grids import WordGrid, load_word_grids, save_word_grids
 from reproduction.datasets.uiuc_cars import read_uiuc_cars, simulate_uiuc_cars
 from reproduction.experiments.joint_kernel_support import prepare, train, train_controls
-from reproduction.experiments.joint_kernel_support.train import METHODS, CarData, Settings
+from reproduction.experiments.joint_kernel_support.train import METHODS, CarData, Settings, Trainer
 
 STEP, N_WORDS = 4, 5
 CROP = (10, 25)  # rows and columns of places of a crop of 40 x 100 pixels
@@ -117,6 +117,11 @@ def test_known_sizes_are_those_of_the_boxes_in_the_image(cars):
     assert first == [[[0, 0, 24, 9]], [[0, 0, 27, 11]]]
 
 
+def test_each_method_has_its_kernel(cars):
+    kernels = {method: cars.trainer(method).kernel.name for method in METHODS}
+    assert kernels == {"ssvm": "linear", "jkse_linear": "linear", "jkse_chi2": "chi2"}
+
+
 def test_training_writes_what_was_found_chosen_and_labelled(files, tmp_path):
     outputs = {name: str(tmp_path / name) for name in ("detections", "choices", "labels", "timings")}
     train.main(files, outputs, seed=3, noise=[0, 1], settings=SETTINGS)
@@ -154,7 +159,21 @@ def test_the_error_depends_on_scorer_and_overlap(cars):
     assert train_controls.detection_error(trainer, scan, truth, max_overlap=0.5) == 0.5
 
 
-def test_controls_hold_one_image_of_three_out(files, tmp_path):
+def test_cross_validation_trains_on_the_images_of_the_other_folds(cars, monkeypatch):
+    trainer, trained_on = cars.trainer("jkse_linear"), []
+
+    def train_and_record(pairs):
+        trained_on.append(pairs.images.tolist())
+        return Trainer.train(trainer, pairs)
+
+    monkeypatch.setattr(trainer, "train", train_and_record)
+    errors = train_controls.cross_validate(trainer, cars.pairs, 2)
+    assert trained_on == [[1], [0, 2]]
+    assert len(errors) == len(SETTINGS.nu)
+
+
+def test_controls_hold_one_image_of_three_out(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_controls, "cross_validate", lambda *_: [0.9, 0.1])
     outputs = {name: str(tmp_path / name) for name in ("variants", "validated")}
     train_controls.main(files, outputs, seed=0, noise=[0, 1], cross_validated=[1], folds=2, settings=SETTINGS)
     variants, validated = pd.read_csv(outputs["variants"]), pd.read_csv(outputs["validated"])
@@ -171,4 +190,4 @@ def test_controls_hold_one_image_of_three_out(files, tmp_path):
     ]
     assert validated["method"].tolist() == list(METHODS)
     assert validated["noise"].tolist() == [1] * 3
-    assert set(validated["parameter_folds"]) <= {0.1, 1.0, 0.5}
+    assert validated["parameter_folds"].tolist() == [1, 1, 1]  # the second value, of the smallest error

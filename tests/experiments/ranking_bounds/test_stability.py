@@ -48,6 +48,13 @@ def test_pairs_with_equal_losses_do_not_count(rescaling):
     assert (pairwise_losses(np.array([3.0, 1.0, 2.0]), tied.losses, rescaling) == 0).all()
 
 
+@pytest.mark.parametrize(("rescaling", "expected"), [("slack", [0, 3.5, 0]), ("margin", [1, 3.5, 0])])
+def test_the_example_with_the_lower_loss_should_score_higher(rescaling, expected):
+    # Pairs (0, 1), (0, 2), (1, 2): losses differ by 2, 1, 1; the better one is ahead by 1, -2.5, 3.5.
+    found = pairwise_losses(np.array([1.0, 0.0, 3.5]), np.array([0.0, 2.0, 1.0]), rescaling)
+    assert found.tolist() == expected
+
+
 @pytest.mark.parametrize(("rescaling", "share"), [("slack", 0.25), ("margin", 0.5)])
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("n", [2, 5, 30])
