@@ -86,3 +86,15 @@ def test_values_and_tables_of_a_small_run(tmp_path):
     assert values["tight_crossing"] == pytest.approx(np.sqrt(2), rel=1e-3)
     assert values["informative_from"] == informative_from(excess)
     assert (values["trials"], len(changes), len(ratios)) == (12, 24, 81)
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path):
+    runs = []
+    for turn in ("once", "twice"):
+        folder = tmp_path / turn / "ranking_bounds"
+        folder.mkdir(parents=True)
+        outputs = {name: str(folder / f"{name}.csv") for name in ("excess", "ratios", "changes")}
+        main({}, {"values": str(folder / "values.json"), **outputs}, seed=1, trials=3)
+        runs.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert runs[0] == runs[1]
+    assert len(runs[0]) == 4
