@@ -1,8 +1,8 @@
-"""The taxonomic SVM as a general solver with cached kernel values runs it: the peer of figure 5.9.
+"""Constraints of the taxonomic SVM with cached kernel values: the baseline of figure 5.9.
 
 The kernel of two pairs of a sample and a class is looked up as ``K[i, j] * B[y, z]`` (thesis, section 5.2.6).
-Support vectors are the pairs of all constraints that have weight, and a score is a loop over them, compiled.
-All else is the solver of `ermlab`: both make the same iterations.
+Support vectors are the pairs of all constraints with nonzero weight; a score is a compiled loop over them.
+The rest of the solver is that of `ermlab`: both forms make the same iterations.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ermlab.taxonomy.cutting_planes import Constraints
 from ermlab.taxonomy.problem import Point
 
 
-@njit  # compiled anew each time: run by its path, the module has no name to be kept under
+@njit  # compiled in every run: a module run by its path has no name for the cache
 def cached_scores(K, B, samples, classes, weights):
     """Return the sum over support vectors (sample, class, weight) for each sample and each class."""
     n, k = len(K), len(B)
@@ -28,10 +28,10 @@ def cached_scores(K, B, samples, classes, weights):
 
 
 class CachedConstraints(Constraints):
-    """Constraints whose sums are taken support vector by support vector."""
+    """Constraints whose weighted sums are computed by a loop over support vectors."""
 
     def combination(self, numbers: Sequence[int], weights: Sequence[float]) -> tuple[Point, float]:
-        """Return the sum of some constraints with weights, and that of their offsets."""
+        """Return the weighted sum of constraints, and that of their offsets."""
         problem, kernel = self.problem, self.problem.kernel
         n = kernel.shape[0]
         alpha, offset = np.zeros(kernel.shape), 0.0

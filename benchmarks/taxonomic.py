@@ -1,6 +1,6 @@
-"""Taxonomic SVM: iterations against cached kernel values, all newsgroups at once, chi-squared kernel.
+"""Taxonomic SVM: time per iteration, chi-squared distances, and training on all newsgroups.
 
-Needs the data set newsgroups20 (`--folder`, as `snakemake data/receipts/newsgroups20.json` leaves it). Prints
+Needs the data set newsgroups20 (`--folder`, see `snakemake data/receipts/newsgroups20.json`). Prints
 1. seconds and slope of the cutting-plane iterations in the Kronecker form and with cached kernel values, one
    thread, and the ratio of late iterations;
 2. the time of chi-squared distances against scikit-learn's `additive_chi2_kernel`, which is dense;
@@ -17,11 +17,11 @@ from cached_kernel import CachedConstraints
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from ermlab.kernels.sparse_histogram import generalized_gaussian, median_distance, sparse_chi2_distances
+from ermlab.taxonomy import TaxonomicSVM
 from ermlab.taxonomy.cutting_planes import Constraints
 from ermlab.taxonomy.problem import Problem
-from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
-from ermlab.taxonomy.tree import Taxonomy
 from reproduction.datasets.newsgroups20 import read_newsgroups20
+from reproduction.experiments.taxonomies import read_taxonomy
 from reproduction.experiments.text_taxonomy.evaluate import late_ratio, relative_slope
 from reproduction.experiments.text_taxonomy.protocol import class_covariances, class_trees, draw_bags
 from reproduction.experiments.text_taxonomy.train_times import iteration_times
@@ -30,7 +30,7 @@ TAXONOMY = Path(__file__).parents[1] / "config/taxonomies/newsgroups20.nwk"
 
 
 def compare_forms(K, y, B, C, iterations, cached_iterations):
-    """Both forms make the same iterations; the cached one makes fewer of them for the sake of time."""
+    """Print the times of both forms, which make the same iterations; the slow cached form makes fewer."""
     problem = Problem.multiclass(K, y, B, C, n_threads=1)
     small = Problem.multiclass(K[:50, :50], y[:50], B, C, n_threads=1)
     seconds = {}
@@ -50,16 +50,16 @@ def compare_forms(K, y, B, C, iterations, cached_iterations):
 
 
 def compare_distances(X, posts):
-    some = X[:posts]
-    dense = some.toarray()
-    sparse_chi2_distances(some[:20])
+    subset = X[:posts]
+    dense = subset.toarray()
+    sparse_chi2_distances(subset[:20])
     took = []
-    for compute in (lambda: sparse_chi2_distances(some, n_threads=1), lambda: -additive_chi2_kernel(dense)):
+    for compute in (lambda: sparse_chi2_distances(subset, n_threads=1), lambda: -additive_chi2_kernel(dense)):
         began = time.perf_counter()
         found = compute()
         took.append(time.perf_counter() - began)
     own, peer = took
-    largest = np.abs(found - sparse_chi2_distances(some)).max()
+    largest = np.abs(found - sparse_chi2_distances(subset)).max()
     print(
         f"chi-squared distances of {posts} posts, one thread: {own:.3f} s, scikit-learn {peer:.2f} s, ratio "
         f"{peer / own:.0f}; largest difference {largest:.1e}",
@@ -93,22 +93,22 @@ def main():
     parser.add_argument("--iterations", type=int, default=100)
     parser.add_argument("--cached-iterations", type=int, default=30)
     parser.add_argument("--chi2-posts", type=int, default=500)
-    parser.add_argument("--price", type=float, default=3.0, help="C, about the one chosen by validation [3]")
+    parser.add_argument("--C", type=float, default=3.0, help="about the value selected by validation [3]")
     parser.add_argument("--solvers", nargs="+", default=["blocks", "planes"])
     options = parser.parse_args()
 
     data = read_newsgroups20(options.folder)
-    semantic = Taxonomy.from_newick(TAXONOMY.read_text(encoding="utf-8")).ordered(data.groups)
+    semantic = read_taxonomy(TAXONOMY).ordered(data.groups)
     everything = {"train": 1_000_000, "validation": 0, "test": 1}
     X, y = draw_bags(data, everything, 0, 2).part("train")
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
     compare_distances(X, options.chi2_posts)
-    some = sparse_chi2_distances(X[: options.posts])
-    K, labels = generalized_gaussian(some, median_distance(some)), y[: options.posts]
+    distances = sparse_chi2_distances(X[: options.posts])
+    K, labels = generalized_gaussian(distances, median_distance(distances)), y[: options.posts]
     B = class_covariances(class_trees(K, labels, semantic, 0))["semantic_centred"]
-    compare_forms(K, labels, B, options.price, options.iterations, options.cached_iterations)
-    train_on_all(X, y, semantic, options.price, options.solvers)
+    compare_forms(K, labels, B, options.C, options.iterations, options.cached_iterations)
+    train_on_all(X, y, semantic, options.C, options.solvers)
 
 
 if __name__ == "__main__":

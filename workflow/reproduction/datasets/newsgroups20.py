@@ -63,11 +63,6 @@ def read_newsgroups20(folder: str | Path) -> Newsgroups20:
     return Newsgroups20(groups, _read_posts(train, groups), _read_posts(test, groups))
 
 
-def read_groups(folder: str | Path) -> tuple[str, ...]:
-    """Return the names of the groups in the order of their numbers, without reading a post."""
-    return _groups(require_folder(folder) / _PARTS[0])
-
-
 def ancestors(group: str) -> tuple[str, ...]:
     """Return the nodes from the root's child to ``group``: ``sci.med`` gives ``("sci", "sci.med")``."""
     parts = group.split(".")
