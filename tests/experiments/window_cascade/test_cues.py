@@ -241,7 +241,7 @@ def test_no_windows_have_no_cues():
         ([[0, 0, 1, 1], [-1, 0, 1, 1]], r"windows\[1\] is \[-1, 0, 1, 1\]"),
         ([[3, 0, 1, 1]], r"windows\[0\] is \[3, 0, 1, 1\]: expected left <= right"),
         ([[0, 0, 1]], r"windows has shape \(1, 3\)"),
-        ([[0, 0, np.nan, 1]], "expected whole numbers"),
+        ([[0, 0, np.nan, 1]], "expected integers"),
     ],
 )
 def test_windows_that_do_not_fit_are_named(windows, message):
