@@ -44,8 +44,11 @@ def test_same_optimum_as_the_bundle_method(rescaling, seed):
     rounding = 1e-12 * (1 + truth.value)
     assert result.converged
     assert result.value == pytest.approx(regularizer(result.w) + risk(result.w)[0], rel=1e-12)
-    assert truth.lower_bound <= result.value + rounding
-    # Every bound on the way is a true one, not only the last.
+    # The bounds are as close to the optimum as the tolerance promises.
+    assert result.gap <= 1e-3 * result.value * (1 + 1e-9)
+    assert truth.lower_bound - rounding <= result.value <= (1 + 1.001e-3) * truth.value + rounding
+    assert (1 - 1.001e-3) * truth.lower_bound - rounding <= result.lower_bound <= truth.value + rounding
+    # Every bound on the way is valid, not only the last.
     assert (np.array(result.history.lower_bound) <= truth.value + rounding).all()
 
 
@@ -58,10 +61,11 @@ def test_a_plain_task_gives_the_same_optimum(rescaling, seed):
         minimize_blocks(StructuredRisk(t, X, y, rescaling), regularizer, tol=1e-3, max_iter=5000)
         for t in (task, OneAtATime(task))
     )
-    assert plain.converged
     rounding = 1e-12 * (1 + fast.value)
-    assert plain.lower_bound <= fast.value + rounding
-    assert fast.lower_bound <= plain.value + rounding
+    for result, other in ((fast, plain), (plain, fast)):
+        assert result.converged
+        assert result.gap <= 1e-3 * result.value * (1 + 1e-9)
+        assert result.lower_bound <= other.value + rounding
 
 
 @settings(max_examples=200)

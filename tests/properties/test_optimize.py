@@ -1,4 +1,4 @@
-"""The optimiser against a general solver, on random polyhedral risks."""
+"""The solvers against a general one, on random polyhedral risks: bounds are valid, and tight."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from ermlab.optimize import L1, L2, cccp, minimize, solve_simplex_qp
 
 
 class PolyhedralRisk:
-    """The mean over groups of the largest of some affine functions and, if asked, 0."""
+    """The mean over groups of the largest of several affine functions."""
 
     def __init__(self, slopes, offsets):
         self.slopes, self.offsets = slopes, offsets  # (groups, functions, d), (groups, functions)
@@ -34,6 +34,17 @@ def random_risk(rng, nonnegative=True):
         slopes = np.concatenate([slopes, np.zeros((groups, 1, d))], axis=1)
         offsets = np.concatenate([offsets, np.zeros((groups, 1))], axis=1)
     return PolyhedralRisk(slopes, offsets)
+
+
+def assert_tight(result, optimum, tol, slack):
+    """Assert that the bounds hold and are as close as ``tol`` promises, up to errors of the reference."""
+    allowed = tol * abs(result.value) + slack
+    assert result.converged
+    assert result.gap <= tol * abs(result.value) * (1 + 1e-9)
+    assert optimum - allowed <= result.lower_bound <= optimum + slack
+    assert optimum - slack <= result.value <= optimum + allowed
+    assert (np.array(result.history.lower_bound) <= optimum + slack).all()
+    assert (np.array(result.history.value) >= optimum - slack).all()
 
 
 def reference_optimum(risk, regularizer, linear):
@@ -77,12 +88,10 @@ def test_l2_optimum_lies_between_the_bounds(method, max_idle, seed):
     )
     optimum = reference_optimum(risk, regularizer, linear) + 100
     slack = 1e-8 * (1 + abs(optimum) + np.sum(result.w**2))  # of the reference
-    assert result.converged
-    assert optimum - slack <= result.value <= optimum + 1e-7 * abs(optimum) + slack
+    assert_tight(result, optimum, 1e-7, slack)
     assert result.value == pytest.approx(
         regularizer(result.w) + risk(result.w)[0] + linear @ result.w + 100, rel=1e-12
     )
-    assert (np.array(result.history.lower_bound) <= optimum + slack).all()
 
 
 @pytest.mark.parametrize("method", ["level", "cutting-plane"])
@@ -95,9 +104,21 @@ def test_l1_optimum_lies_between_the_bounds(method, seed):
     result = minimize(risk, regularizer, linear=linear, constant=1.0, tol=1e-6, method=method, max_idle=2)
     optimum = reference_optimum(risk, regularizer, linear) + 1
     slack = 1e-8 * (1 + abs(optimum))  # of the reference
-    assert result.converged
-    assert optimum - 1e-6 * abs(optimum) - slack <= result.lower_bound <= optimum + slack
-    assert optimum - slack <= result.value <= optimum + 1e-6 * abs(optimum) + slack
+    assert_tight(result, optimum, 1e-6, slack)
+
+
+@pytest.mark.parametrize("regularizer", [L1(0.1), L2(0.1)])
+@settings_here
+@given(seed=seeds, tol=st.floats(-6, -0.3).map(lambda exponent: 10**exponent))
+def test_any_tolerance_is_met_and_reported(regularizer, seed, tol):
+    rng = np.random.default_rng(seed)
+    risk = random_risk(rng)
+    risk.offsets[0] += 1.0  # the optimum is not 0, where no relative gap can be reached
+    none = np.zeros(risk.dimension)
+    result, early = (minimize(risk, regularizer, tol=tol, max_iter=limit) for limit in (1000, 2))
+    optimum = reference_optimum(risk, regularizer, none)
+    assert_tight(result, optimum, tol, 1e-8 * (1 + abs(optimum)))
+    assert early.converged == (early.relative_gap <= tol)
 
 
 @settings_here
@@ -113,11 +134,11 @@ def test_planes_stay_below_the_risk_and_recycling_keeps_the_optimum(seed):
     warm = minimize(risk, regularizer, linear=linear, constant=50.0, tol=1e-7, planes=first.planes)
     assert len(first.planes) == before
     optimum = reference_optimum(risk, regularizer, linear) + 50
-    assert warm.lower_bound - 1e-5 <= optimum <= warm.value + 1e-5
+    assert_tight(warm, optimum, 1e-7, 1e-8 * (1 + abs(optimum) + np.sum(warm.w**2)))
 
 
 def best_by_enumeration(G, b, part):
-    """Maximise over a simplex for each part by the equality-constrained problem on every support."""
+    """Maximize over one simplex per part by the equality-constrained problem on every support."""
     best = -np.inf
     m, n_parts = len(b), part.max() + 1
     for size in range(n_parts, m + 1):
