@@ -23,7 +23,7 @@ from harness import Cases, survive
 from PIL import Image
 from scipy import sparse
 
-from ermlab._utils import files
+from ermlab._utils import files, image_files
 from ermlab.exceptions import DataError
 from ermlab.fmri.images import as_series, header_repetition_time
 from ermlab.fmri.volumes import read_volume
@@ -38,6 +38,7 @@ from reproduction.acquire.archive import unpack
 from reproduction.acquire.registry import load_registry
 from reproduction.acquire.treehash import tree_hash
 from reproduction.claims.exhibits import load_exhibits
+from reproduction.datasets import files as dataset_files
 from reproduction.datasets.bold_files import read_regions, read_sidecar, read_tsv
 from reproduction.datasets.cell_migration import FEATURES as COLUMNS
 from reproduction.datasets.cell_migration import _read_detections
@@ -70,12 +71,12 @@ def write_images(folder: Path) -> None:
 
 
 def read_images(folder: Path) -> object:
-    found = [files.image_size(path) for path in folder.iterdir()]
+    found = [dataset_files.image_size(path) for path in folder.iterdir()]
     found += [
-        files.read_pages(folder / "pages.tif"),
-        files.read_pgm_stack([folder / "grey.pgm"], PIXELS.shape),
+        dataset_files.read_pages(folder / "pages.tif"),
+        dataset_files.read_pgm_stack([folder / "grey.pgm"], PIXELS.shape),
     ]
-    return found + [files.read_image(path) for path in sorted(folder.iterdir())]
+    return found + [image_files.read_image(path) for path in sorted(folder.iterdir())]
 
 
 def write_film(folder: Path) -> None:
@@ -331,7 +332,7 @@ def sound(found: object) -> object:
     """Return an object with arrays of plain types alone: integers that do not fit make arrays of objects."""
     if isinstance(found, np.ndarray):
         assert found.dtype.kind in "biufU", f"an array of {found.dtype}"
-    elif isinstance(found, files.ImageFiles):
+    elif isinstance(found, image_files.ImageFiles):
         sound(list(found))
     elif isinstance(found, Mapping | list | tuple):
         for value in found.values() if isinstance(found, Mapping) else found:

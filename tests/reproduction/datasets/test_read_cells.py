@@ -48,7 +48,7 @@ def test_tracked_cells(tracked):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 0 1\n", "line 1: .*expected 4 finite int values a row"),
+        ("1 0 1\n", "line 1: .*expected 4 finite int values per row"),
         ("1 0 1 0.5\n", "line 1"),
         ("1 0 1 0\n1 2 2 0\n", "a label below 1 or twice"),
         ("0 0 1 0\n", "a label below 1 or twice"),
@@ -175,7 +175,7 @@ def test_ctc_hela02_images(hela):
         (lambda f: (f / IMAGES).write_bytes((f / IMAGES).read_bytes()[:60]), "expected a complete image"),
         (lambda f: save_pages(f / SEGMENTATION, np.zeros((3, 5, 4), np.uint16)), r"shape \(3, 5, 4\)"),
         (lambda f: save_pages(f / SEGMENTATION, np.zeros((2, 5, 4), np.float32)), "of float32"),
-        (lambda f: save_pages(f / IMAGES, np.zeros((2, 5, 4, 3), np.uint8)), "expected grey pages"),
+        (lambda f: save_pages(f / IMAGES, np.zeros((2, 5, 4, 3), np.uint8)), "expected gray pages"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF")

@@ -190,7 +190,7 @@ def test_kit_ais_cars(aerial):
         (lambda f: (f / "MOS74.txt").write_text("0 0.5 0.5 0.2"), "line 1: .*expected 5 finite float"),
         (lambda f: (f / "MOS74.txt").write_text("0 0.5 nan 0.2 0.1"), "not finite"),
         (lambda f: (f / "MOS74.txt").write_text("0 50 25 20 5"), r"shares in \[0, 1\]"),
-        (lambda f: (f / "MOS74.txt").write_text("0.5 0.5 0.5 0.2 0.1"), "a whole number"),
+        (lambda f: (f / "MOS74.txt").write_text("0.5 0.5 0.5 0.2 0.1"), "an integer"),
         (lambda f: (f / "MOS74.txt").write_text(""), "the file is empty"),
         (lambda f: (f / "MOS74.png").write_bytes(b""), r"MOS74\.png: .*expected a complete image"),
         (lambda f: [path.unlink() for path in f.glob("*.png")], r"no file \*\.png"),

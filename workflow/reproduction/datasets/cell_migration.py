@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ermlab._utils.files import as_integers, broken, read_pages, reading, require_file, require_folder
+from ermlab._utils.files import broken, reading, require_file, require_folder
 from ermlab.tracking.ctc import Lineage, TrackedCells, read_lineage, read_tracked_cells
+from reproduction.datasets.files import as_integers, read_pages
 from reproduction.datasets.simulators import migration as simulation
 from reproduction.datasets.simulators.sizes import check_size
 

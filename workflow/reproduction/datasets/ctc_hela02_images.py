@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import tifffile
 
-from ermlab._utils.files import broken, read_pages, require_folder
+from ermlab._utils.files import broken, require_folder
+from reproduction.datasets.files import read_pages
 from reproduction.datasets.mitocheck_nuclei import LABORATORY
 from reproduction.datasets.simulators.nuclei import Tracks, take_film
 from reproduction.datasets.simulators.sizes import check_size

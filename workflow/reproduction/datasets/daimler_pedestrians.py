@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab._utils.files import broken, list_series, read_pgm_stack, require_folder
+from ermlab._utils.files import broken, list_series, require_folder
+from reproduction.datasets.files import read_pgm_stack
 from reproduction.datasets.simulators import walkers
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.sizes import check_size

@@ -10,7 +10,7 @@ import nibabel as nib
 import numpy as np
 import pandas as pd
 
-from ermlab._utils.files import broken, inside, require_folder
+from ermlab._utils.files import broken, require_folder
 from reproduction.datasets.bold_files import (
     check_series,
     read_regions,
@@ -21,6 +21,7 @@ from reproduction.datasets.bold_files import (
     write_sidecar,
     write_tsv,
 )
+from reproduction.datasets.files import inside
 from reproduction.datasets.simulators.bold_anatomy import (
     Head,
     Region,

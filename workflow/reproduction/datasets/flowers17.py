@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ermlab._utils.files import ImageFiles, broken, list_series
+from ermlab._utils.files import broken, list_series
+from ermlab._utils.image_files import ImageFiles
 from reproduction.datasets.simulators.flower_scenes import draw_flower
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.sizes import check_size

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab._utils.files import broken, parse_integer, read_lines, require_folder
+from ermlab._utils.files import broken, read_lines, require_folder
 from ermlab.fmri.volumes import read_volume
 from reproduction.datasets.bold_files import write_map, write_series
+from reproduction.datasets.files import parse_integer
 from reproduction.datasets.simulators.bold_anatomy import Head, Region, draw_head, random_fields
 from reproduction.datasets.simulators.bold_series import (
     FINE,

@@ -7,16 +7,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ermlab._utils.files import (
-    ImageFiles,
-    as_integers,
-    broken,
-    file_number,
-    image_size,
-    list_files,
-    read_table,
-    require_folder,
-)
+from ermlab._utils.files import broken, file_number, list_files, read_table, require_folder
+from ermlab._utils.image_files import ImageFiles
+from reproduction.datasets.files import as_integers, image_size
 from reproduction.datasets.simulators import aerial_scenes as aerial
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.sizes import check_size

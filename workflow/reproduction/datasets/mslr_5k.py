@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab._utils.files import parse_integer, read_lines, require_folder
+from ermlab._utils.files import read_lines, require_folder
+from reproduction.datasets.files import parse_integer
 
 N_FEATURES = 136
 #: The highest grade of relevance, "perfect"; 0 is "irrelevant".

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab._utils.files import ImageFiles, broken, image_size, list_series, read_image, require_folder
+from ermlab._utils.files import broken, list_series, require_folder
+from ermlab._utils.image_files import ImageFiles, read_image
 from ermlab.tracking.ctc import TrackedCells, read_tracked_cells
+from reproduction.datasets.files import image_size
 from reproduction.datasets.simulators.nuclei import Laboratory, Tracks, save_image, take_film
 from reproduction.datasets.simulators.sizes import check_size
 

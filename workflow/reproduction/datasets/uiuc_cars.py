@@ -6,14 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ermlab._utils.files import (
-    broken,
-    list_series,
-    read_image,
-    read_lines,
-    read_pgm_stack,
-    require_folder,
-)
+from ermlab._utils.files import broken, list_series, read_lines, require_folder
+from ermlab._utils.image_files import read_image
+from reproduction.datasets.files import read_pgm_stack
 from reproduction.datasets.simulators import street_scenes as streets
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.sizes import check_size

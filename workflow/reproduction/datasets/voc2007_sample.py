@@ -6,15 +6,9 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ermlab._utils.files import (
-    ImageFiles,
-    broken,
-    image_size,
-    inside,
-    list_files,
-    read_xml,
-    require_folder,
-)
+from ermlab._utils.files import broken, list_files, require_folder
+from ermlab._utils.image_files import ImageFiles
+from reproduction.datasets.files import image_size, inside, read_xml
 from reproduction.datasets.simulators.sizes import check_size
 
 CLASSES = (
