@@ -215,7 +215,7 @@ def test_tables_of_controls_differences_choices_and_norms(values):
     assert control["k-support norm"].tolist() == pytest.approx([0.5, -0.5, 0.49, -1.5])
     assert difference_table(values).loc["over the LASSO", "better"] == 2
     assert chosen_table(values).loc[("drug Stroop", "LASSO")].tolist() == [1, 0.3, 0.25]
-    table = norm_table(values).set_index("regularizer")
+    table = norm_table(values).set_index("regulariser")
     assert list(table.index) == list(TITLES.values())
     # |w|_1; .3 |w|_1 + .7 |w|^2; with k = 2 the norm is (4^2 + (2 + 1 + .5)^2)^(1/2).
     expected = [7.5, 17.125, 28.25**0.5]

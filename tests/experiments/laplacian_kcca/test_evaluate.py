@@ -156,7 +156,11 @@ def test_haxby_has_its_own_outputs(values, results):
 
 
 def test_the_sweep_has_all_scenarios_with_their_settings(results):
-    sweep = pd.read_csv(results / "sweep.csv").set_index(["scenario", "seed", "experiment", "output"]).sort_index()
+    sweep = (
+        pd.read_csv(results / "sweep.csv")
+        .set_index(["scenario", "seed", "experiment", "output"])
+        .sort_index()
+    )
     assert len(sweep) == 3 * 2 * 3 * 6
     # The main scenario has five experiments, of which exp3 is the fourth; the others have three.
     assert sweep.loc[("main", 1, "exp3", "motion"), "correlation"] == pytest.approx(0.3001)

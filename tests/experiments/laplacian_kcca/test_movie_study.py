@@ -124,6 +124,15 @@ def test_labels_of_unpaired_runs_are_never_seen():
     assert study_haxby(changed, 8, SETTINGS).table.equals(study_haxby(scan(), 8, SETTINGS).table)
 
 
+def test_volumes_of_unpaired_runs_change_experiment_3_only():
+    changed = scan()
+    changed.volumes[changed.runs % 2 == 1] *= np.linspace(0.1, 3, 20)
+    tables = [study_haxby(series, 8, SETTINGS).table for series in (scan(), changed)]
+    before, after = (table.set_index("experiment")["correlation"] for table in tables)
+    assert before.loc[["exp1", "exp2"]].equals(after.loc[["exp1", "exp2"]])
+    assert not np.allclose(before.loc["exp3"], after.loc["exp3"])
+
+
 @pytest.mark.parametrize("runs", [4, 9])
 def test_too_few_or_too_many_runs_are_refused(runs):
     with pytest.raises(ValueError, match=f"runs is {runs}: expected 6 to 8"):

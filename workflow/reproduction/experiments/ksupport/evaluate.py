@@ -242,7 +242,7 @@ def norm_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """Return formula and both values of an example, and the largest difference over random vectors."""
     rows = [
         {
-            "regularizer": TITLES[name],
+            "regulariser": TITLES[name],
             "formula": formula,
             "value of the example": values["norm_examples"][name]["formula"],
             "by the dual definition": values["norm_examples"][name]["dual"],
