@@ -27,17 +27,17 @@ from reproduction.pipeline.job import Paths, run_stage
 TITLES = {
     "exp1": "1: no Laplacian",
     MATCHED: "1 at the ε of 2",
-    "exp2": "2: labelled volumes",
+    "exp2": "2: labeled volumes",
     "exp3": "3: all volumes",
-    "exp3_centred": "3, centring matrix",
+    "exp3_centred": "3, centering matrix",
 }
 OUTPUT_TITLES = {
     "temporal_contrast": "temporal contrast",
     "human_body": "human body",
-    "color": "colour",
-    "contrast_body_color": "motion energy, body, colour",
+    "color": "color",
+    "contrast_body_color": "motion energy, body, color",
     "motion_faces": "motion, faces",
-    "motion_contrast_color_faces": "motion, motion energy, colour, faces",
+    "motion_contrast_color_faces": "motion, motion energy, color, faces",
     "face_house": "face, house",
     "bottle_scissors_shoe": "bottle, scissors, shoe",
     "all": "all eight",
