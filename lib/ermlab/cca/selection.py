@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.validation import check_choice
 from ermlab.cca.algebra import Laplacian, PenalizedView, View, leading_pairs
 from ermlab.cca.centered_kernels import CenteredGram, Kernel
 from ermlab.cca.laplacian_kcca import TwoViewProjection, column_correlations, require_non_negative
@@ -178,8 +179,7 @@ class LaplacianKCCACV(TwoViewProjection):
         groups : array-like of shape (n_samples,), default=None
             Fold of each pair, such as its run: each distinct value is held out once.
         """
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"criterion is {self.criterion!r}: expected one of {CRITERIA}")
+        check_choice("criterion", self.criterion, CRITERIA)
         grid = Grid(self.eps, self.gamma, self.eps_y, self.gamma_y)
         rows = self._read(X, Y, X_extra, Y_extra)
         n = len(rows[0].paired)

@@ -1,12 +1,12 @@
 """Upper bounds of qualities over sets of boxes, for the search of `ermlab.detection`.
 
-A quality is a named tuple of arrays; its type chooses the bound when the search is compiled, so that a new
-quality is a new tuple and a function under `bound_of`. Sets of boxes are written as in `_queue_numba`: the
-outer box ``(l1, t1, r2, b2)`` holds every box of the set, the inner box ``(l2, t2, r1, b1)`` lies in every
-one and may be empty. Every bound is the value itself for a set of one box.
+A quality is a named tuple of arrays; its type selects the bound when the search is compiled, so that a new
+quality needs a new tuple and a function registered with `bound_of`. Sets of boxes are those of
+`_queue_numba`: the outer box ``(l1, t1, r2, b2)`` contains every box of the set, the inner box ``(l2, t2, r1,
+b1)`` is contained in every one and may be empty. The bound of a set of one box is its value.
 
-Sums of weights are exact, since the weights are multiples of one power of two (`qualities.on_a_grid`). All
-other operations round monotonically, so that rounding cannot put a bound below a value either.
+Sums of weights are exact, as the weights are multiples of a power of two (`qualities.on_a_grid`). All other
+operations round monotonically, so that rounding cannot make a bound smaller than a value.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ def bound_of(quality_type: type) -> Callable:
 
 
 def upper_bound(quality, boxes):
-    """Return the upper bound of a quality over a set of boxes, in compiled code."""
-    raise NotImplementedError("only for compiled code")
+    """Return the upper bound of a quality over a set of boxes; for compiled code only."""
+    raise TypeError("upper_bound is for compiled code")
 
 
 @overload(upper_bound)
@@ -50,7 +50,7 @@ def area(left, top, right, bottom):
 
 @njit(cache=True)
 def intersection(left, top, right, bottom, other):
-    """Return the number of pixels that a box shares with another one."""
+    """Return the number of common pixels of two boxes."""
     return area(max(left, other[0]), max(top, other[1]), min(right, other[2]), min(bottom, other[3]))
 
 
@@ -58,7 +58,7 @@ def intersection(left, top, right, bottom, other):
 def least_overlap(boxes, other):
     """Return the intersection with the inner box over the union with the outer box (thesis, eq. 5.12).
 
-    The union grows with the box, so the largest one needs no further relaxation (thesis, eq. 5.13).
+    The union grows with the box, so that the largest one needs no further relaxation (thesis, eq. 5.13).
     """
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     union = area(l1, t1, r2, b2) + area(*other) - intersection(l1, t1, r2, b2, other)
@@ -78,7 +78,7 @@ def largest_overlap(boxes, other):
 
 @njit(cache=True)
 def integral_image(x, y, weights, width, height):
-    """Return the sums of the weights of the points left of and above each corner of the pixels."""
+    """Return the sum of the weights of the points to the left of and above each corner of a pixel."""
     table = np.zeros((height + 1, width + 1))
     for i in range(len(weights)):
         table[y[i] + 1, x[i] + 1] += weights[i]
@@ -101,7 +101,7 @@ def box_sum(table, left, top, right, bottom):
 
 
 class ClassicalLinear(NamedTuple):
-    """Sum of the weights of the points in a box: integral images of its positive and negative part."""
+    """Sum of the weights of the points in a box: integral images of positive and negative weights."""
 
     positive: np.ndarray
     negative: np.ndarray
@@ -109,13 +109,13 @@ class ClassicalLinear(NamedTuple):
 
 @bound_of(ClassicalLinear)
 def _classical_linear(quality, boxes):
-    """All that may help of the outer box, all that must hurt of the inner one: eight reads."""
+    """Positive weights in the outer box plus negative weights in the inner one: eight reads."""
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     return box_sum(quality.positive, l1, t1, r2, b2) + box_sum(quality.negative, l2, t2, r1, b1)
 
 
 class Linear(NamedTuple):
-    """As `ClassicalLinear`, with the integral images of the transposed image for the tighter bound."""
+    """As `ClassicalLinear`, with the integral images of the transposed image for a tighter bound."""
 
     positive: np.ndarray
     negative: np.ndarray
@@ -125,14 +125,14 @@ class Linear(NamedTuple):
 
 @bound_of(Linear)
 def _linear(quality, boxes):
-    """The best choice of two opposite sides while the others stay uncertain, or of one pair after the other.
+    """The maximum over two opposite sides with the others relaxed, or over one pair after the other.
 
-    With the sides left and right known, the score is at most ``loose(r + 1) - loose(l)``, where ``loose(x)``
-    sums columns before ``x``: positive weights in all rows of the outer box, negative ones in the rows of the
-    inner box. Maximised over l and r, this is never above the classical bound; likewise for top and bottom.
+    For given left and right sides, the score is at most ``loose(r + 1) - loose(l)``, where ``loose(x)`` sums
+    columns before ``x``: positive weights in all rows of the outer box, negative ones in the rows of the
+    inner box. Its maximum over l and r is at most the classical bound; likewise for top and bottom.
 
-    If no box of the set is without the inner box, the score is also the sum over the rows of the inner box, a
-    function of l and r alone, and the rows above and below, bounded as before by functions of t or b alone.
+    If the inner box is not empty, the score is also the sum over the rows of the inner box, a function of l
+    and r, plus the rows above and below, bounded as before by functions of t or b.
     """
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     P, N, P_T, N_T = (
@@ -151,7 +151,7 @@ def _linear(quality, boxes):
 
 @njit(cache=True)
 def _best_interval(P, N, l1, l2, r1, r2, t1, t2, b1, b2):
-    """Return the maximum of ``loose(r + 1) - loose(l)`` over ``l <= r``; the inner rows may be none."""
+    """Return the maximum of ``loose(r + 1) - loose(l)`` over ``l <= r``; there may be no inner rows."""
     if b1 < t2:
         t2, b1 = 0, -1
     least, best, x = np.inf, -np.inf, l1
@@ -165,10 +165,10 @@ def _best_interval(P, N, l1, l2, r1, r2, t1, t2, b1, b2):
 
 @njit(cache=True)
 def _sides(P, N, l1, l2, r1, r2, t1, t2, b1, b2):
-    """Return three maxima over l and r, for a set with an inner box.
+    """Return three maxima over l and r for a set with an inner box.
 
-    Of the sum over the columns l to r as bounded by ``loose``; of its share outside of the inner columns; and
-    of the exact sum over the rows of the inner box.
+    They are those of the sum over the columns l to r as bounded by ``loose``, of its part outside of the
+    inner columns, and of the exact sum over the rows of the inner box.
     """
     least, least_exact = np.inf, np.inf
     for x in range(l1, l2 + 1):
@@ -189,16 +189,16 @@ def _sides(P, N, l1, l2, r1, r2, t1, t2, b1, b2):
 
 @njit(cache=True)
 def cell_edge(low, high, cell, grid):
-    """Return the first coordinate of a cell when ``low .. high`` is cut into ``grid`` cells.
+    """Return the first coordinate of a cell when ``low .. high`` is divided into ``grid`` cells.
 
-    It grows with ``low`` and with ``high``, so that both ends of an interval of boxes give its range.
+    It grows with ``low`` and with ``high``, so that the ends of an interval of boxes give its range.
     """
     return low + (cell * (high - low + 1)) // grid
 
 
 @njit(cache=True)
 def cell_set(boxes, grid, row, column):
-    """Return the set of boxes that a cell of the boxes' grid can be."""
+    """Return the set of boxes that contains a cell of the grid of each box."""
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     return (
         cell_edge(l1, r1, column, grid),
@@ -238,11 +238,11 @@ def _pyramid(quality, boxes):
 
 
 class Histogram(NamedTuple):
-    """Sum of a function of the count of each bin, a word in a cell, given by tables of range maxima.
+    """Sum of a function of the count of each bin (a word in a cell), given by tables of range maxima.
 
-    The points are sorted by word, those of word k from ``begins[k]`` on. Level 0 of ``maxima`` holds the
-    function at the counts 0, 1, ... of the first bin, then of the second, from ``offsets[bin]`` on; level j
-    holds maxima of ``2**j`` neighbours.
+    The points are sorted by word, those of word k from ``begins[k]`` on. Level 0 of ``maxima`` has the
+    function at the counts 0, 1, ... of each bin, from ``offsets[bin]`` on; level j has maxima of ``2**j``
+    consecutive values.
     """
 
     grids: np.ndarray
@@ -255,7 +255,7 @@ class Histogram(NamedTuple):
 
 @bound_of(Histogram)
 def _histogram(quality, boxes):
-    """The best count of each bin between those in the inner and in the outer box of its cell."""
+    """The best value of each bin for counts between those in the inner and the outer box of its cell."""
     total, k = 0.0, 0
     for grid in quality.grids:
         for row in range(grid):

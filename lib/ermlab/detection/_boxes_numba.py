@@ -1,4 +1,4 @@
-"""Loops over pairs of boxes (kernels of `ermlab.detection.boxes`)."""
+"""Compiled loops of `ermlab.detection.boxes` over pairs of boxes."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def overlap_of(a, b):
-    """Intersection over union of two inclusive boxes."""
+    """Return the intersection over union of two inclusive boxes."""
     width = min(a[2], b[2]) - max(a[0], b[0]) + 1
     height = min(a[3], b[3]) - max(a[1], b[1]) + 1
     if width <= 0 or height <= 0:
@@ -19,7 +19,7 @@ def overlap_of(a, b):
 
 @njit(cache=True, nogil=True)
 def overlap_matrix(a, b):
-    """Overlap of each box of ``a`` with each of ``b``."""
+    """Return the overlap of each box of ``a`` with each of ``b``."""
     result = np.empty((len(a), len(b)))
     for i in range(len(a)):
         for j in range(len(b)):
@@ -29,7 +29,7 @@ def overlap_matrix(a, b):
 
 @njit(cache=True, nogil=True)
 def largest_overlaps(boxes, truth):
-    """Largest overlap of each box with any of ``truth``."""
+    """Return the largest overlap of each box with any of ``truth``."""
     result = np.zeros(len(boxes))
     for i in range(len(boxes)):
         for j in range(len(truth)):
@@ -39,7 +39,7 @@ def largest_overlaps(boxes, truth):
 
 @njit(cache=True, nogil=True)
 def keep_greedily(boxes, max_boxes, max_overlap):
-    """Indices of boxes, in order, that overlap no earlier kept box by more than ``max_overlap``."""
+    """Return the indices of boxes that overlap no earlier kept box by more than ``max_overlap``."""
     kept = np.empty(min(max_boxes, len(boxes)), dtype=np.int64)
     kept_boxes = np.empty((len(kept), 4), dtype=boxes.dtype)
     count = 0
@@ -47,7 +47,7 @@ def keep_greedily(boxes, max_boxes, max_overlap):
         if count == len(kept):
             break
         free = True
-        # Boxes of similar score lie close together: the latest kept one is the likeliest to overlap.
+        # Boxes of similar score are close to each other: the last kept one is most likely to overlap.
         for k in range(count - 1, -1, -1):
             if overlap_of(boxes[i], kept_boxes[k]) > max_overlap:
                 free = False

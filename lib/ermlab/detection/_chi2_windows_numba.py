@@ -1,4 +1,4 @@
-"""Sums over the bins of windows of functions of their counts (kernels of `ermlab.detection.chi2_windows`)."""
+"""Compiled loops of `ermlab.detection.chi2_windows`: sums over bins of functions of their counts."""
 
 import numpy as np
 from numba import njit
@@ -6,36 +6,34 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def add_expansion(words, grids, bounds, runs, references, weights, divisor, begins, out):
-    """Add ``sum_m weights[m] k(references[m], h)`` of some windows to ``out``, with the chi2 kernel.
+    """Add ``sum_m weights[m] k(references[m], h)`` of windows to ``out``, with the chi-squared kernel.
 
-    Cell by cell, so that what belongs to a cell stays in the cache. A window differs from the one before it
-    by a line at either end of a cell.
+    Cells are processed one after the other, so that their tables stay in the cache. Consecutive windows
+    differ by a line at each end of a cell.
 
     Parameters
     ----------
-    words
-        Of all grids, one after the other, each scale by scale and row by row; -1 where there is none.
-    grids
-        (grids, 4): the numbers of scales, rows and columns, and of windows in a row.
-    bounds
-        (grids, cells, 4): first row, first column, last row + 1 and last column + 1 of each cell of a window.
-    runs
-        (runs, 5): windows next to each other. Their grid, where the first begins in ``words`` and in ``out``,
-        whether the others lie below it or else to the right, and their number.
-    references
-        The filled bins of all references, sorted by bin: where each bin begins, whose they are, their values.
-    weights
-        (references, functions).
-    divisor
-        Of the counts of all these windows.
-    begins
-        Where each word begins in a list of all counts that the words may have in a cell, and its length.
-    out
-        (windows, functions).
+    words : array of shape (n_words_of_all_grids,)
+        Concatenated words of all grids, each by scale and row; -1 without a word.
+    grids : array of shape (n_grids, 4)
+        Numbers of scales, rows and columns, and of windows in a row.
+    bounds : array of shape (n_grids, n_cells, 4)
+        First row, first column, last row + 1 and last column + 1 of each cell of a window.
+    runs : array of shape (n_runs, 5)
+        Adjacent windows: their grid, the position of the first in ``words`` and in ``out``, whether the
+        others are below it or to the right, and their number.
+    references : tuple of arrays
+        Non-empty bins of all references, sorted by bin: the start of each bin, the references, the values.
+    weights : array of shape (n_references, n_functions)
+    divisor : float
+        Divisor of the counts of all windows.
+    begins : array of shape (n_words + 1,)
+        Start of each word in a list of all counts that words may have in a cell, and its length.
+    out : array of shape (n_windows, n_functions)
     """
     n_words, n_functions = begins.size - 1, weights.shape[1]
     counts, total = np.empty(n_words, dtype=np.int64), np.empty(n_functions)
-    # What the functions gain if a word that has a count is counted once more; found when it is needed first.
+    # Change of the functions if the count of a word increases by 1, computed on first use.
     known, steps = np.empty(begins[n_words], dtype=np.bool_), np.empty((begins[n_words], n_functions))
     for cell in range(bounds.shape[1]):
         known[:] = False
@@ -52,17 +50,12 @@ def add_expansion(words, grids, bounds, runs, references, weights, divisor, begi
                     for j in range(width):
                         word = words[corner + (s * rows + i) * columns + j]
                         if word >= 0:
-                            place = begins[word] + counts[word]
-                            if not known[place]:
-                                _find_step(
-                                    references, weights, divisor, cell, word, counts, place, known, steps
-                                )
-                            for f in range(n_functions):
-                                total[f] += steps[place, f]
-                            counts[word] += 1
+                            _add_word(
+                                references, weights, divisor, cell, word, counts, begins, known, steps, total
+                            )
             for f in range(n_functions):
                 out[at, f] += total[f]
-            # The line that leaves, and how far behind it lies the one that enters.
+            # The line that leaves the cell, and the distance to the one that enters.
             length, stride, behind = (width, 1, height * columns) if down else (height, columns, width)
             for _ in range(1, runs[run, 4]):
                 for s in range(n_scales):
@@ -77,14 +70,18 @@ def add_expansion(words, grids, bounds, runs, references, weights, divisor, begi
                             for f in range(n_functions):
                                 total[f] -= steps[place, f]
                         if enters >= 0:
-                            place = begins[enters] + counts[enters]
-                            if not known[place]:
-                                _find_step(
-                                    references, weights, divisor, cell, enters, counts, place, known, steps
-                                )
-                            for f in range(n_functions):
-                                total[f] += steps[place, f]
-                            counts[enters] += 1
+                            _add_word(
+                                references,
+                                weights,
+                                divisor,
+                                cell,
+                                enters,
+                                counts,
+                                begins,
+                                known,
+                                steps,
+                                total,
+                            )
                 corner += columns if down else 1
                 at += grids[grid, 3] if down else 1
                 for f in range(n_functions):
@@ -92,15 +89,26 @@ def add_expansion(words, grids, bounds, runs, references, weights, divisor, begi
 
 
 @njit(cache=True, nogil=True)
+def _add_word(references, weights, divisor, cell, word, counts, begins, known, steps, total):
+    """Count a word once more, and add the change of the functions to ``total``."""
+    place = begins[word] + counts[word]
+    if not known[place]:
+        _find_step(references, weights, divisor, cell, word, counts, place, known, steps)
+    for f in range(total.size):
+        total[f] += steps[place, f]
+    counts[word] += 1
+
+
+@njit(cache=True, nogil=True)
 def _find_step(references, weights, divisor, cell, word, counts, place, known, steps):
-    """Write what ``sum_m weights[m] 2 q_m h / (q_m + h)`` gains if a word is counted once more in a cell."""
+    """Write the change of ``sum_m weights[m] 2 q_m h / (q_m + h)`` if the count of a word increases by 1."""
     starts, owners, values = references
     before, after = counts[word] / divisor, (counts[word] + 1) / divisor
     steps[place] = 0.0
     first = cell * counts.size + word
     for at in range(starts[first], starts[first + 1]):
         q = values[at]
-        # The difference of the two terms, without the digits that a subtraction would lose.
+        # The difference of the two terms without cancellation.
         gain = 2.0 / divisor * (q * q / ((q + before) * (q + after)))
         for f in range(weights.shape[1]):
             steps[place, f] += gain * weights[owners[at], f]

@@ -1,10 +1,10 @@
-"""The best box of a linear quality without a queue: depth first, above a score that is known to be reached.
+"""Depth-first search for the best box of a linear quality, without a queue.
 
-Best-first search takes all sets of boxes whose bound is above the best score, and needs its queue only since
-that score is not known beforehand. For sums of weights it nearly is: with two opposite sides of a box fixed,
-the best choice of the other two is one pass over the image (Kadane's algorithm), and a few ascents by such
-passes mostly end at the best box. Above their score a search may take the sets in any order; depth first it
-leaves one set behind for each split on its way. Where the ascents fall short, it takes some sets in vain.
+Best-first search visits all sets of boxes with a bound above the best score, and needs a queue because that
+score is not known in advance. For sums of weights a good lower bound is: with two opposite sides of a box
+fixed, the best choice of the other two takes one pass over the image (Kadane's algorithm), and a few
+coordinate ascents by such passes usually end at the best box. Sets with bounds above their score may be
+visited in any order; depth first, only one set per split is stored.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from ermlab.detection._bounds_numba import upper_bound
 from ermlab.detection._queue_numba import inner_box, unpack
 from ermlab.detection._search_numba import halves
 
-# A way into the depth leaves one set behind for each split: four sides of 15 bits.
+# Maximum number of stored sets, one per split: four sides of 15 bits.
 DEEPEST = 64
-# Ascents begin in strips of the whole, a half and a quarter of the height, half a strip apart.
+# Ascents start from strips of the full, half and quarter height, half a strip apart.
 FINENESS = 3
 
 
@@ -48,7 +48,7 @@ def search_depth_first(quality, width, height):
 
 @njit(cache=True)
 def _worse_first(quality, one, other):
-    """Return two sets with their bounds, the worse first: the better one will be taken from the end."""
+    """Return two sets with their bounds, the worse first, as the last one is visited next."""
     bound, other_bound = upper_bound(quality, one), upper_bound(quality, other)
     if bound > other_bound:
         return (other_bound, other), (bound, one)
@@ -57,7 +57,7 @@ def _worse_first(quality, one, other):
 
 @njit(cache=True)
 def reached_score(P, N):
-    """Return the best end of some ascents; sums are exact, so it is the score of a box to the last bit."""
+    """Return the best result of several ascents; as sums are exact, it is exactly the score of a box."""
     best, height = -np.inf, P.shape[0] - 1
     for level in range(FINENESS):
         strip = max(height >> level, 1)
@@ -68,7 +68,7 @@ def reached_score(P, N):
 
 @njit(cache=True)
 def _ascent(P, N, first, last):
-    """Return the score at which left and right, then top and bottom, and so on, no longer gain."""
+    """Optimize left and right, then top and bottom, and so on; return the score without further gain."""
     reached, transposed = -np.inf, False
     while True:
         first, last, score = _best_sides(P, N, first, last, transposed)

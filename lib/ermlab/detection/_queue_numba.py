@@ -1,13 +1,13 @@
-"""The queue of `ermlab.detection`: a heap of sets of boxes in one flat array of records.
+"""Priority queue of `ermlab.detection`: a heap of sets of boxes in one flat array of records.
 
 A set of boxes is given by eight integers ``(l1, l2, t1, t2, r1, r2, b1, b2)``: all boxes whose left side is
 in ``l1 .. l2``, top in ``t1 .. t2``, right in ``r1 .. r2`` and bottom in ``b1 .. b2``. Sets are kept proper,
-``l1 <= r1``, ``l2 <= r2`` and so for top and bottom, so that each value of each side belongs to some box.
+``l1 <= r1``, ``l2 <= r2`` and so on, so that each value of each side belongs to a box of the set.
 
-Sets come by falling bound, and among equal bounds by their inner box ``(l2, t2, r1, b1)``: larger left, then
-larger top, then smaller right, then smaller bottom first. No box of a set comes before the set's inner box in
-this order, so the first single box to reach the top is the first of the best boxes, whatever the queue went
-through before.
+Sets are ordered by decreasing bound, and for equal bounds by their inner box ``(l2, t2, r1, b1)``: larger
+left, then larger top, then smaller right, then smaller bottom first. No box of a set precedes its inner box
+in this order, so that the first single box to reach the top is the first of the best boxes, independent of
+the history of the queue.
 """
 
 import numpy as np
@@ -18,20 +18,20 @@ LARGEST_COORDINATE = (1 << SIDE_BITS) - 1
 STATE = np.dtype(
     [
         ("bound", np.float64),
-        ("inner", np.int64),  # the inner box, packed so that the smaller number comes first
-        ("outer", np.int64),  # the outer box (l1, t1, r2, b2), packed in the same way
-        ("seen", np.int64),  # how many detections the bound takes into account
+        ("inner", np.int64),  # the inner box, packed into a number by which it is ordered
+        ("outer", np.int64),  # the outer box (l1, t1, r2, b2), packed likewise
+        ("seen", np.int64),  # the number of detections included in the bound
     ]
 )
-# States that a queue has room for: 2 GiB. A loose bound would let it grow until it holds all boxes, some
+# Maximum number of states in a queue: 2 GiB. With a loose bound it could grow to all boxes of an image, about
 # 10 ** 10 in a photograph.
 MOST_STATES = 1 << 26
-ARITY = 4  # children of a node: they lie together in 128 bytes
+ARITY = 4  # children of a node, which occupy 128 bytes
 
 
 @njit(cache=True)
 def pack(left, top, right, bottom):
-    """Return a box as one number, smaller for boxes that come first."""
+    """Return a box as one number, smaller for boxes that precede others."""
     return (
         ((LARGEST_COORDINATE - left) << (3 * SIDE_BITS))
         | ((LARGEST_COORDINATE - top) << (2 * SIDE_BITS))
@@ -75,9 +75,9 @@ def boxes_between(inner, outer):
 
 @njit(cache=True)
 def first(queue):
-    """Return bound, inner box, outer box and the detections seen of the first state, as numbers.
+    """Return bound, inner box, outer box and number of detections of the first state.
 
-    A record would not keep its queue alive when that is moved to more room.
+    A record would not keep its queue alive when that is reallocated.
     """
     state = queue[0]
     return state.bound, state.inner, state.outer, state.seen
@@ -85,7 +85,7 @@ def first(queue):
 
 @njit(cache=True)
 def push(queue, size, boxes, bound, seen):
-    """Add a state to a queue with room for it; return the new size."""
+    """Add a state to a queue with free space; return the new size."""
     i, inner = size, inner_box(boxes)
     while i > 0:
         parent = queue[(i - 1) // ARITY]
@@ -99,7 +99,7 @@ def push(queue, size, boxes, bound, seen):
 
 @njit(cache=True)
 def replace_first(queue, size, boxes, bound, seen):
-    """Put a state in place of the first one."""
+    """Replace the first state by another one."""
     _place_downwards(queue, size, bound, inner_box(boxes), outer_box(boxes), seen)
 
 
@@ -113,7 +113,7 @@ def remove_first(queue, size):
 
 @njit(cache=True)
 def with_room(queue, size):
-    """Return the queue, moved to twice the room if it is full; a ValueError says that it is too long."""
+    """Return the queue, reallocated with twice the size if it is full, or raise a ValueError."""
     if size < len(queue):
         return queue
     if len(queue) >= MOST_STATES:
@@ -128,7 +128,7 @@ def with_room(queue, size):
 
 @njit(cache=True)
 def _place_downwards(queue, size, bound, inner, outer, seen):
-    """Put a state at the free place 0 or, where they come before it, at that of a descendant."""
+    """Write a state to the free place 0, or to that of a descendant if descendants precede it."""
     i = 0
     while ARITY * i + 1 < size:
         best = ARITY * i + 1

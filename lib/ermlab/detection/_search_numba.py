@@ -1,4 +1,4 @@
-"""Best-first branch and bound over boxes: the loop of `ermlab.detection`."""
+"""Best-first branch and bound over boxes, the search of `ermlab.detection`."""
 
 import numpy as np
 from numba import njit, types
@@ -20,11 +20,11 @@ FIRST_ROOM = 1024
 
 
 def penalty(g, overlap):
-    """Return ``g(overlap)``; a number stands for the threshold of eq. 5.14.
+    """Return ``g(overlap)`` in compiled code; a number g is the threshold of eq. 5.14.
 
-    A function must not return NaN or a negative number: no search would end.
+    A function must not return NaN or a negative number, with which no search would end.
     """
-    raise NotImplementedError("for use in compiled code")
+    raise TypeError("penalty is for compiled code")
 
 
 @overload(penalty)
@@ -43,7 +43,7 @@ def _penalty(g, overlap):
 
 @njit(cache=True)
 def suppressed(bound, boxes, g, found, seen):
-    """Return the bound less the least penalties by detections from number ``seen`` on (thesis, eq. 5.12)."""
+    """Subtract the smallest penalties by detections from number ``seen`` on (thesis, eq. 5.12)."""
     for k in range(seen, len(found)):
         other = (found[k, 0], found[k, 1], found[k, 2], found[k, 3])
         bound -= penalty(g, least_overlap(boxes, other))
@@ -52,7 +52,7 @@ def suppressed(bound, boxes, g, found, seen):
 
 @njit(cache=True)
 def halves(boxes):
-    """Split a set of boxes along its longest interval, of several the first of left, top, right, bottom."""
+    """Split a set of boxes along its longest interval, in case of ties the first of l, t, r, b."""
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     longest = max(l2 - l1, t2 - t1, r2 - r1, b2 - b1)
     if l2 - l1 == longest:
@@ -70,7 +70,7 @@ def halves(boxes):
 
 @njit(cache=True, nogil=True)
 def start(quality, g, found, width, height):
-    """Return a queue of the set of all boxes, and its size: 0 if all are suppressed."""
+    """Return a queue with the set of all boxes, and its size, 0 if all are suppressed."""
     boxes = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
     queue = np.empty(FIRST_ROOM, STATE)
     bound = suppressed(upper_bound(quality, boxes), boxes, g, found, 0)
@@ -80,10 +80,10 @@ def start(quality, g, found, width, height):
 
 @njit(cache=True, nogil=True)
 def advance(quality, g, found, queue, size):
-    """Take states from the queue until a single box comes first.
+    """Process states of the queue until a single box is first.
 
-    Return the box, its score, the number of states taken before it, the queue and its size. The box stays in
-    the queue. If all boxes are suppressed, the score is ``-inf``.
+    Return the box, its score, the number of states processed before it, the queue and its size. The box stays
+    in the queue. If all boxes are suppressed, the score is ``-inf``.
     """
     splits = 0
     while size > 0:
@@ -109,7 +109,7 @@ def _split(quality, g, found, queue, size, boxes):
     one, other = halves(boxes)
     bound = suppressed(upper_bound(quality, one), one, g, found, 0)
     other_bound = suppressed(upper_bound(quality, other), other, g, found, 0)
-    if other_bound > bound:  # the better half stays near the top, where the place is free
+    if other_bound > bound:  # the better half stays near the top, where a place is free
         one, bound, other, other_bound = other, other_bound, one, bound
     if bound == -np.inf:
         return remove_first(queue, size)

@@ -1,10 +1,10 @@
-"""What every queue of `ermlab.detection.strategy` takes out, from one walk over the sets of boxes.
+"""Numbers of states that each queue of `ermlab.detection.strategy` processes, from one tree traversal.
 
-The splits of a set do not depend on the detections, so all searches visit parts of one tree. With the
-detections known, each set of boxes has three numbers that say who visits it, and when:
+The splits of a set do not depend on the detections, so that all searches visit parts of one tree. For known
+detections, three numbers of a set of boxes determine which searches visit it:
 
-- its round, the first detection whose search takes the set before it ends;
-- the round of its parent, in which it comes into the queue;
+- its round, the first detection whose search processes the set before it ends;
+- the round of its parent, in which it is added to the queue;
 - the first detection that suppresses it (thesis, eq. 5.14).
 """
 
@@ -19,25 +19,27 @@ from ermlab.detection._search_numba import halves
 
 @njit(cache=True, nogil=True)
 def walk(quality, gammas, found, scores, width, height):
-    """Return how many sets have each round, round of the parent and first suppressing detection.
+    """Count the sets with each round, round of the parent and first suppressing detection.
 
     Parameters
     ----------
-    gammas
-        Thresholds of the overlap: the tree is the same for all of them.
-    found, scores
-        Boxes ``(gammas, n, 4)`` and scores ``(gammas, n)`` of the detections in order.
+    gammas : array of shape (n_gammas,)
+        Thresholds of the overlap; the tree is the same for all of them.
+    found : array of shape (n_gammas, n, 4)
+        Boxes of the detections in order.
+    scores : array of shape (n_gammas, n)
+        Scores of the detections.
 
     Returns
     -------
-    counts
-        ``(gammas, n, n, n + 1)``; n stands for no detection. Sets that no queue takes out are left out.
+    counts : array of shape (n_gammas, n, n, n + 1)
+        Index n of the last axis means no detection. Sets that no queue processes are left out.
     """
     n_gammas, n = scores.shape
     counts = np.zeros((n_gammas, n, n, n + 1), np.int64)
     ends = _inner_boxes(found)
     waiting = np.empty((DEEPEST, 8), np.int64)
-    rounds = np.empty((DEEPEST, n_gammas, 2), np.int64)  # of the parent: its round, its first suppressor
+    rounds = np.empty((DEEPEST, n_gammas, 2), np.int64)  # round and first suppressor of the parent
     waiting[0] = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
     rounds[0, :, 0], rounds[0, :, 1] = 0, n
     size = 1
@@ -67,7 +69,7 @@ def walk(quality, gammas, found, scores, width, height):
 
 @njit(cache=True)
 def _inner_boxes(found):
-    """Return each detection as the queue orders it among sets of equal bound."""
+    """Return each detection as the number by which the queue orders it among equal bounds."""
     packed = np.empty(found.shape[:2], np.int64)
     for g in range(found.shape[0]):
         for j in range(found.shape[1]):
@@ -78,9 +80,9 @@ def _inner_boxes(found):
 
 @njit(cache=True)
 def _round(bound, boxes, scores, ends, pushed):
-    """Return the first detection, from ``pushed`` on, whose search takes the set; their number if none does.
+    """Return the first detection, from ``pushed`` on, whose search processes the set, or their number.
 
-    A search ends with its box at the top of the queue: the box itself is taken in the next one.
+    A search ends with its box at the top of the queue; the box itself is processed in the next one.
     """
     if bound < scores[-1]:
         return len(scores)
@@ -96,9 +98,9 @@ def _round(bound, boxes, scores, ends, pushed):
 
 @njit(cache=True)
 def _first_suppressor(boxes, gamma, found, limit):
-    """Return the first detection that every box overlaps by gamma, or the parent's ``limit``."""
+    """Return the first detection that every box overlaps by gamma, or ``limit``, that of the parent."""
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
-    if area(l2, t2, r1, b1) / area(l1, t1, r2, b2) < gamma:  # a detection between the two gives no more
+    if area(l2, t2, r1, b1) / area(l1, t1, r2, b2) < gamma:  # an upper bound of all overlaps
         return limit
     for k in range(limit):
         other = (found[k, 0], found[k, 1], found[k, 2], found[k, 3])

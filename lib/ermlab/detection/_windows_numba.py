@@ -1,8 +1,8 @@
-"""Scores of all windows of one size on a grid of visual words (kernels of `ermlab.detection.windows`).
+"""Compiled loops of `ermlab.detection.windows`: scores of all windows of one size on a grid of words.
 
-``words`` is (scales, rows, columns), -1 where there is no word. ``cells`` is (rows, columns, levels) of one
-window: the cell of the pyramid that holds a place. ``bounds`` is (cells, 4): first row, first column, last
-row + 1 and last column + 1 of each cell.
+``words`` is (scales, rows, columns), -1 without a word. ``cells`` is (rows, columns, levels) of one window:
+the cell of the pyramid that contains a place. ``bounds`` is (cells, 4): first row, first column, last row + 1
+and last column + 1 of each cell.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ from numba import njit
 def linear_scores(words, weights, bounds, kinds, sizes, out):
     """Write the sum of ``weights[cell, word]`` over the words of each window.
 
-    ``words`` are not negative here. Cells of the same size, ``sizes[kinds[cell]]``, are laid on top of each
-    other, shifted to where the first of them begins: one sum over boxes does for all of them.
+    ``words`` are non-negative here. The weights of cells of the same size, ``sizes[kinds[cell]]``, are
+    shifted to a common origin and added, so that one sum over boxes serves all of them.
     """
     out[:] = 0.0
     for kind in range(sizes.shape[0]):
         height, width = sizes[kind, 0], sizes[kind, 1]
-        if height == 0 or width == 0:  # without places, where the pyramid is finer than the grid
+        if height == 0 or width == 0:  # empty, as the pyramid is finer than the grid
             continue
         laid = np.zeros((out.shape[0] + height - 1, out.shape[1] + width - 1))
         for cell in range(bounds.shape[0]):
@@ -40,7 +40,7 @@ def _lay(words, weights, top, left, laid):
 
 @njit(cache=True, nogil=True)
 def _add_boxes(values, height, width, out):
-    """Add the sum over each box of a size, by the sums over columns of it, which change from row to row."""
+    """Add the sum over each box of a size, by running sums over columns."""
     columns = np.zeros(values.shape[1])
     for y in range(values.shape[0]):
         for x in range(values.shape[1]):
@@ -79,10 +79,10 @@ def _add(words, cells, y, x, counts):
 
 @njit(cache=True, nogil=True)
 def window_sizes(words, cells, bounds, counts, points, squares):
-    """Write for each window the number of its words, and the sum of the squares of all its bins.
+    """Write the number of words and the sum of squares of all bins of each window.
 
-    ``counts`` holds zeros before and after. A window that follows another one to the right differs from it by
-    a column at either end of each cell.
+    ``counts`` is zero before and after. A window differs from the next one to the right by a column at each
+    end of each cell.
     """
     n_levels = cells.shape[2]
     for y in range(points.shape[0]):
@@ -98,11 +98,11 @@ def window_sizes(words, cells, bounds, counts, points, squares):
 
 @njit(cache=True, nogil=True)
 def _size_change(words, bounds, counts, y, x):
-    """Count the words of the next window in place of those at (y, x); return the changes of both sums."""
+    """Update the counts of the window at (y, x) to the next one; return the changes of both sums."""
     in_bins, total = 0, 0
     for cell in range(bounds.shape[0]):
         left, right = x + bounds[cell, 1], x + bounds[cell, 3]
-        if left == right:  # a cell without places, where the pyramid is finer than the grid
+        if left == right:  # empty, as the pyramid is finer than the grid
             continue
         for row in range(y + bounds[cell, 0], y + bounds[cell, 2]):
             for s in range(words.shape[0]):
@@ -131,7 +131,7 @@ def _clear(words, cells, y, x, counts):
 
 @njit(cache=True, nogil=True)
 def filled_bins(words, cells, n_words, n_cells):
-    """Return the bins that the words of one window fill, cell by cell, their counts, and how many words."""
+    """Return the non-empty bins of one window in order, their counts, and the number of words."""
     counts = np.zeros(n_cells * n_words, dtype=np.int32)
     points, n_filled = 0, 0
     for s in range(words.shape[0]):

@@ -1,7 +1,7 @@
-"""Linear bag-of-words models of object classes, trained on boxes one class against the rest.
+"""Linear bag-of-words models of object classes, trained one against the rest on boxes.
 
-The score of a box is the sum of the weights of its words (Lampert, Blaschko and Hofmann, 2008), so a model is
-a linear SVM on the counts of words, and what is trained is what `ermlab.detection` searches.
+The score of a box is the sum of the weights of its words (Lampert, Blaschko and Hofmann, 2008), so that a
+model is a linear SVM on counts of words whose score `ermlab.detection.search` maximizes.
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from ermlab.detection.word_grids import WordGrid
 from ermlab.features.words import histogram
 
 BACKGROUND = -1
-#: A box that shares more with an object is no example of the background.
+#: Largest overlap of a background box with an object.
 LARGEST_OVERLAP = 0.3
-#: No background box is narrower or lower, in pixels: it would hold a handful of words.
+#: Shortest side of a background box in pixels.
 SHORTEST_SIDE = 16
 FOLDS = 3
-_TRIES = 20  # for one background box; an image may have no room for it
+_TRIES = 20  # random boxes per background box
 
 
 class BoxSamples(NamedTuple):
-    """Counts of words ``(n, words)`` in boxes, the class of each or `BACKGROUND`, and its image."""
+    """Counts of words (n_boxes, n_words) in boxes, their classes or `BACKGROUND`, and their images."""
 
     counts: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -34,23 +34,30 @@ class BoxSamples(NamedTuple):
 
 
 def words_at_points(grid: WordGrid) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the points ``(n, 2)`` of a grid's words and the word at each, scale by scale."""
+    """Return the points (n, 2) of the words of a grid, and the words, ordered by scale."""
     scale, row, column = np.nonzero(grid.words >= 0)
     points = np.column_stack([column, row]) * grid.step + np.array(grid.corner) + grid.step // 2
     return points, grid.words[scale, row, column].astype(np.int64)
 
 
 def halve_images(labels: Sequence[ArrayLike]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of training and of test images, with every class in both where it can be."""
+    """Return the indices of training and test images, with every class in both if possible."""
     train, test = share_images(labels, 2)
     return train, test
 
 
 def share_images(labels: Sequence[ArrayLike], n_parts: int) -> list[NDArray[np.int64]]:
-    """Return the numbers of the images in each part, with every class in all parts where it can be.
+    """Divide images into parts, with every class in all parts if possible; return the indices of each.
 
-    From the rarest class to the most frequent, its images that are still free go to the part with fewest of
-    the class, among equals to the smallest part, then to the first; so do images without objects at last.
+    From the rarest class to the most frequent, each remaining image goes to the part with the fewest images
+    of the class, in case of ties to the smallest, then to the first part; images without objects follow last.
+
+    Parameters
+    ----------
+    labels : sequence of array-likes of int
+        Classes of the objects of each image.
+    n_parts : int
+        Number of parts.
     """
     present = [set(np.asarray(image).tolist()) for image in labels]
     frequency = {c: sum(c in image for image in present) for c in set().union(*present)}
@@ -67,7 +74,7 @@ def share_images(labels: Sequence[ArrayLike], n_parts: int) -> list[NDArray[np.i
 def background_boxes(
     rng: np.random.Generator, shape: tuple[int, int], objects: ArrayLike, n: int
 ) -> NDArray[np.int64]:
-    """Return at most n random boxes in an image of (height, width) that are not around an object."""
+    """Draw at most n random boxes in an image of (height, width) with little overlap with objects."""
     objects = as_boxes_inside(objects, shape, "objects")
     height, width = shape
     x = np.sort(rng.integers(width, size=(n * _TRIES, 2)), axis=1)
@@ -78,7 +85,7 @@ def background_boxes(
 
 
 def sample_boxes(image: int, grid: WordGrid, n_words: int, boxes: ArrayLike, labels: ArrayLike) -> BoxSamples:
-    """Return the samples of boxes in one image, whose number is ``image``."""
+    """Count the words in boxes of one image with index ``image``."""
     boxes, labels = as_boxes(boxes), np.asarray(labels, dtype=np.int64)
     if labels.shape != (len(boxes),):
         raise ValueError(f"labels of shape {labels.shape}: expected ({len(boxes)},), one for each box")
@@ -90,14 +97,14 @@ def sample_boxes(image: int, grid: WordGrid, n_words: int, boxes: ArrayLike, lab
 
 
 def train_one_against_rest(samples: BoxSamples, classes: Sequence[int], C: float) -> NDArray[np.float64]:
-    """Return the weights ``(classes, words)`` of linear SVMs of each class against all other boxes.
+    """Train linear SVMs of each class against all other boxes; return the weights (n_classes, n_words).
 
-    Both sides weigh the same: an object class has a few boxes, the rest a thousand.
+    Classes are balanced, as an object class has few boxes and the rest many.
     """
     absent = sorted(set(classes) - set(samples.labels.tolist()))
     if absent:
         raise ValueError(f"classes {absent} have no training box: expected at least one for each class")
-    scale = max(samples.counts.sum(axis=1).mean(), 1.0)  # a mean box has length about 1, and C its usual size
+    scale = max(samples.counts.sum(axis=1).mean(), 1.0)  # makes the length of an average box about 1
     X = samples.counts / scale
     fits = [
         LinearSVC(C=C, class_weight="balanced", dual=False, random_state=0).fit(X, samples.labels == c)
@@ -107,9 +114,9 @@ def train_one_against_rest(samples: BoxSamples, classes: Sequence[int], C: float
 
 
 def cross_validate(samples: BoxSamples, C: float) -> float:
-    """Return the mean area under the ROC curve of held-out boxes, over folds of images and classes.
+    """Return the mean area under the ROC curve of held-out boxes over folds of images and classes.
 
-    A class counts in a fold if it has boxes both in the fold and outside of it.
+    Only classes with boxes both inside and outside of a fold are included.
     """
     fold = np.searchsorted(np.unique(samples.images), samples.images) % FOLDS
     areas = []

@@ -1,8 +1,8 @@
-"""Functions ``sum_m weights[m] k(references[m], h)`` with the chi2 kernel, for all windows of many images.
+"""Functions ``sum_m weights[m] k(references[m], h)`` with the chi-squared kernel, for windows of many images.
 
-Such a function is a sum over the bins of functions of their counts, which depend on the references and on
-what the histogram is divided by. What a bin adds at a count is found once for all windows of one divisor, in
-whatever image: a window takes a look-up a word and level, and less if it lies beside another one.
+Such a function is a sum over bins of functions of their counts, which depend on the references and on the
+divisor of the histogram. The term of a bin at a count is computed once for all windows with the same divisor
+in all images; a window then takes one table look-up per word and level, and fewer if it is next to another.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from ermlab.detection.windows import LARGEST_WEIGHT, PairKernel, Windows
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
-#: Values of references whose squares are finite and positive in floating point; smaller ones count as 0.
+#: Values of references with finite and positive squares; smaller ones count as 0.
 _LEAST_VALUE, _LARGEST_VALUE = 1e-150, 1e150
 
 
@@ -26,12 +26,12 @@ class Chi2Expansion:
 
     Parameters
     ----------
-    kernel
-        Gives the bins.
-    references
-        Normalised histograms, sparse rows.
-    weights
-        (functions, references).
+    kernel : PairKernel
+        Determines the bins.
+    references : csr_array of shape (n_references, n_bins)
+        Normalized histograms.
+    weights : array-like of shape (n_functions, n_references)
+        Weights of the references in each function.
     """
 
     def __init__(self, kernel: PairKernel, references: csr_array, weights: ArrayLike):
@@ -47,18 +47,18 @@ class Chi2Expansion:
         self._weights = np.ascontiguousarray(weights[:, used].T)
 
     def scores(self, windows: Sequence[Windows]) -> list[Vector]:
-        """Return the values (functions, windows) of all functions for each of some sets of windows."""
+        """Return the values of all functions for each set of windows, (n_functions, n_windows)."""
         if len(windows) == 0:
             return []
         expected = (self._kernel.n_words, tuple(self._kernel.levels))
-        for kernel in (each.kernel for each in windows):
+        for kernel in (part.kernel for part in windows):
             if (kernel.n_words, tuple(kernel.levels)) != expected:
                 raise ValueError(f"windows of {kernel}: expected the words and levels of {self._kernel}")
         begins = _list_of_counts(windows, self._kernel.n_words)
-        words = np.concatenate([some.grid.words.ravel() for some in windows])
-        grids = np.array([(*some.grid.words.shape, some.shape[1]) for some in windows])
-        bounds = np.stack([some.cell_bounds for some in windows])
-        ends = np.cumsum([some.divisors.size for some in windows])
+        words = np.concatenate([part.grid.words.ravel() for part in windows])
+        grids = np.array([(*part.grid.words.shape, part.shape[1]) for part in windows])
+        bounds = np.stack([part.cell_bounds for part in windows])
+        ends = np.cumsum([part.divisors.size for part in windows])
         out = np.zeros((ends[-1], self._weights.shape[1]))
         for divisor, runs in _runs_of_each_divisor(windows):
             kernels.add_expansion(
@@ -68,30 +68,30 @@ class Chi2Expansion:
 
 
 def _checked(references: csr_array, dimension: int) -> csr_array:
-    """Return references without bins whose squares are 0 in floating point, or raise a ValueError."""
+    """Return the references without negligible entries, or raise a ValueError."""
     if references.ndim != 2 or references.shape[1] != dimension:
         raise ValueError(f"references of shape {references.shape}: expected (n, {dimension})")
     references = csr_array(references, dtype=np.float64, copy=True)
-    references.check_format(full_check=True)  # a bin that there is not would be read all the same
+    references.check_format(full_check=True)  # the compiled loop does not check indices
     if not ((references.data >= 0) & (references.data <= _LARGEST_VALUE)).all():
         raise ValueError(f"references: expected histograms of finite numbers from 0 to {_LARGEST_VALUE:.3g}")
-    # The chi2 kernel divides squares by sums: a bin of 0 adds nothing, but 0 / 0 has no value.
+    # The kernel divides squares by sums: a bin of 0 adds nothing, but 0 / 0 is NaN.
     references.data[references.data < _LEAST_VALUE] = 0.0
     references.eliminate_zeros()
     return references
 
 
 def _list_of_counts(windows: Sequence[Windows], n_words: int) -> Integers:
-    """Return where each word begins in a list of all counts that it may have in a cell, and its length."""
-    grids = {id(some.grid): some.grid.words for some in windows}.values()
+    """Return the start of each word in a list of all counts that it may have in a cell, and its length."""
+    grids = {id(part.grid): part.grid.words for part in windows}.values()
     most = np.max([np.bincount(words[words >= 0], minlength=n_words) for words in grids], axis=0)
-    top, left, bottom, right = np.concatenate([some.cell_bounds for some in windows]).T
+    top, left, bottom, right = np.concatenate([part.cell_bounds for part in windows]).T
     places = np.max((bottom - top) * (right - left)) * max(len(words) for words in grids)
     return np.append(0, np.cumsum(np.minimum(most, places)))
 
 
 class _Runs(NamedTuple):
-    """Windows of one divisor that lie next to each other: where they begin, and how many there are."""
+    """Runs of adjacent windows with equal divisors: first windows, lengths and divisors."""
 
     y: Integers
     x: Integers
@@ -100,23 +100,23 @@ class _Runs(NamedTuple):
 
 
 def _runs_of_each_divisor(windows: Sequence[Windows]) -> list[tuple[float, Integers]]:
-    """Return each divisor with the runs of its windows, as the kernel takes them."""
+    """Return each divisor with the runs of its windows, in the format of the compiled loop."""
     divisors, rows, word, window = [], [], 0, 0
-    for i, some in enumerate(windows):
-        for down, runs in enumerate(_fewest_runs(some.divisors)):
-            columns = some.grid.words.shape[2]
-            corners, firsts = word + runs.y * columns + runs.x, window + runs.y * some.shape[1] + runs.x
+    for i, part in enumerate(windows):
+        for down, runs in enumerate(_fewest_runs(part.divisors)):
+            columns = part.grid.words.shape[2]
+            corners, firsts = word + runs.y * columns + runs.x, window + runs.y * part.shape[1] + runs.x
             same = np.ones_like(runs.y)
             rows.append(np.stack([i * same, corners, firsts, down * same, runs.lengths], axis=1))
             divisors.append(runs.divisors)
-        word, window = word + some.grid.words.size, window + some.divisors.size
+        word, window = word + part.grid.words.size, window + part.divisors.size
     order = np.argsort(np.concatenate(divisors), kind="stable")
     values, begins = np.unique(np.concatenate(divisors)[order], return_index=True)
     return list(zip(values.tolist(), np.split(np.concatenate(rows)[order], begins[1:]), strict=True))
 
 
 def _fewest_runs(divisors: Vector) -> tuple[_Runs, _Runs]:
-    """Return runs to the right and runs downwards; each divisor has the kind of which it has less."""
+    """Return runs to the right and runs downwards; each divisor has the kind with fewer runs."""
     across, turned = _runs(divisors), _runs(divisors.T)
     down = _Runs(turned.x, turned.y, turned.lengths, turned.divisors)
     values = np.unique(divisors)
@@ -124,7 +124,7 @@ def _fewest_runs(divisors: Vector) -> tuple[_Runs, _Runs]:
     n_across, n_down = (np.bincount(kind, minlength=values.size) for kind in kinds)
     kept = (n_across <= n_down)[kinds[0]], (n_across > n_down)[kinds[1]]
     return tuple(
-        _Runs(*(part[some] for part in runs)) for runs, some in zip((across, down), kept, strict=True)
+        _Runs(*(part[chosen] for part in runs)) for runs, chosen in zip((across, down), kept, strict=True)
     )
 
 

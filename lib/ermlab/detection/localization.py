@@ -1,8 +1,8 @@
-"""Learning to localise: pairs of image and box, scored by windows on a grid of visual words (thesis, 3.1.7).
+"""Object localization with pairs of image and box and windows on a grid of visual words (thesis, 3.1.7).
 
-The structured SVM searches the windows of the training images again and again (`WindowRisk`); joint kernel
-support estimation needs the kernel matrix of the training pairs alone. Either gives a scorer of windows, and
-`Scan` takes the best ones of each image. `swap_boxes` makes the label noise of the experiment.
+The structured SVM searches the windows of the training images repeatedly (`WindowRisk`); joint kernel support
+estimation only needs the kernel matrix of the training pairs. Both give a scorer of windows, and `Scan`
+selects the best windows of each image. `swap_boxes` adds label noise.
 """
 
 import time
@@ -25,7 +25,7 @@ from ermlab.optimize.sparse_blocks import RIGHT, SparseBlocks, SparseRow
 
 Vector = NDArray[np.float64]
 Boxes = NDArray[np.int64]
-#: Draws of a cycle in which no box stays in its image; more than one half is one as a rule.
+#: Maximum number of random cycles to draw until no box stays in its image.
 _ATTEMPTS = 10000
 
 
@@ -35,10 +35,10 @@ class Pairs:
 
     Attributes
     ----------
-    images
-        For each pair the index of its image.
-    boxes
-        (n, 4), in pixels.
+    images : ndarray of shape (n_pairs,)
+        Index of the image of each pair.
+    boxes : ndarray of shape (n_pairs, 4)
+        Boxes in pixels.
     """
 
     images: NDArray[np.int64]
@@ -46,9 +46,9 @@ class Pairs:
 
     @classmethod
     def of(cls, boxes: Sequence[ArrayLike]) -> "Pairs":
-        """Return a pair for each box, given the boxes of each image."""
-        images = np.repeat(np.arange(len(boxes)), [len(some) for some in boxes])
-        return cls(images, as_boxes(np.concatenate([as_boxes(some) for some in boxes])))
+        """Return one pair for each box, given the boxes of each image."""
+        images = np.repeat(np.arange(len(boxes)), [len(of_image) for of_image in boxes])
+        return cls(images, as_boxes(np.concatenate([as_boxes(of_image) for of_image in boxes])))
 
     def __len__(self) -> int:
         return len(self.images)
@@ -64,9 +64,20 @@ class Pairs:
 def swap_boxes(
     pairs: Pairs, shapes: Sequence[tuple[int, int]], share: float, rng: np.random.Generator
 ) -> Pairs:
-    """Let a share of the pairs, chosen at random, exchange their boxes (thesis, 3.1.7).
+    """Exchange the boxes of a random share of the pairs (thesis, section 3.1.7).
 
-    Each of them receives the box of another image, moved as `nearest_inside` says.
+    Each of them receives the box of another image, moved into its own by `nearest_inside`.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Pairs of image and box.
+    shapes : sequence of (int, int)
+        Height and width of each image.
+    share : float
+        Share of the pairs, 0 to 1.
+    rng : numpy.random.Generator
+        Source of randomness.
     """
     if not 0 <= share <= 1:
         raise ValueError(f"share is {share}: expected 0 to 1")
@@ -79,7 +90,7 @@ def swap_boxes(
         if (pairs.images[givers] != pairs.images[receivers]).all():
             break
     else:
-        raise ValueError(f"no exchange of {n} boxes between different images: too many are of one image")
+        raise ValueError(f"no exchange of {n} boxes between different images: expected fewer of one image")
     boxes = pairs.boxes.copy()
     for giver, receiver in zip(givers, receivers, strict=True):
         boxes[receiver] = nearest_inside(pairs.boxes[giver], shapes[pairs.images[receiver]])
@@ -87,7 +98,7 @@ def swap_boxes(
 
 
 def nearest_inside(box: ArrayLike, shape: tuple[int, int]) -> Boxes:
-    """Return a box moved into an image by the least shift; a side longer than the image is cut to it."""
+    """Return a box moved into an image by the smallest shift; sides longer than the image are clipped."""
     first, last = np.split(as_boxes([box], "box")[0], 2)
     lengths = np.minimum(last - first + 1, shape[::-1])
     first = np.clip(first, 0, np.array(shape[::-1]) - lengths)
@@ -101,33 +112,33 @@ class Scorer(Protocol):
     """A trained compatibility of image and box."""
 
     def scores(self, windows: Sequence[Windows]) -> list[Vector]:
-        """Return the score of each window, for each of some sets of windows."""
+        """Return the score of each window for each set of windows."""
 
 
 class LinearScorer:
-    """``<w, histogram>``, with ``w`` cell by cell."""
+    """Scorer ``<w, histogram>``, with ``w`` ordered by cell."""
 
     def __init__(self, kernel: PairKernel, w: Vector):
         self._weights = kernel.by_cell(w)
 
     def scores(self, windows: Sequence[Windows]) -> list[Vector]:
-        """Return the score of each window, for each of some sets of windows."""
-        return [some.linear_scores(self._weights).ravel() for some in windows]
+        """Return the score of each window for each set of windows."""
+        return [part.linear_scores(self._weights).ravel() for part in windows]
 
 
 class Chi2Scorer:
-    """``sum_m weights[m] k(references[m], histogram)`` (thesis, eq. 3.4); see `Chi2Expansion`."""
+    """Scorer ``sum_m weights[m] k(references[m], histogram)`` (thesis, eq. 3.4), see `Chi2Expansion`."""
 
     def __init__(self, kernel: PairKernel, references: csr_array, weights: Vector):
         self.kernel, self.references, self.weights = kernel, references, weights
 
     def scores(self, windows: Sequence[Windows]) -> list[Vector]:
-        """Return the score of each window, for each of some sets of windows."""
+        """Return the score of each window for each set of windows."""
         return [scores for (scores,) in _together([self]).scores(windows)]
 
 
 def scores_of_each(scorers: Sequence[Scorer], windows: Sequence[Windows]) -> list[Vector]:
-    """Return (n_scorers, n_windows) scores for each of some sets of windows; chi2 scorers share a scan."""
+    """Return the scores (n_scorers, n_windows) for each set of windows; chi2 scorers share a scan."""
     if all(isinstance(scorer, Chi2Scorer) for scorer in scorers):
         return _together(scorers).scores(windows)
     by_scorer = [scorer.scores(windows) for scorer in scorers]
@@ -135,10 +146,10 @@ def scores_of_each(scorers: Sequence[Scorer], windows: Sequence[Windows]) -> lis
 
 
 def _together(scorers: Sequence[Chi2Scorer]) -> Chi2Expansion:
-    """Return one expansion of all scorers; references that some of them share are kept once."""
+    """Return one expansion of all scorers; shared references are kept once."""
     shared = list({id(scorer.references): scorer.references for scorer in scorers}.values())
     blocks = [
-        [scorer.weights if scorer.references is some else np.zeros(some.shape[0]) for some in shared]
+        [scorer.weights if scorer.references is block else np.zeros(block.shape[0]) for block in shared]
         for scorer in scorers
     ]
     return Chi2Expansion(scorers[0].kernel, csr_array(vstack(shared)), np.block(blocks))
@@ -146,14 +157,14 @@ def _together(scorers: Sequence[Chi2Scorer]) -> Chi2Expansion:
 
 @dataclass(frozen=True)
 class Scan:
-    """The windows of some images, with the scores that each of some scorers gives them.
+    """Windows of images with their scores by several scorers.
 
     Attributes
     ----------
-    boxes
-        For each image (n, 4), in pixels.
-    scores
-        For each image (scorers, n).
+    boxes : list of ndarray of shape (n_windows, 4)
+        Windows of each image, in pixels.
+    scores : list of ndarray of shape (n_scorers, n_windows)
+        Their scores.
     """
 
     boxes: list[Boxes]
@@ -162,14 +173,14 @@ class Scan:
     @classmethod
     def of(cls, scorers: Sequence[Scorer], images: Sequence[Sequence[Windows]]) -> "Scan":
         """Score the windows of one or more sizes of each image."""
-        scores = iter(scores_of_each(scorers, [some for windows in images for some in windows]))
+        scores = iter(scores_of_each(scorers, [part for windows in images for part in windows]))
         return cls(
-            [np.concatenate([some.boxes() for some in windows]) for windows in images],
+            [np.concatenate([part.boxes() for part in windows]) for windows in images],
             [np.concatenate([next(scores) for _ in windows], axis=1) for windows in images],
         )
 
     def detections(self, scorer: int, max_boxes: int, max_overlap: float) -> list[tuple[Boxes, Vector]]:
-        """Return for each image the boxes that a scorer likes best, and their scores."""
+        """Return the best boxes of each image by a scorer, and their scores; see `suppress`."""
         found = []
         for boxes, scores in zip(self.boxes, self.scores, strict=True):
             kept = suppress(boxes, scores[scorer], max_boxes, max_overlap)
@@ -181,7 +192,7 @@ class Scan:
 
 
 def pair_features(grids: Sequence[WordGrid], pairs: Pairs, kernel: PairKernel) -> csr_array:
-    """Return the histogram of each pair's window, a sparse row each."""
+    """Return the histogram of the window of each pair, one sparse row per pair."""
     _check_images(pairs, len(grids))
     of_pairs = [grids[image] for image in pairs.images]
     windows = [grid.window_of(box) for grid, box in zip(of_pairs, pairs.boxes, strict=True)]
@@ -195,31 +206,33 @@ def _check_images(pairs: Pairs, n_images: int) -> None:
 
 
 def kernel_matrix(kernel: PairKernel, rows: csr_array, columns: csr_array) -> Vector:
-    """Return the kernel of histograms, sparse rows, with others."""
+    """Compute the kernel matrix of sparse histograms."""
     if kernel.name == "linear":
         return (rows @ columns.T).toarray()
     return sparse_chi2_kernel(rows, columns)
 
 
 class WindowRisk:
-    """The mean margin-rescaled hinge loss of windows (thesis, eq. 2.13 and 2.14), for a linear kernel.
+    """Mean margin-rescaled hinge loss of windows (thesis, eq. 2.13 and 2.14) for a linear kernel.
 
     The outputs of a pair are all windows of the size of its box. The loss of a window is 1 minus its largest
-    overlap with a box of the image: where there are several, each is a right answer.
+    overlap with a box of the image, each of which is a correct answer.
 
     Parameters
     ----------
-    grids
-        The words of each image.
-    pairs
-        The training pairs.
-    kernel
-        A linear one.
+    grids : sequence of WordGrid
+        Words of each image.
+    pairs : Pairs
+        Training pairs.
+    kernel : PairKernel
+        A linear kernel.
 
     Attributes
     ----------
-    searches, search_seconds
-        Searches for the most violated window so far, and the time that they took.
+    searches : int
+        Number of searches for the most violated window so far.
+    search_seconds : float
+        Their total duration.
     """
 
     def __init__(self, grids: Sequence[WordGrid], pairs: Pairs, kernel: PairKernel):
@@ -252,7 +265,7 @@ class WindowRisk:
         return total / len(self), subgradient / len(self)
 
     def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
-        """Return slope and offset of the largest violation of pair ``i`` at ``w``, 0 if it is negative."""
+        """Return slope and offset of the largest violation of pair ``i`` at ``w``, or 0 if it is negative."""
         return self._plane(i, self._search(i, self.kernel.by_cell(w)), w)
 
     def _plane(self, i: int, z: int, w: Vector) -> tuple[Vector, float]:
@@ -264,12 +277,12 @@ class WindowRisk:
         return (a, loss) if loss + np.sum(a * w) > 0 else (np.zeros(self.dimension), 0.0)
 
     def most_violated(self, w: Vector) -> list[int]:
-        """Return for each pair the index of the window with the largest sum of loss and score."""
+        """Return the index of the window with the largest sum of loss and score for each pair."""
         weights = self.kernel.by_cell(w)
         return [self._search(i, weights) for i in range(len(self))]
 
     def _search(self, i: int, weights: Vector) -> int:
-        """Search the windows of a pair: a MAP call."""
+        """Search the windows of a pair."""
         began = time.perf_counter()
         scores = self._windows[i].linear_scores(weights)
         found = int(np.argmax(self._losses[i] + scores.ravel()))
@@ -278,7 +291,7 @@ class WindowRisk:
         return found
 
     def feature(self, i: int, z: int) -> SparseRow:
-        """Return the histogram of a window of pair ``i``, or of the window of its box."""
+        """Return the histogram of a window of pair ``i``, or of that of its box if ``z`` is RIGHT."""
         place = self._rights[i] if z == RIGHT else z
         return SparseRow(*self._windows[i].filled_bins(*divmod(place, self._windows[i].shape[1])))
 
@@ -287,14 +300,14 @@ class WindowRisk:
         return float(self._losses[i][z])
 
     def block_dual(self, alpha: float) -> SparseBlocks:
-        """Return the dual for `ermlab.optimize.minimize_blocks`; it begins where the last one ended.
+        """Return the dual for `ermlab.optimize.minimize_blocks`, started from the last solution.
 
-        The windows found for one regularisation are most of what another one needs.
+        Most windows found for one regularization strength are useful for another.
         """
         self._dual = SparseBlocks(self, alpha) if self._dual is None else self._dual.at(alpha)
         return self._dual
 
 
 def train_ssvm(risk: WindowRisk, C: float, tol: float) -> Vector:
-    """Return the weights that minimise ``1/2 |w|^2 + C sum_i xi_i`` up to a relative gap."""
+    """Return the weights that minimize ``1/2 |w|^2 + C sum_i xi_i`` up to a relative gap of ``tol``."""
     return minimize_blocks(risk, L2(1.0 / (C * len(risk))), tol=tol).w

@@ -1,9 +1,9 @@
-"""Where in an image region a thing is, or that it is not there (equivariant SVM, section 3.1).
+"""Prediction of the location of an object in an image region, or of none (equivariant SVM, section 3.1).
 
 The input is a `Region`, the output an array (m, 2) of locations (x, y), in pixels from the middle of the
-region: none, or a predicted one, or, as a label, the one to be found and then all others that would be no
-mistake. The joint feature is the window of HOG cells around the location, in the block of its slot, and 0 if
-there is no location. `RegionRotation` turns region and locations together.
+region. A prediction has one location or none; a label has the location to find, followed by all others that
+count as correct. The joint feature is the window of HOG cells around the location, in the block of its slot,
+and 0 without a location. `RegionRotation` rotates region and locations together.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import whole_number
 from ermlab.features.patches import Region, RegionGrids, turned
 from ermlab.kernels.slot import SlotMap, score_windows, sum_of_features, windows_shape
 from ermlab.structured.equivariant import EquivariantTask
@@ -23,35 +24,48 @@ _TURN = 2 * np.pi
 
 @dataclass(frozen=True)
 class RegionRotation:
-    """A rotation of image and location by the same angle: a transformation of the equivariant SVM."""
+    """Rotation of image and location by the same angle, a transformation of the equivariant SVM."""
 
     angle: float
 
     def input(self, x: Region) -> Region:
-        """Return the turned region."""
+        """Return the rotated region."""
         return replace(x, angle=(x.angle + self.angle) % _TURN)
 
     def output(self, y: ArrayLike) -> NDArray[np.float64]:
-        """Return the turned locations."""
+        """Return the rotated locations."""
         return turned(np.reshape(y, (-1, 2)), self.angle)
 
 
 def rotations(n: int) -> list[RegionRotation]:
     """Return ``n`` rotations at equal steps over [0, 2 pi), the identity first."""
-    if n != int(n) or n < 1:
-        raise ValueError(f"{n} rotations: expected a whole number of at least 1")
-    return [RegionRotation(_TURN * k / n) for k in range(int(n))]
+    n = whole_number("n", n, 1)
+    return [RegionRotation(_TURN * k / n) for k in range(n)]
 
 
 @dataclass(frozen=True)
 class LocationBatch:
-    """Samples with their versions, all of one shape: what the search of the most violated ones works on."""
+    """Samples and their transformed versions, in arrays for the search of violated margins.
 
-    stack: NDArray[np.float32]  #: grids (samples, versions, rows, columns, channels)
-    slots: NDArray[np.int64]  #: slot of each window (samples, versions, rows, columns)
-    wrong: NDArray[np.bool_]  #: whether a window is no right answer, likewise
-    truth: NDArray[np.int64]  #: row and column of the window to be found (samples, versions, 2)
-    empty: NDArray[np.bool_]  #: samples without a location
+    Attributes
+    ----------
+    stack : ndarray of shape (n_samples, n_versions, rows, columns, n_channels)
+        Grids of HOG cells.
+    slots : ndarray of shape (n_samples, n_versions, window_rows, window_columns)
+        Slot of each window.
+    wrong : ndarray of bool, of the same shape
+        Whether a window is an incorrect answer.
+    truth : ndarray of shape (n_samples, n_versions, 2)
+        Row and column of the window to find.
+    empty : ndarray of bool, of shape (n_samples,)
+        Samples without a location.
+    """
+
+    stack: NDArray[np.float32]
+    slots: NDArray[np.int64]
+    wrong: NDArray[np.bool_]
+    truth: NDArray[np.int64]
+    empty: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -59,27 +73,27 @@ class LocationBatch:
 
 @dataclass(frozen=True)
 class Violations:
-    """For each sample the worst version, its worst answer, and how much that violates the margin."""
+    """Most violating version and answer of each sample, and the violation of the margin."""
 
-    values: Vector  #: 0 where nothing is violated
+    values: Vector  #: 0 without a violation
     versions: NDArray[np.int64]
-    answers: NDArray[np.int64]  #: row and column of a window (samples, 2); -1, -1 for the answer "nowhere"
+    answers: NDArray[np.int64]  #: row and column of a window (n_samples, 2); -1, -1 for no location
 
 
 class LocationTask:
-    """Structured prediction of a location, with a loss of 0 or 1.
+    """Task of predicting a location, with the 0-1 loss.
 
-    By slack rescaling, that of the source, only wrong answers can violate a margin; by margin rescaling a
-    right one can, too, if it scores higher than the label.
+    With slack rescaling, that of the source, only incorrect answers can violate a margin; with margin
+    rescaling, correct ones can if they score higher than the label.
 
     Parameters
     ----------
-    grids
-        The cells of the regions.
-    slots
-        The slot map of the windows; with one slot the model is linear.
-    tolerance
-        Largest distance in pixels of a location that counts as found.
+    grids : RegionGrids
+        HOG cells of the regions.
+    slots : SlotMap
+        Fitted slot map of the windows; with one slot the model is linear.
+    tolerance : float
+        Largest distance in pixels of a correct location.
     """
 
     def __init__(self, grids: RegionGrids, slots: SlotMap, tolerance: float):
@@ -90,14 +104,14 @@ class LocationTask:
         self._places = self._window_places()
 
     def _window_places(self) -> NDArray[np.float64]:
-        """Return the middles (x, y) of all windows, (rows, columns, 2), from the middle of the region."""
+        """Return the centers (x, y) of all windows, (rows, columns, 2), from the middle of the region."""
         rows, columns = np.indices(self._shape)
         middles = (np.array(self._shape) - 1) / 2
         return self.grids.cell * np.stack([columns - middles[1], rows - middles[0]], axis=-1)
 
     @property
     def dimension(self) -> int:
-        """Length of ``w``: a descriptor and a bias for each slot."""
+        """Length of ``w``: one descriptor and one bias per slot."""
         return self.slots.n_slots * (self.slots.centers_.shape[1] + 1)
 
     def window(self, location: ArrayLike) -> tuple[int, int]:
@@ -108,7 +122,7 @@ class LocationTask:
         return int(np.clip(row, 0, rows - 1)), int(np.clip(column, 0, columns - 1))
 
     def joint_feature(self, x: Region, y: ArrayLike) -> Vector:
-        """Return ``e_q (x) (phi, 1)`` of the window at the first location, 0 for none."""
+        """Return ``e_q (x) (phi, 1)`` of the window at the first location, or 0 without one."""
         if not len(y):
             return np.zeros(self.dimension)
         batch = self.batch([[x]], [[y]])
@@ -116,20 +130,20 @@ class LocationTask:
         return self._sum(batch, [(0, 0, row, column)], [1.0])
 
     def loss(self, y: ArrayLike, z: ArrayLike) -> float:
-        """Return 0 if ``z`` is near a location of ``y``, or if both are empty, else 1."""
+        """Return 0 if ``z`` is near a location of ``y`` or both are empty, else 1."""
         if not len(z):
             return float(len(y) > 0)
         return float(not self._near(np.asarray(z)[None, 0], y)[0])
 
     def predict(self, w: Vector, x: Region) -> NDArray[np.float64]:
-        """Return the location of the best window, none if its score is below 0."""
+        """Return the location of the best window, or none if its score is not positive."""
         batch = self.batch([[x]], [[NOWHERE]])
         scores = score_windows(w, batch.stack[0, 0], batch.slots[0, 0], self.slots.window)
         best = np.unravel_index(np.argmax(scores), scores.shape)
         return self._places[best][None] if scores[best] > 0 else NOWHERE
 
     def most_violated(self, w: Vector, x: Region, y: ArrayLike, rescaling: str) -> NDArray[np.float64]:
-        """Return the answer that violates the margin most, ``y`` itself if none does."""
+        """Return the answer that violates the margin most, or ``y`` itself if none does."""
         found = self.violations(w, self.batch([[x]], [[y]]), rescaling)
         if found.values[0] <= 0:
             return np.reshape(y, (-1, 2))
@@ -137,9 +151,9 @@ class LocationTask:
         return self._places[row, column][None] if row >= 0 else NOWHERE
 
     def batch(self, X: Sequence[Sequence[Region]], Y: Sequence[Sequence[ArrayLike]]) -> LocationBatch:
-        """Gather the versions of samples: a list of regions, and of labels, for each."""
+        """Collect samples, each given by the regions and labels of its versions."""
         if not len(X) or len(X) != len(Y):
-            raise ValueError(f"{len(X)} samples and {len(Y)} labels: expected as many, at least 1")
+            raise ValueError(f"{len(X)} samples and {len(Y)} labels: expected the same number, at least 1")
         n, versions = len(X), len(X[0])
         stack = self.grids.stack([x for sample in X for x in sample])
         stack = stack.reshape(n, versions, *stack.shape[1:])
@@ -155,7 +169,7 @@ class LocationTask:
         )
 
     def violations(self, w: Vector, batch: LocationBatch, rescaling: str) -> Violations:
-        """Find the worst version and answer of each sample (eq. 8), the first of several equally bad."""
+        """Find the most violating version and answer of each sample (eq. 8), the first of several."""
         n, versions = batch.stack.shape[:2]
         scores = score_windows(w, batch.stack, batch.slots, self.slots.window).astype(np.float64)
         sample, version = np.indices((n, versions))
@@ -167,7 +181,7 @@ class LocationTask:
         windows = flat.argmax(axis=-1)
         best = np.take_along_axis(flat, windows[..., None], axis=-1)[..., 0]
         answers = np.stack(np.unravel_index(windows, self._shape), axis=-1)
-        # Where there is something to be found, "nowhere", of score 0, is a wrong answer, too.
+        # If there is an object, the answer "no location", with score 0, is incorrect, too.
         nowhere = ~batch.empty[:, None] & (best < 1.0)
         best[nowhere], answers[nowhere] = 1.0, -1
         values = best - right
@@ -176,7 +190,7 @@ class LocationTask:
         return Violations(np.maximum(values[samples, worst], 0.0), worst, answers[samples, worst])
 
     def slope(self, batch: LocationBatch, found: Violations) -> Vector:
-        """Return the sum over samples of ``phi(answer) - phi(label)``, where something is violated."""
+        """Return the sum of ``phi(answer) - phi(label)`` over samples with a violation."""
         places, factors = [], []
         for i in np.flatnonzero(found.values > 0):
             version = found.versions[i]
@@ -191,7 +205,7 @@ class LocationTask:
     def prepare_batch(
         self, X: Sequence[Region], Y: Sequence[ArrayLike]
     ) -> tuple[LocationBatch, Sequence[ArrayLike]]:
-        """Gather a training set, each sample as it is."""
+        """Collect a training set, with one version per sample."""
         return self.batch([[x] for x in X], [[y] for y in Y]), Y
 
     def batch_risk(self, w: Vector, X: LocationBatch, Y: object, rescaling: str) -> tuple[float, Vector]:
@@ -216,13 +230,13 @@ class LocationTask:
         ).ravel()
 
     def _near(self, places: NDArray, y: ArrayLike) -> NDArray[np.bool_]:
-        """Say of each place (..., 2) whether it is within the tolerance of one of the locations."""
+        """Return whether each place (..., 2) is within the tolerance of one of the locations."""
         differences = places[..., None, :] - np.reshape(y, (-1, 2))
         return (np.linalg.norm(differences, axis=-1) <= self.tolerance).any(axis=-1)
 
 
 def _locations(y: ArrayLike) -> NDArray[np.float64]:
-    """Return locations as rows (x, y), or raise a ValueError if they are none."""
+    """Return locations as rows (x, y), or raise a ValueError."""
     locations = np.asarray(y, dtype=np.float64)
     if locations.size % 2 or not np.isfinite(locations).all():
         raise ValueError(f"locations are {locations.tolist()}: expected rows (x, y) of finite numbers")
@@ -230,13 +244,19 @@ def _locations(y: ArrayLike) -> NDArray[np.float64]:
 
 
 class EquivariantLocationTask(EquivariantTask):
-    """The equivariant version of a `LocationTask`, with all samples and transformations searched at once.
+    """Equivariant version of a `LocationTask`, with all samples and transformations searched at once.
+
+    Parameters
+    ----------
+    task : LocationTask
+        The task.
+    transformations : sequence of RegionRotation
+        Transformations, including the identity.
 
     Attributes
     ----------
-    virtual_samples
-        Pairs of a sample and the number of a transformation that were ever the worst, and violated, since the
-        last `prepare_batch`.
+    virtual_samples : set of (int, int)
+        Sample and transformation of all most violated margins since the last `prepare_batch`.
     """
 
     def __init__(self, task: LocationTask, transformations: Sequence[RegionRotation]):
@@ -247,13 +267,13 @@ class EquivariantLocationTask(EquivariantTask):
     def prepare_batch(
         self, X: Sequence[Region], Y: Sequence[ArrayLike]
     ) -> tuple[LocationBatch, Sequence[ArrayLike]]:
-        """Gather a training set with all transformations of each sample."""
+        """Collect a training set with all transformations of each sample."""
         self.virtual_samples = set()
         inputs = [[t.input(x) for t in self._members] for x in X]
         return self.task.batch(inputs, [[t.output(y) for t in self._members] for y in Y]), Y
 
     def batch_risk(self, w: Vector, X: LocationBatch, Y: object, rescaling: str) -> tuple[float, Vector]:
-        """Return the mean of the violations by the worst version of each sample, and a subgradient."""
+        """Return the mean violation by the worst version of each sample, and a subgradient."""
         found = self.task.violations(w, X, rescaling)
         violated = np.flatnonzero(found.values > 0)
         self.virtual_samples.update(zip(violated.tolist(), found.versions[violated].tolist(), strict=True))

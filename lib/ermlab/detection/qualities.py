@@ -1,4 +1,4 @@
-"""Qualities of boxes that can be searched exactly: `linear`, `pyramid`, `histogram`, and `loss_augmented`."""
+"""Quality functions of boxes for exact search: `linear`, `pyramid`, `histogram` and `loss_augmented`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import check_choice
 from ermlab.detection._bounds_numba import (
     ClassicalLinear,
     Histogram,
@@ -21,7 +22,7 @@ from ermlab.detection._queue_numba import LARGEST_COORDINATE
 from ermlab.detection.boxes import as_boxes_inside
 
 BOUNDS = ("tight", "classical")
-#: Largest sum of the sizes of all weights: bounds, and differences of scores, stay finite.
+#: Largest sum of absolute weights: bounds and differences of scores stay finite.
 LARGEST_SUM = 2.0**1000
 RESCALINGS = {"margin": MarginRescaled, "slack": SlackRescaled}
 # Functions of a reference count q and a count h, summed over the bins; 0 for q = h = 0.
@@ -34,14 +35,14 @@ KERNELS = {
 
 @dataclass(frozen=True)
 class Quality:
-    """A score of each box of an image, with its bounds over sets of boxes.
+    """Score of each box of an image, with upper bounds over sets of boxes.
 
     Attributes
     ----------
-    shape
+    shape : (int, int)
         Height and width of the image.
-    tables
-        What the compiled bound reads.
+    tables : NamedTuple
+        Arrays of the compiled bound.
     """
 
     shape: tuple[int, int]
@@ -53,7 +54,7 @@ class Quality:
         return _bound(self.tables, (left, left, top, top, right, right, bottom, bottom))
 
     def bound(self, left: tuple, top: tuple, right: tuple, bottom: tuple) -> float:
-        """Return the upper bound over all boxes with sides in four intervals, given by first and last."""
+        """Return the upper bound over all boxes with sides in four intervals (first, last)."""
         intervals = tuple(int(value) for interval in (left, top, right, bottom) for value in interval)
         if len(intervals) != 8:
             raise ValueError(
@@ -73,22 +74,25 @@ def _bound(tables, boxes):
 
 
 def linear(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], bound: str = "tight") -> Quality:
-    """Return the sum of the weights of the points in a box.
+    """Return the quality that sums the weights of the points in a box.
 
     Parameters
     ----------
-    points
-        Integers ``(n, 2)``: x and y of each point.
-    weights
-        One for each point: in a bag of words, the weight of the point's word.
-    shape
-        Height and width.
-    bound
-        ``"classical"`` reads eight numbers; ``"tight"`` walks along the sides and needs far fewer splits.
+    points : array-like of int, of shape (n_points, 2)
+        x and y of each point.
+    weights : array-like of shape (n_points,)
+        Weight of each point; in a bag of words, that of its word.
+    shape : (int, int)
+        Height and width of the image.
+    bound : {"tight", "classical"}, default="tight"
+        ``"classical"`` reads eight numbers; ``"tight"`` scans the sides and needs far fewer splits.
+
+    Returns
+    -------
+    Quality
     """
     points, shape = check_points(points, shape), check_shape(shape)
-    if bound not in BOUNDS:
-        raise ValueError(f"bound is {bound!r}: expected one of {BOUNDS}")
+    check_choice("bound", bound, BOUNDS)
     weights = on_a_grid(_check_weights(weights, (len(points),)))
     upright = _integral_images(points, weights, shape)
     if bound == "classical":
@@ -97,18 +101,21 @@ def linear(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], bound: s
 
 
 def pyramid(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], grids: Sequence[int]) -> Quality:
-    """Return the sum of the weights of the points in a box, which depend on the cell of the box they are in.
+    """Return the quality that sums weights of points which depend on the cell of the box.
 
     Parameters
     ----------
     points, shape
-        As for `linear`.
-    weights
-        ``(n, cells)``, the weight of each point in each cell: all cells of the first grid row by row, then of
-        the next.
-    grids
-        For each level the number g of rows and columns into which the box is cut; row i begins at
-        ``top + i * height // g``. Takes two integral images for each of the ``sum(g**2)`` cells.
+        As in `linear`.
+    weights : array-like of shape (n_points, n_cells)
+        Weight of each point in each cell, ordered by grid and row.
+    grids : sequence of int
+        Number g of rows and columns of cells for each level; row i begins at ``top + i * height // g``. Needs
+        two integral images for each of the ``sum(g**2)`` cells.
+
+    Returns
+    -------
+    Quality
     """
     points, shape, grids = check_points(points, shape), check_shape(shape), check_grids(grids)
     n_cells = int(np.sum(grids**2))
@@ -127,26 +134,29 @@ def histogram(
     kernel: str = "chi2",
     grids: Sequence[int] = (1,),
 ) -> Quality:
-    """Return ``sum_m coefficients[m] sum_k kernel(references[m, k], h[k])``, h the histogram of a box.
+    """Return the quality ``sum_m coefficients[m] sum_k kernel(references[m, k], h[k])`` of a histogram h.
 
     Parameters
     ----------
     points, shape
-        As for `linear`.
-    words
-        The word of each point, from 0.
-    references
-        ``(m, bins)`` or ``(bins,)`` non-negative: all words in the first cell, then in the next (see
-        `pyramid`).
-    coefficients
-        One for each reference, of any sign.
-    kernel
-        ``"intersection"`` ``min(q, h)``, ``"chi2"`` ``2 q h / (q + h)`` or ``"chi2_distance"`` ``-(q - h)^2 /
-        (q + h)``.
+        As in `linear`.
+    words : array-like of int, of shape (n_points,)
+        Word of each point, from 0.
+    references : array-like of shape (n_references, n_bins) or (n_bins,)
+        Non-negative histograms, ordered by cell (see `pyramid`) and word.
+    coefficients : float or array-like of shape (n_references,), default=1.0
+        Coefficients of any sign.
+    kernel : {"chi2", "intersection", "chi2_distance"}, default="chi2"
+        ``2 q h / (q + h)``, ``min(q, h)`` or ``-(q - h)^2 / (q + h)``.
+    grids : sequence of int, default=(1,)
+        Levels of the spatial pyramid, see `pyramid`.
+
+    Returns
+    -------
+    Quality
     """
     points, shape, grids = check_points(points, shape), check_shape(shape), check_grids(grids)
-    if kernel not in KERNELS:
-        raise ValueError(f"kernel is {kernel!r}: expected one of {tuple(KERNELS)}")
+    check_choice("kernel", kernel, KERNELS)
     references = np.atleast_2d(np.asarray(references, dtype=np.float64))
     n_cells = int(np.sum(grids**2))
     n_words, remainder = divmod(references.shape[-1], n_cells)
@@ -179,28 +189,36 @@ def histogram(
 
 
 def loss_augmented(quality: Quality, truth: ArrayLike, rescaling: str = "margin") -> Quality:
-    """Return how much each box violates the margin of the true one, with the loss ``1 - overlap``.
+    """Return the quality that measures the violation of the margin, with the loss ``1 - overlap``.
 
-    ``loss + score - score(truth)`` for margin, ``loss (1 + score - score(truth))`` for slack rescaling
-    (thesis, eq. 2.17 and 2.18).
+    It is ``loss + score - score(truth)`` for margin and ``loss (1 + score - score(truth))`` for slack
+    rescaling (thesis, eq. 2.17 and 2.18).
+
+    Parameters
+    ----------
+    quality : Quality
+        Score of each box.
+    truth : array-like of int, of shape (4,)
+        True box.
+    rescaling : {"margin", "slack"}, default="margin"
+        Rescaling by the loss.
     """
-    if rescaling not in RESCALINGS:
-        raise ValueError(f"rescaling is {rescaling!r}: expected one of {tuple(RESCALINGS)}")
+    check_choice("rescaling", rescaling, RESCALINGS)
     truth = check_box(truth, quality.shape)
     return Quality(quality.shape, RESCALINGS[rescaling](quality.tables, truth, quality.score(truth)))
 
 
 def on_a_grid(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights rounded to multiples of a power of two so large that all their sums are exact.
+    """Round the weights to multiples of a power of two with which all their sums are exact.
 
-    The change is of the size of rounding errors in a sum over all of them. Without rounding errors equal
-    boxes have equal scores, and no bound falls below a value.
+    The change is of the order of the rounding error of their sum. With exact sums equivalent boxes have equal
+    scores, and no bound is smaller than a value.
     """
     with np.errstate(over="ignore"):
         total = np.abs(weights).sum()
     if not total <= LARGEST_SUM:
         raise ValueError(
-            f"weights whose sum overflows: their sizes sum up to {total}, expected at most {LARGEST_SUM:.3g}"
+            f"weights whose sum overflows: absolute values sum to {total}, expected at most {LARGEST_SUM:.3g}"
         )
     shift = 52 - np.frexp(total)[1]
     return np.ldexp(np.rint(np.ldexp(weights, shift)), -shift)
@@ -216,19 +234,19 @@ def _integral_images(
 
 
 def _values_at_counts(references, coefficients, kernel, counts):
-    """Return the score of each bin at 0 to ``counts[bin]``, bin after bin, and where each begins."""
+    """Return the scores of each bin at counts 0 to ``counts[bin]``, and the start of each bin."""
     offsets = np.concatenate([[0], np.cumsum(counts + 1)])
     bins = np.repeat(np.arange(len(counts)), counts + 1)
     h = np.arange(offsets[-1]) - offsets[bins]
     values = np.zeros(offsets[-1])
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses what overflows
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks for overflow
         for coefficient, reference in zip(coefficients, references, strict=True):
             values += coefficient * kernel(reference[bins], h)
     return values, offsets
 
 
 def _range_maxima(values: NDArray[np.float64], longest: int) -> NDArray[np.float64]:
-    """Return maxima of 1, 2, 4, ... neighbours for all ranges up to a length."""
+    """Return maxima of 1, 2, 4, ... consecutive values for all ranges up to a length."""
     levels = [values]
     for level in range(1, int(longest).bit_length()):
         below, maxima = levels[-1], levels[-1].copy()

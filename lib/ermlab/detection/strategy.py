@@ -1,7 +1,7 @@
-"""When to reset the queue of `ermlab.detection`: costs, best strategy (thesis, section 5.1.5).
+"""Strategies to reset the queue of the subwindow search between detections (thesis, section 5.1.5).
 
-What a detection costs depends on the detections before it, which are the same for all strategies, and on the
-detection before which the queue was reset last. `measure_costs` fills the table ``C[i, j]`` of the cost of
+The cost of a detection depends on the previous detections, which are the same for all strategies, and on the
+detection before which the queue was last reset. `measure_costs` computes the table ``C[i, j]`` of the cost of
 detection j with a queue reset before detection i, `count_splits` does the same in a fraction of the time, and
 `best_strategy` finds the shortest path through the graph of figure 5.2.
 """
@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import check_choice
 from ermlab.detection._walk_numba import walk
 from ermlab.detection.boxes import as_boxes_inside
 from ermlab.detection.qualities import Quality
@@ -22,7 +23,7 @@ UNITS = ("splits", "seconds")
 
 
 class Strategy(NamedTuple):
-    """Digits as `ermlab.detection.best_boxes` takes them, and the cost of all detections."""
+    """Argument ``reset`` of `ermlab.detection.best_boxes`, and the cost of all detections."""
 
     reset: str
     cost: float
@@ -34,17 +35,20 @@ def measure_costs(
     overlap: float | Callable[[float], float] = 0.5,
     unit: str = "splits",
 ) -> NDArray[np.float64]:
-    """Return the cost ``C[i, j]`` of detection j with a queue reset before detection i, NaN for i > j.
+    """Measure the cost ``C[i, j]`` of detection j with a queue reset before detection i, NaN for i > j.
 
     Parameters
     ----------
     quality, n_detections, overlap
-        As for `ermlab.detection.best_boxes`.
-    unit
-        ``"splits"``: sets of boxes taken from the queue, the same on every machine; or ``"seconds"``.
+        As in `ermlab.detection.best_boxes`.
+    unit : {"splits", "seconds"}, default="splits"
+        ``"splits"`` are sets of boxes processed by the search, the same on every machine.
+
+    Returns
+    -------
+    ndarray of shape (n_detections, n_detections)
     """
-    if unit not in UNITS:
-        raise ValueError(f"unit is {unit!r}: expected one of {UNITS}")
+    check_choice("unit", unit, UNITS)
     boxes = [detection.box for detection in best_boxes(quality, n_detections, overlap)]
     if len(boxes) < n_detections:
         raise ValueError(
@@ -65,32 +69,32 @@ def measure_costs(
 def count_splits(
     quality: Quality, detections: Sequence[Sequence[Detection]], overlaps: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Return what `measure_costs` gives in splits for several overlaps, from one walk over the sets of boxes.
+    """Compute the costs of `measure_costs` in splits for several overlaps, from one tree traversal.
 
-    Each set of boxes is met once instead of by every queue, and no queue is needed.
+    Each set of boxes is visited once instead of by every search, and no queue is needed.
 
     Parameters
     ----------
-    quality
-        What is searched.
-    detections
-        For each overlap what `ermlab.detection.best_boxes` finds, with this bound of the quality or
-        another one.
-    overlaps
-        Thresholds as for `best_boxes`.
+    quality : Quality
+        Quality to search.
+    detections : sequence of sequences of Detection
+        Result of `ermlab.detection.best_boxes` for each overlap, with any bound of the quality.
+    overlaps : sequence of float
+        Thresholds as in `best_boxes`.
 
     Returns
     -------
-    costs
-        ``(overlaps, n, n)`` for n detections.
+    ndarray of shape (n_overlaps, n_detections, n_detections)
     """
     if any(callable(overlap) for overlap in overlaps):
-        raise ValueError("overlaps hold a function: expected thresholds, other penalties change the order")
+        raise ValueError(
+            "overlaps contain a function: expected thresholds, as other penalties change the order"
+        )
     gammas = np.array([check_penalty(overlap) for overlap in overlaps])
     lengths = {len(found) for found in detections}
     if len(detections) != len(gammas) or len(lengths) != 1 or 0 in lengths:
         raise ValueError(
-            f"{[len(found) for found in detections]} detections: expected equally many, at least one, for "
+            f"{[len(found) for found in detections]} detections: expected the same number, at least one, for "
             f"each of {len(gammas)} overlaps"
         )
     n, (height, width) = lengths.pop(), quality.shape
@@ -103,10 +107,10 @@ def count_splits(
 
 
 def _costs_of_queues(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the costs ``C[i, j]`` from the numbers of `walk`.
+    """Return the costs ``C[i, j]`` from the counts of `walk`.
 
-    A set comes into the queue that begins with detection i if no detection suppresses it that is found by
-    then or when its parent is split; it is taken out in its own round, or in the first one if that is later.
+    A set is added to the queue reset before detection i unless a detection found before i, or before its
+    parent is split, suppresses it. It is processed in its own round, or in round i if that is later.
     """
     n = len(counts)
     taken, pushed, suppressor = np.indices(counts.shape)
@@ -130,14 +134,14 @@ def strategy_cost(costs: ArrayLike, reset: str) -> float:
 
 
 def best_strategy(costs: ArrayLike) -> Strategy:
-    """Return the cheapest strategy, of several the one that keeps the queue where they first differ.
+    """Return the cheapest strategy, in case of ties the one that keeps the queue where they first differ.
 
-    The shortest path through the nodes (i, j), whose edges lead to (i, j + 1) or (j + 1, j + 1) and cost what
-    the node they lead to costs: time O(n^2).
+    It is the shortest path through the nodes (i, j), with edges to (i, j + 1) and (j + 1, j + 1) that cost
+    ``C`` of their end, in time O(n^2).
     """
     costs = _check_costs(costs)
     n = len(costs)
-    to_go = np.zeros((n, n))  # cost of the detections after j on the best way from node (i, j)
+    to_go = np.zeros((n, n))  # cost of the detections after j on the best path from node (i, j)
     for j in range(n - 2, -1, -1):
         kept = costs[: j + 1, j + 1] + to_go[: j + 1, j + 1]
         to_go[: j + 1, j] = np.minimum(kept, costs[j + 1, j + 1] + to_go[j + 1, j + 1])

@@ -1,4 +1,4 @@
-"""The best box of an image, and the best boxes that do not overlap too much."""
+"""Efficient subwindow search: exact branch and bound over all boxes of an image (thesis, section 5.1)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ CHECKED_OVERLAPS = np.linspace(0, 1, 1025)
 
 
 class Detection(NamedTuple):
-    """A box (left, top, right, bottom), its score, and how many sets of boxes were taken before it.
+    """A box (left, top, right, bottom), its score, and the number of sets of boxes processed to find it.
 
-    For a detection after others, the score is less the penalties (thesis, eq. 5.11).
+    Penalties for overlap with previous detections are subtracted from the score (thesis, eq. 5.11).
     """
 
     box: NDArray[np.int64]
@@ -32,15 +32,31 @@ class Detection(NamedTuple):
 
 
 def search(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], bound: str = "tight") -> Detection:
-    """Return the box with the largest sum of weights, exactly, among all boxes of at least one pixel.
+    """Find the box with the largest sum of weights, exactly, among all boxes of at least one pixel.
 
-    A box without points scores 0. Among equal boxes, the one comes first that has the larger left, then the
-    larger top, the smaller right and the smaller bottom side; so without points it is the last pixel.
+    A box without points scores 0. Ties go to the larger left, then the larger top, the smaller right and the
+    smaller bottom side.
 
     Parameters
     ----------
-    points, weights, shape, bound
-        See `ermlab.detection.linear`.
+    points : array-like of int, of shape (n_points, 2)
+        x and y of each point.
+    weights : array-like of shape (n_points,)
+        Weight of each point.
+    shape : (int, int)
+        Height and width of the image.
+    bound : {"tight", "classical"}, default="tight"
+        Upper bound of the search, see `ermlab.detection.linear`.
+
+    Returns
+    -------
+    Detection
+
+    Examples
+    --------
+    >>> from ermlab.detection import search
+    >>> search([[1, 1], [3, 2], [6, 3]], [2.0, 1.0, -4.0], (5, 8)).box.tolist()
+    [1, 1, 3, 2]
     """
     return best_box(linear(points, weights, shape, bound))
 
@@ -54,20 +70,24 @@ def detect(
     reset: str | None = None,
     bound: str = "tight",
 ) -> list[Detection]:
-    """Return boxes with large sums of weights, each the best given those before (thesis, eq. 5.11).
+    """Find boxes with large sums of weights, each the best given the previous ones (thesis, eq. 5.11).
 
     Parameters
     ----------
     points, weights, shape, bound
-        See `ermlab.detection.linear`.
+        See `search`.
     n_detections, overlap, reset
         See `best_boxes`.
+
+    Returns
+    -------
+    list of Detection
     """
     return best_boxes(linear(points, weights, shape, bound), n_detections, overlap, reset)
 
 
 def best_box(quality: Quality) -> Detection:
-    """Return the box of the highest quality; among equal boxes, the first in the order given for `search`."""
+    """Find the box of the highest quality; ties are resolved as in `search`."""
     if not isinstance(quality.tables, (Linear, ClassicalLinear)):
         return Detector(quality).next()
     height, width = quality.shape
@@ -76,7 +96,7 @@ def best_box(quality: Quality) -> Detection:
 
 
 def best_box_of_each(qualities: Sequence[Quality], n_threads: int | None = None) -> list[Detection]:
-    """Return the best box of each image; they are shared out to threads, each is searched by one."""
+    """Find the best box of each image; threads share the images."""
     return map_in_threads(best_box, qualities, n_threads)
 
 
@@ -86,20 +106,24 @@ def best_boxes(
     overlap: float | Callable[[float], float] = 0.5,
     reset: str | None = None,
 ) -> list[Detection]:
-    """Return boxes of high quality, each the best given those before (thesis, eq. 5.11).
+    """Find boxes of high quality, each the best given the previous ones (thesis, eq. 5.11).
 
     Parameters
     ----------
-    quality
-        What is searched.
-    n_detections
-        How many; fewer are returned if all other boxes are suppressed.
-    overlap
-        Boxes that overlap an earlier one by this share are not allowed (thesis, eq. 5.14). Or the penalty g
-        of eq. 5.10: a function of the overlap that numba can compile, non-negative and non-decreasing.
-    reset
-        For each detection after the first "1" to search it from the set of all boxes, "0" to go on with the
-        queue that the last one left. Changes the splits alone. By default the queue is always kept.
+    quality : Quality
+        Quality to search.
+    n_detections : int, default=10
+        Number of detections; fewer are returned if all other boxes are suppressed.
+    overlap : float or callable, default=0.5
+        Overlap with a previous detection from which on boxes are excluded (thesis, eq. 5.14), or the penalty
+        g of eq. 5.10: a function of the overlap that numba can compile, non-negative and non-decreasing.
+    reset : str, default=None
+        For each detection after the first, "1" to start from the set of all boxes or "0" to continue with the
+        queue of the last one. It affects the number of splits only. By default the queue is always kept.
+
+    Returns
+    -------
+    list of Detection
     """
     n_boxes = math.prod(side * (side + 1) // 2 for side in quality.shape)
     if not isinstance(n_detections, (int, np.integer)) or not 1 <= n_detections <= n_boxes:
@@ -148,14 +172,14 @@ def set_around(box: Sequence[int], shape: Sequence[int], depth: int) -> tuple[in
 
 
 class Detector:
-    """A search for one detection after the other, with the queue at hand.
+    """Search for one detection after the other, which keeps its queue.
 
     Parameters
     ----------
     quality, overlap
         See `best_boxes`.
-    found
-        Boxes detected already.
+    found : array-like of shape (n, 4)
+        Previous detections.
     """
 
     def __init__(
@@ -169,18 +193,18 @@ class Detector:
         self.reset()
 
     def reset(self) -> None:
-        """Start anew from the set of all boxes."""
+        """Restart from the set of all boxes."""
         height, width = self._quality.shape
         self._queue = kernels.start(self._quality.tables, self._penalty, self._found, width, height)
 
     def next(self) -> Detection | None:
-        """Return the best box given those found before, None if all are suppressed."""
+        """Return the best box given the previous detections, or None if all are suppressed."""
         try:
             box, score, splits, *self._queue = kernels.advance(
                 self._quality.tables, self._penalty, self._found, *self._queue
             )
         except ValueError:
-            self.reset()  # sets of boxes may have left the queue, and would be missed without a word
+            self.reset()  # sets of boxes that left the queue would be missed
             raise
         if score == -np.inf:
             return None
@@ -189,7 +213,7 @@ class Detector:
 
 
 def check_penalty(overlap: float | Callable[[float], float]) -> float | Callable[[float], float]:
-    """Return a threshold as a float, or a penalty compiled, or raise a ValueError."""
+    """Return a threshold as a float, or a compiled penalty, or raise a ValueError."""
     if not callable(overlap):
         if not 0 < overlap <= 1:
             raise ValueError(

@@ -1,12 +1,12 @@
 """All windows of one size on a grid of visual words, scored at once.
 
-Windows cover whole places of the grid, so that all windows of one size cut their places into the cells of a
-spatial pyramid alike. A score that is linear in the histogram is then a sum of sums over boxes, one for each
-size of cells; `ermlab.detection.chi2_windows` has the scores with the chi2 kernel.
+Windows consist of whole places of the grid, so that all windows of one size have the same cells of a spatial
+pyramid. A linear score of the histogram is then a sum of sums over boxes, one for each size of cells;
+`ermlab.detection.chi2_windows` has scores with the chi-squared kernel.
 
-All windows of an image, some thousands, are so scored in a millisecond, exactly. Branch and bound over them
-would have to bound each of the thousand bins of a set of windows, which costs as much as scoring a window;
-`ermlab.detection.histogram` does that where boxes are free in place and size.
+Thousands of windows of an image are scored exactly in a millisecond. Branch and bound would have to bound
+each bin of a set of windows, which costs as much as scoring a window; `ermlab.detection.histogram` is for
+boxes of any position and size.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from ermlab._utils.validation import check_choice
 from ermlab.detection import _windows_numba as kernels
 from ermlab.detection.boxes import as_boxes
 from ermlab.detection.word_grids import WordGrid
@@ -25,27 +26,27 @@ from ermlab.features.words import n_cells
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
 NORMALIZATIONS = ("counts", "area", "unit")
-#: Largest size of a weight: the scores of all windows stay finite.
+#: Largest absolute weight: the scores of all windows stay finite.
 LARGEST_WEIGHT = 2.0**900
-#: Numbers of bins have 32 bits, as in all sparse matrices of that size.
+#: Bins are numbered with 32 bits, as in sparse matrices of that size.
 _MOST_BINS = np.iinfo(np.int32).max
 
 
 class PairKernel(NamedTuple):
-    """The kernel of pairs of image and box: words inside the boxes, compared cell by cell (thesis, 3.1.7).
+    """Kernel of pairs of image and box that compares the words inside the boxes by cell (thesis, 3.1.7).
 
-    Attributes
+    Parameters
     ----------
-    n_words
+    n_words : int
         Size of the vocabulary.
-    levels
-        For each level of the pyramid the number of cells along a side, see `ermlab.features.words.histogram`.
-    name
-        ``"linear"`` or ``"chi2"``.
-    normalization
-        What histograms are divided by: ``"counts"`` leaves them as they are, ``"area"`` divides by the sum of
-        a window inside the image, ``"unit"`` makes the kernel of a pair with itself 1: length 1 for the
-        linear kernel, sum 1 for chi2.
+    levels : tuple of int
+        Number of cells along a side for each level of the pyramid, see `ermlab.features.histogram`.
+    name : {"linear", "chi2"}, default="linear"
+        Kernel of two histograms.
+    normalization : {"counts", "area", "unit"}, default="unit"
+        ``"counts"`` does not normalize, ``"area"`` divides histograms by the sum of a window inside the
+        image, ``"unit"`` makes the kernel of a pair with itself 1 (length 1 for the linear kernel, sum 1 for
+        chi2).
     """
 
     n_words: int
@@ -64,16 +65,12 @@ class PairKernel(NamedTuple):
         return self.n_cells * self.n_words
 
     def checked(self) -> "PairKernel":
-        """Return the kernel itself, or raise a ValueError if it is none."""
-        for name, value, known in (
-            ("kernel", self.name, KERNELS),
-            ("normalization", self.normalization, NORMALIZATIONS),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}: expected one of {known}")
+        """Return the kernel itself, or raise a ValueError if a parameter is invalid."""
+        check_choice("kernel", self.name, KERNELS)
+        check_choice("normalization", self.normalization, NORMALIZATIONS)
         for name, numbers in (("n_words", (self.n_words,)), ("levels", tuple(self.levels))):
             if not numbers or not all(isinstance(n, (int, np.integer)) and n >= 1 for n in numbers):
-                raise ValueError(f"{name} is {getattr(self, name)}: expected whole numbers of at least 1")
+                raise ValueError(f"{name} is {getattr(self, name)}: expected integers of at least 1")
         if self.dimension > _MOST_BINS:
             raise ValueError(
                 f"{self.n_words} words at levels {tuple(self.levels)} are {self.dimension} bins: expected "
@@ -82,7 +79,7 @@ class PairKernel(NamedTuple):
         return self
 
     def features(self, grids: Sequence[WordGrid], windows: Sequence[ArrayLike]) -> csr_array:
-        """Return the normalised histogram of a window of each grid, a sparse row each, cell by cell."""
+        """Return the normalized histogram of one window of each grid, one sparse row per window."""
         windows, rows = as_boxes(windows, "windows"), []
         if not len(grids) or len(grids) != len(windows):
             raise ValueError(
@@ -98,7 +95,7 @@ class PairKernel(NamedTuple):
         )
 
     def by_cell(self, w: Vector) -> Vector:
-        """Return weights of all bins as a matrix (cells, words + 1): a place without a word weighs 0."""
+        """Return weights of all bins as a matrix (n_cells, n_words + 1), 0 for places without a word."""
         w, n_cells = np.asarray(w, dtype=np.float64), self.n_cells
         if w.size != n_cells * self.n_words or not np.abs(w).max() <= LARGEST_WEIGHT:
             raise ValueError(
@@ -115,18 +112,18 @@ class Windows:
 
     Parameters
     ----------
-    grid
-        The words.
-    size
+    grid : WordGrid
+        Words.
+    size : (int, int)
         Columns and rows of a window, in places.
-    kernel
-        Says what the histogram of a window is.
+    kernel : PairKernel
+        Definition of the histograms.
     """
 
     def __init__(self, grid: WordGrid, size: Sequence[int], kernel: PairKernel):
         _check_words(grid.words, kernel.checked())
         if len(size) != 2 or not all(isinstance(side, (int, np.integer)) for side in size):
-            raise ValueError(f"windows of size {tuple(size)}: expected whole numbers of columns and rows")
+            raise ValueError(f"windows of size {tuple(size)}: expected integer numbers of columns and rows")
         if not grid.fits(size) or min(size) < 1:
             raise ValueError(
                 f"windows of {size[0]} x {size[1]} places: expected at least 1 x 1 and at most "
@@ -140,7 +137,7 @@ class Windows:
 
     @property
     def cell_bounds(self) -> NDArray[np.int64]:
-        """First row, first column, last row + 1 and last column + 1 of each cell, (cells, 4)."""
+        """First row, first column, last row + 1 and last column + 1 of each cell, (n_cells, 4)."""
         return self._cut.bounds
 
     def places(self) -> NDArray[np.int64]:
@@ -153,14 +150,14 @@ class Windows:
         return self.grid.boxes_of(self.places())
 
     def histogram(self, top: int, left: int) -> Vector:
-        """Return the normalised histogram of the window that begins at a place."""
+        """Return the normalized histogram of the window that begins at a place."""
         histogram = np.zeros(self.kernel.dimension)
         bins, values = self.filled_bins(top, left)
         histogram[bins] = values
         return histogram
 
     def filled_bins(self, top: int, left: int) -> tuple[NDArray[np.int32], Vector]:
-        """Return the bins that the window at a place fills, in order, and what the normalised ones hold."""
+        """Return the non-empty bins of the window at a place, in order, and their normalized values."""
         if not (0 <= top < self.shape[0] and 0 <= left < self.shape[1]):
             raise ValueError(
                 f"a window at row {top}, column {left}: expected rows 0 to {self.shape[0] - 1} and columns 0 "
@@ -174,7 +171,7 @@ class Windows:
 
     @cached_property
     def divisors(self) -> Vector:
-        """What the histogram of each window is divided by."""
+        """Divisor of the histogram of each window."""
         points, squares = np.zeros(self.shape, dtype=np.int64), np.zeros(self.shape, dtype=np.int64)
         if self.kernel.normalization == "unit":
             counts = np.zeros((self.kernel.n_words, self.kernel.n_cells), dtype=np.int32)
@@ -194,7 +191,7 @@ class Windows:
 
     @cached_property
     def _numbers(self) -> NDArray[np.uint32]:
-        """The words, where there is none the number after the last: not negative, so nothing is tested."""
+        """Words, with ``n_words`` in place of -1, so that the compiled loop needs no test."""
         words = self.grid.words
         return np.where(words < 0, self.kernel.n_words, words).astype(np.uint32)
 
@@ -206,43 +203,33 @@ class Windows:
             full = self.grid.words.shape[0] * self.rows * self.columns * n_levels
             return np.full(np.shape(points), float(full))
         sizes = np.sqrt(squares) if self.kernel.name == "linear" else np.asarray(points) * n_levels
-        # A window without words has nothing to divide.
+        # A window without words is not divided.
         return np.maximum(sizes, 1.0)
 
 
 def _check_words(words: NDArray, kernel: PairKernel) -> None:
-    """Raise a ValueError unless all words of a grid are in the vocabulary: kernels look up their weights."""
+    """Raise a ValueError unless all words are in the vocabulary, as compiled loops do not check indices."""
     if np.ndim(words) != 3 or words.dtype.kind not in "iu" or not words.dtype.isnative:
         raise ValueError(
-            f"words of shape {np.shape(words)}, {np.asarray(words).dtype}: expected whole numbers (scales, "
-            "rows, columns) in native byte order"
+            f"words of shape {np.shape(words)}, {np.asarray(words).dtype}: expected integers (scales, rows, "
+            "columns) in native byte order"
         )
     if words.size and words.max() >= kernel.n_words:
         raise ValueError(f"words up to {words.max()}: expected at most {kernel.n_words - 1}, the last word")
 
 
 class _Cut(NamedTuple):
-    """The cells of a window.
+    """The cells of a window."""
 
-    Attributes
-    ----------
-    cells
-        (rows, columns, levels), the cell of each place for each level.
-    bounds
-        (cells, 4), first row, first column, last row + 1 and last column + 1 of each cell.
-    sizes, kinds
-        The different sizes of cells, rows and columns, and which of them each cell has.
-    """
-
-    cells: NDArray[np.int64]
-    bounds: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    kinds: NDArray[np.int64]
+    cells: NDArray[np.int64]  #: cell of each place for each level, (rows, columns, n_levels)
+    bounds: NDArray[np.int64]  #: see `Windows.cell_bounds`
+    sizes: NDArray[np.int64]  #: different sizes of cells, (n_sizes, 2)
+    kinds: NDArray[np.int64]  #: index of the size of each cell
 
 
 @cache
 def _cut(rows: int, columns: int, levels: tuple[int, ...]) -> _Cut:
-    """Cut a window into the cells of a pyramid."""
+    """Divide a window into the cells of a pyramid."""
     cells, bounds, first = [], [], 0
     for grid in levels:
         y, x = (np.arange(grid + 1) * side // grid for side in (rows, columns))

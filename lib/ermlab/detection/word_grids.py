@@ -1,4 +1,4 @@
-"""Images as visual words on a regular grid, from border to border and a little beyond."""
+"""Images as visual words on a regular grid."""
 
 import math
 import zipfile
@@ -20,12 +20,12 @@ class WordGrid(NamedTuple):
 
     Attributes
     ----------
-    words
-        (scales, rows, columns), -1 at places beyond the image.
-    corner
+    words : ndarray of int, of shape (n_scales, rows, columns)
+        Words, -1 at places outside the image.
+    corner : (int, int)
         x and y of the upper left pixel of the first place.
-    step
-        Side of a place, in pixels.
+    step : int
+        Side of a place in pixels.
     """
 
     words: NDArray[np.int32]
@@ -33,7 +33,7 @@ class WordGrid(NamedTuple):
     step: int
 
     def size_of(self, box: ArrayLike) -> tuple[int, int]:
-        """Return how many columns and rows of places a box in pixels takes, at least one of each."""
+        """Return the numbers of columns and rows of places of a box in pixels, at least one each."""
         left, top, right, bottom = as_boxes([box], "box")[0].tolist()
         return tuple(max(round(side / self.step), 1) for side in (right - left + 1, bottom - top + 1))
 
@@ -43,7 +43,7 @@ class WordGrid(NamedTuple):
         last = np.array([columns, rows]) - size
         if (last < 0).any():
             raise ValueError(
-                f"box {np.asarray(box).tolist()} takes {size[0]} x {size[1]} places: expected at most "
+                f"box {np.asarray(box).tolist()} has {size[0]} x {size[1]} places: expected at most "
                 f"{columns} x {rows}, the grid"
             )
         first = np.rint((np.asarray(box)[:2] - self.corner) / self.step).astype(np.int64)
@@ -56,11 +56,11 @@ class WordGrid(NamedTuple):
         return as_boxes(windows, "windows") * self.step + np.tile(self.corner, 2) + ends
 
     def fits(self, size: Sequence[int]) -> bool:
-        """Whether there is a window of so many columns and rows."""
+        """Return whether a window of ``size`` (columns, rows) fits into the grid."""
         return size[0] <= self.words.shape[2] and size[1] <= self.words.shape[1]
 
     def widened(self, margin: int) -> "WordGrid":
-        """Return the grid with places without words all around, for windows that leave the image."""
+        """Return the grid with a margin of places without words, for windows that leave the image."""
         words = np.pad(self.words, ((0, 0), (margin, margin), (margin, margin)), constant_values=-1)
         return WordGrid(words, tuple(side - margin * self.step for side in self.corner), self.step)
 
@@ -99,7 +99,7 @@ def save_word_grids(path: str | Path, sets: dict[str, Sequence[WordGrid]]) -> No
 
 
 def load_word_grids(path: str | Path) -> dict[str, list[WordGrid]]:
-    """Read what `save_word_grids` wrote; a damaged file is a `DataError`."""
+    """Read a file written by `save_word_grids`; raise a `DataError` if it is damaged."""
     try:
         with np.load(path, allow_pickle=False) as content:
             names = [name.removesuffix("_layout") for name in content.files if name.endswith("_layout")]
@@ -112,9 +112,9 @@ def _unpack(words: NDArray[np.int32], layout: NDArray[np.int64]) -> list[WordGri
     if layout.ndim != 2 or layout.shape[1] != 6 or layout.dtype.kind != "i" or words.dtype.kind != "i":
         raise ValueError(
             f"layout of shape {layout.shape} and type {layout.dtype}, words of type {words.dtype}: "
-            "expected (grids, 6) and whole numbers"
+            "expected (grids, 6) and integers"
         )
-    # Python's numbers, which do not overflow.
+    # Python integers do not overflow.
     sizes = [math.prod(row) for row in layout[:, :3].tolist()]
     if layout[:, :3].min(initial=1) < 1 or layout[:, 5].min(initial=1) < 1 or words.min(initial=0) < -1:
         raise ValueError("expected grids of at least one place, steps of at least 1, and words from -1 on")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ermlab._utils.validation import check_choice
 from ermlab.taxonomy.tree import Taxonomy
 from ermlab.taxonomy.tree_fitting import average_linkage, nearest_tree, neighbor_joining
 from ermlab.taxonomy.tree_matrices import LARGEST, Matrix, checked_symmetric, tree_metric
@@ -119,8 +120,7 @@ def learn_taxonomy(
     -------
     Taxonomy
     """
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}: expected one of {', '.join(METHODS)}")
+    check_choice("method", method, METHODS)
     K, names = np.asarray(K), _class_names(y) if names is None else list(names)
     M = tree_metric(optimal_covariance(K, y, names))
     if not M.max() > _NOTHING * np.abs(K).max():

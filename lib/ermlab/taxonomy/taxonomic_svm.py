@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ermlab._utils.validation import positive_number, real_array, regularization_strength
+from ermlab._utils.validation import check_choice, positive_number, real_array, regularization_strength
 from ermlab.structured.structured_svm import RESCALINGS
 from ermlab.taxonomy._blocks import minimize_with_blocks
 from ermlab.taxonomy._joint_kernel import JointKernel, scores_of
@@ -180,12 +180,9 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         return self.classes_[scores.argmax(axis=1)]
 
     def _check_options(self) -> None:
-        if self.rescaling not in RESCALINGS:
-            raise ValueError(f"rescaling is {self.rescaling!r}: expected one of {RESCALINGS}")
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel is {self.kernel!r}: expected one of {KERNELS}")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver is {self.solver!r}: expected one of {SOLVERS}")
+        check_choice("rescaling", self.rescaling, RESCALINGS)
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("solver", self.solver, SOLVERS)
         positive_number("C", self.C)
         positive_number("tol", self.tol, infinite=True)
         if not self.max_iter >= 1:

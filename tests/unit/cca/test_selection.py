@@ -100,7 +100,7 @@ def test_what_is_held_out_takes_no_part_in_the_choice():
     np.testing.assert_allclose(disturbed.scores_, honest.scores_, atol=1e-9)
 
 
-def test_choice_at_an_edge_is_executed():
+def test_choice_at_an_edge_is_rejected():
     grid = Grid((0.1, 1.0, 10.0), (0.0, 1.0), None, None)
     assert grid.edges((0, 1)) == ("eps at its least, 0.1", "gamma at its largest, 1")
     assert grid.edges((2, 0)) == ("eps at its largest, 10",)

@@ -1,12 +1,14 @@
 """Boxes as a structured task: against all boxes written out, and a trainer that goes through all of them."""
 
+import doctest
 import itertools
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ermlab.detection.box_task import BagOfWords, BoxTask
+from ermlab.detection import BagOfWords, BoxTask, box_task, subwindow
+from ermlab.features import Vocabulary, dense_surf
 from ermlab.structured.structured_svm import StructuredSVM, Task
 
 SHAPE = (4, 5)
@@ -106,9 +108,40 @@ def test_bad_input():
     x = BagOfWords(np.array([[0, 0]]), np.array([3]), SHAPE)
     with pytest.raises(ValueError, match="words from 3 to 3: expected 0 to 2"):
         BoxTask(3).predict(np.zeros(3), x)
-    with pytest.raises(ValueError, match="0 words"):
+    with pytest.raises(ValueError, match="n_words is 0"):
         BoxTask(0)
     with pytest.raises(ValueError, match="box"):
         BoxTask(4).joint_feature(x, (2, 0, 1, 1))
     with pytest.raises(ValueError, match="weights of shape"):
         BoxTask(4).predict(np.zeros(3), x)
+
+
+def test_counts_of_words_in_the_cells_of_a_box():
+    x = BagOfWords(np.array([[1, 0], [2, 0], [1, 2], [4, 3]]), np.array([0, 1, 1, 0]), SHAPE)
+    # The box of 2 x 3 pixels has its columns 1 and 2, and the rows 0 and 1 to 2, in different cells.
+    assert BoxTask(2, (1, 2)).joint_feature(x, (1, 0, 2, 2)).tolist() == [1, 2, 1, 0, 0, 1, 0, 1, 0, 0]
+
+
+def test_several_detections_exclude_each_other():
+    x = BagOfWords(np.array([[0, 0], [1, 0], [4, 3], [2, 2]]), np.array([0, 0, 0, 1]), SHAPE)
+    found = BoxTask(2).detect(np.array([2.0, -9.0]), x, n_detections=2, overlap=0.1)
+    assert [detection.box.tolist() for detection in found] == [[0, 0, 1, 0], [4, 3, 4, 3]]
+    assert [detection.score for detection in found] == [4.0, 2.0]
+
+
+def test_words_of_an_image():
+    image = np.random.default_rng(0).random((30, 40))
+    points, descriptors = dense_surf(image, step=10)
+    vocabulary = Vocabulary(4, random_state=0).fit(descriptors)
+    x = BagOfWords.from_image(image, vocabulary, step=10)
+    np.testing.assert_array_equal(x.points, points)
+    np.testing.assert_array_equal(x.words, vocabulary.assign(descriptors))
+    assert x.shape == (30, 40)
+    assert BoxTask(4).joint_feature(x, (0, 0, 39, 29)).tolist() == np.bincount(x.words, minlength=4).tolist()
+
+
+def test_the_examples_of_the_documentation():
+    for module in (box_task, subwindow):
+        found = doctest.testmod(module)
+        assert found.attempted > 0
+        assert found.failed == 0

@@ -92,7 +92,7 @@ def test_held_out_boxes_of_separable_classes_are_told_apart():
     assert cross_validate(shuffled, 1.0) < 0.8
 
 
-def test_classes_without_boxes_are_told():
+def test_classes_without_boxes_are_rejected():
     with pytest.raises(ValueError, match=r"classes \[5\] have no training box"):
         train_one_against_rest(two_classes(), [0, 5], 1.0)
     with pytest.raises(ValueError, match="expected more images"):

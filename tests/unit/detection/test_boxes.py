@@ -100,9 +100,9 @@ def test_whole_floats_and_empty_lists_are_boxes():
         ([[0, 1, 2]], r"a has shape \(1, 3\)"),
         ([[0, 0, 1, 1], [3, 0, 2, 1]], r"a\[1\] is \[3, 0, 2, 1\]: expected left <= right"),
         ([[0, 2, 1, 1]], "top <= bottom"),
-        ([[0.5, 0, 1, 1]], r"a\[0\] is \[0.5, 0.0, 1.0, 1.0\]: expected whole numbers"),
-        ([[np.nan, 0, 1, 1]], "expected whole numbers"),
-        ([["0", "0", "1", "1"]], "expected whole numbers"),
+        ([[0.5, 0, 1, 1]], r"a\[0\] is \[0.5, 0.0, 1.0, 1.0\]: expected integers"),
+        ([[np.nan, 0, 1, 1]], "expected integers"),
+        ([["0", "0", "1", "1"]], "expected integers"),
     ],
 )
 def test_what_is_no_box_is_named(boxes, message):

@@ -64,7 +64,7 @@ def test_no_windows_have_no_scores():
 
 
 @pytest.mark.parametrize("weights", [np.ones(4), np.ones((2, 3))])
-def test_weights_that_do_not_belong_to_the_references_are_told(weights):
+def test_weights_that_do_not_belong_to_the_references_are_rejected(weights):
     kernel = PairKernel(N_WORDS, (1,), "chi2")
     with pytest.raises(ValueError, match=r"weights of shape .*: expected \(n, 4\)"):
         Chi2Expansion(kernel, csr_array(np.ones((4, N_WORDS))), weights)

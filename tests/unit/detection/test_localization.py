@@ -97,7 +97,7 @@ def test_a_box_moves_into_the_image_by_the_least_shift(box, shape):
 
 def test_no_exchange_within_one_image():
     pairs = Pairs.of([np.array([[0, 0, 5, k] for k in range(4)])])
-    with pytest.raises(ValueError, match="too many are of one image"):
+    with pytest.raises(ValueError, match="expected fewer of one image"):
         swap_boxes(pairs, [(50, 50)], 0.5, np.random.default_rng(0))
 
 

@@ -170,7 +170,7 @@ def test_rotations():
     np.testing.assert_allclose(four[1].output([[2.0, 0.0], [0.0, 1.0]]), [[0, 2], [-1, 0]], atol=1e-12)
     assert four[1].output(NOWHERE).shape == (0, 2)
     assert four[3].input(four[1].input(Region(0, 3, 4))) == Region(0, 3, 4)
-    with pytest.raises(ValueError, match="0 rotations: expected"):
+    with pytest.raises(ValueError, match="n is 0: expected"):
         rotations(0)
 
 

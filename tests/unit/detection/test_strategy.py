@@ -48,11 +48,11 @@ def test_bad_input():
 def test_bad_input_of_the_count():
     quality = linear([[0, 0], [2, 1]], [1.0, 2.0], (2, 3))
     found = best_boxes(quality, 2)
-    with pytest.raises(ValueError, match="overlaps hold a function"):
+    with pytest.raises(ValueError, match="overlaps contain a function"):
         count_splits(quality, [found], [lambda x: x])
     with pytest.raises(ValueError, match="overlap is 0"):
         count_splits(quality, [found], [0])
-    with pytest.raises(ValueError, match=r"\[2, 1\] detections: expected equally many"):
+    with pytest.raises(ValueError, match=r"\[2, 1\] detections: expected the same number"):
         count_splits(quality, [found, found[:1]], [0.5, 0.75])
     with pytest.raises(ValueError, match="for each of 2 overlaps"):
         count_splits(quality, [found], [0.5, 0.75])

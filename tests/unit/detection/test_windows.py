@@ -72,22 +72,22 @@ def test_boxes_follow_the_scores():
 
 
 @pytest.mark.parametrize("size", [(9, 2), (3, 7), (0, 2)])
-def test_windows_that_do_not_fit_are_told(size):
+def test_windows_that_do_not_fit_are_rejected(size):
     grid = random_grid(np.random.default_rng(0), 6, 8)
     with pytest.raises(ValueError, match=f"windows of {size[0]} x {size[1]} places: expected at least"):
         Windows(grid, size, PairKernel(N_WORDS, (1,)))
 
 
 @pytest.mark.parametrize("kernel", [PairKernel(5, (1,), "cubic"), PairKernel(5, (1,), "chi2", "length")])
-def test_an_unknown_kernel_is_executed(kernel):
+def test_an_unknown_kernel_is_rejected(kernel):
     with pytest.raises(ValueError, match="expected one of"):
         Windows(random_grid(np.random.default_rng(0), 6, 8), (2, 2), kernel)
 
 
 @pytest.mark.parametrize("size", [(2.5, 2), (np.nan, 2), (2, 2, 2)])
-def test_sizes_must_be_two_whole_numbers(size):
+def test_sizes_must_be_two_integers(size):
     grid = random_grid(np.random.default_rng(0), 4, 5)
-    with pytest.raises(ValueError, match="expected whole numbers"):
+    with pytest.raises(ValueError, match="expected integer numbers"):
         Windows(grid, size, PairKernel(N_WORDS, (1,)))
 
 

@@ -63,9 +63,9 @@ def test_a_margin_moves_no_word():
     np.testing.assert_array_equal(wide.window_of(box), [3, 3, 4, 4])
 
 
-def test_a_box_that_is_too_large_is_executed():
+def test_a_box_that_is_too_large_is_rejected():
     grid = WordGrid(np.zeros((1, 3, 4), dtype=np.int32), (0, 0), STEP)
-    with pytest.raises(ValueError, match="takes 5 x 3 places: expected at most 4 x 3"):
+    with pytest.raises(ValueError, match="has 5 x 3 places: expected at most 4 x 3"):
         grid.window_of([0, 0, 19, 11])
 
 
@@ -83,7 +83,7 @@ def test_files_give_back_what_was_written(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "short", "missing"])
-def test_a_damaged_file_is_executed(tmp_path, damage):
+def test_a_damaged_file_is_rejected(tmp_path, damage):
     path = tmp_path / "words.npz"
     save_word_grids(path, {"some": [WordGrid(np.zeros((1, 3, 4), dtype=np.int32), (0, 0), STEP)]})
     if damage == "cut":

@@ -55,7 +55,7 @@ def test_sparse_rows_are_compared_as_full_ones_are(pair):
         ([[1.0, 2.0]], [[-1.0, 2.0]], r"Y has an entry -1\.0: expected finite numbers above 0"),
     ],
 )
-def test_sparse_rows_that_are_no_histograms_are_told(X, Y, message):
+def test_sparse_rows_that_are_no_histograms_are_rejected(X, Y, message):
     with pytest.raises(ValueError, match=message):
         sparse_chi2_kernel(csr_array(X), csr_array(Y))
 

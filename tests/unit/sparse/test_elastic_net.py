@@ -125,7 +125,7 @@ def test_hardly_any_l2_penalty_leaves_no_weights_but_a_warning():
     assert found.gaps[0] == pytest.approx(1)
 
 
-def test_models_that_are_not_reached_are_told_of():
+def test_models_that_do_not_converge_warn():
     rng = np.random.default_rng(0)
     Z, y = rng.normal(size=(24, 4)) * 10.0 ** rng.integers(-9, 10, size=(24, 4)), rng.normal(size=24)
     with pytest.warns(ConvergenceWarning, match="StandardScaler"):

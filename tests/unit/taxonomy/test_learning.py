@@ -118,7 +118,7 @@ def test_an_ultrametric_is_the_tree_of_average_linkage():
         (lambda K, y: (np.ones_like(K), y), "depends on the classes"),
     ],
 )
-def test_bad_input_is_executed(samples, learn, spoil, message):
+def test_bad_input_is_rejected(samples, learn, spoil, message):
     _, K, y = samples
     K, y = spoil(K, y)
     arguments = (K, y, NAMES) if learn is learn_taxonomy else (K, y, TRUTH.ordered(NAMES))

@@ -212,7 +212,7 @@ def test_wrong_data_are_named():
         TaxonomicSVM().fit(K, y).predict(K[:, 1:])
 
 
-def test_an_early_stop_and_weights_of_zero_are_told():
+def test_an_early_stop_and_weights_of_zero_warn():
     K, y, *_ = problem(0)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
         TaxonomicSVM(C=10.0, tol=1e-9, max_iter=1).fit(K, y)

@@ -69,7 +69,7 @@ def test_a_single_leaf_is_a_tree():
         ("(a:nan,b);", "is nan"),
     ],
 )
-def test_malformed_newick_is_executed(text, message):
+def test_malformed_newick_is_rejected(text, message):
     with pytest.raises(ValueError, match="expected") as error:
         Taxonomy.from_newick(text)
     assert message in str(error.value)
