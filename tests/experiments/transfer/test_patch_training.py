@@ -1,4 +1,4 @@
-"""Training with remembered planes: the losses and the optimum are those of a search at every step."""
+"""Training with stored planes: the losses and the optimum are those of a search at every step."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def sets():
 
 @pytest.fixture
 def pools(sets):
-    return [PatchPool(some) for some in sets]
+    return [PatchPool(patches) for patches in sets]
 
 
 @pytest.fixture
@@ -77,12 +77,12 @@ def test_after_a_search_the_risk_is_that_of_every_patch(sets, pools, w):
         assert risk.convex_part(u)[0] == pytest.approx(plain.convex_part(u)[0])
 
 
-def test_what_was_found_is_remembered_by_all_subsets(pools, w):
+def test_planes_are_shared_by_all_subsets(pools, w):
     PatchRisk(pools[0], [1, 2, 3, 4]).search(w)
-    before = pools[0].n_remembered
+    before = pools[0].n_planes
     assert PatchRisk(pools[0], [2, 4]).search(w) == 0
     PatchRisk(pools[0], [1, 4]).search(w)
-    assert pools[0].n_remembered == before
+    assert pools[0].n_planes == before
 
 
 def test_known_events(sets, pools):
@@ -100,28 +100,28 @@ def test_events_that_are_no_hypothesis_are_known_too(sets):
     assert pool.n_events(np.array([1])) == len(others[0].annotation.events)
 
 
-@pytest.mark.parametrize(("lam", "rho"), [(0.3, np.inf), (0.3, 1.0), (np.inf, 0.5)])
-def test_the_optimum_is_that_of_a_search_at_every_step(sets, pools, lam, rho):
+@pytest.mark.parametrize(("alpha", "rho"), [(0.3, np.inf), (0.3, 1.0), (np.inf, 0.5)])
+def test_the_optimum_is_that_of_a_search_at_every_step(sets, pools, alpha, rho):
     plain = [with_assigners(some) for some in sets]
     start = np.zeros((2, pools[0].dimension))
-    searched = transfer_cccp(plain, alpha=lam, rho=rho, sizes=[24, 15], tol=1e-4, w0=start)
-    found = train_on_patches([PatchRisk(pool) for pool in pools], lam=lam, rho=rho, tol=1e-4, w0=start)
+    searched = transfer_cccp(plain, alpha=alpha, rho=rho, sizes=[24, 15], tol=1e-4, w0=start)
+    found = train_on_patches([PatchRisk(pool) for pool in pools], alpha=alpha, rho=rho, tol=1e-4, w0=start)
     assert found.converged
     assert found.n_iter < searched.n_iter
     risks = sum(n * risk(w) for n, risk, w in zip([24, 15], plain, found.weights, strict=True))
-    shared = 0.0 if np.isinf(lam) else lam / 2 * np.sum(found.shared**2)
+    shared = 0.0 if np.isinf(alpha) else alpha / 2 * np.sum(found.shared**2)
     apart = 0.0 if np.isinf(rho) else rho / 2 * np.sum((found.weights - found.shared) ** 2)
     assert found.value == pytest.approx(shared + apart + risks, rel=1e-6)
     # Bridge losses have several minima; these two are as good as each other.
     assert found.value == pytest.approx(searched.value, rel=0.02)
-    again = train_on_patches([PatchRisk(pool) for pool in pools], lam=lam, rho=rho, tol=1e-4)
+    again = train_on_patches([PatchRisk(pool) for pool in pools], alpha=alpha, rho=rho, tol=1e-4)
     assert again.n_iter <= found.n_iter
     assert again.value == pytest.approx(found.value, rel=0.02)
 
 
 @pytest.mark.parametrize("tol", [0.5, 0.1])
 def test_the_value_is_that_of_all_planes_however_few_are_known(sets, pools, tol):
-    found = train_on_patches([PatchRisk(pool) for pool in pools], lam=0.3, rho=1.0, tol=tol)
+    found = train_on_patches([PatchRisk(pool) for pool in pools], alpha=0.3, rho=1.0, tol=tol)
     risks = sum(len(some) * with_assigners(some)(w) for some, w in zip(sets, found.weights, strict=True))
     shared = 0.3 / 2 * np.sum(found.shared**2) + 1.0 / 2 * np.sum((found.weights - found.shared) ** 2)
     assert found.value == pytest.approx(shared + risks, rel=1e-9)
@@ -131,7 +131,7 @@ def test_threads_do_not_matter(sets):
     found = []
     for n_threads in (1, 2):
         pools = [PatchPool(some * 4, n_threads=n_threads) for some in sets]
-        found.append(train_on_patches([PatchRisk(pool) for pool in pools], lam=1.0, rho=1.0))
+        found.append(train_on_patches([PatchRisk(pool) for pool in pools], alpha=1.0, rho=1.0))
     np.testing.assert_array_equal(found[0].weights, found[1].weights)
     assert found[0].value == found[1].value
 
@@ -143,11 +143,11 @@ def test_random_truth_is_an_assignment_of_each_patch(sets, pools):
     assert (shuffled != pools[0].truth).mean() > 0.02
     # What cannot be learned is not: the loss stays high.
     risk = PatchRisk(pool)
-    result = train_on_patches([risk], lam=1.0, rho=np.inf)
+    result = train_on_patches([risk], alpha=1.0, rho=np.inf)
     assert risk.convex_part(result.w)[0] - risk.reward(result.w)[0] > 0.2
 
 
-def test_wrong_input_is_told(sets, pools):
+def test_wrong_input_is_executed(sets, pools):
     empty = FramePair(0, sets[0][0].hypotheses, Annotation(np.zeros(0, dtype=np.int64), (), False))
     with pytest.raises(ValueError, match="patch 1 has no known event"):
         PatchPool([sets[0][1], empty])

@@ -1,5 +1,7 @@
 """The comparison of strategies on simulated cells: who learns from what, and how settings are chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,14 +10,15 @@ from reproduction.experiments.transfer import protocol as transfer_protocol
 from reproduction.experiments.transfer.protocol import (
     STRATEGIES,
     Domain,
+    Search,
     Setting,
     TransferStudy,
     union_limit_difference,
 )
-from reproduction.experiments.transfer.scenarios import SCENARIOS, Sizes
+from reproduction.experiments.transfer.train import SCENARIOS, Sizes
 
 SIZES = Sizes(cells=4)
-SEARCH = {"lam": [1.0, 10.0], "rho": [10.0, 1.0], "n_folds": 2, "tol": 0.05, "n_threads": 1}
+SEARCH = Search(alphas=[1.0, 10.0], rhos=[10.0, 1.0], n_splits=2, tol=0.05)
 
 
 def film(seed, step, frames=7, n=12):
@@ -47,7 +50,7 @@ def films():
 @pytest.fixture(scope="module")
 def study(films):
     parts = SCENARIOS["laboratories"](films, SIZES, np.random.default_rng(0))["laboratories"]
-    return TransferStudy(*parts, **SEARCH)
+    return TransferStudy(*parts, SEARCH, n_threads=1)
 
 
 @pytest.fixture
@@ -57,7 +60,9 @@ def trained(monkeypatch):
     train = transfer_protocol.train_on_patches
 
     def recorded(risks, **options):
-        calls.append(([(risk.pool, risk.numbers) for risk in risks], Setting(options["lam"], options["rho"])))
+        calls.append(
+            ([(risk.pool, risk.numbers) for risk in risks], Setting(options["alpha"], options["rho"]))
+        )
         return train(risks, **options)
 
     monkeypatch.setattr(transfer_protocol, "train_on_patches", recorded)
@@ -125,12 +130,12 @@ def test_settings_are_chosen_on_stretches_of_time_that_are_held_out(study, train
     assert first.min() > second.max()
     np.testing.assert_array_equal(trained[-1][0][-1][1], numbers)
     assert trained[-1][1] == learned.setting
-    assert learned.setting.lam in SEARCH["lam"]
-    assert (learned.setting.rho in SEARCH["rho"]) == (name == "transfer")
+    assert learned.setting.alpha in SEARCH.alphas
+    assert (learned.setting.rho in SEARCH.rhos) == (name == "transfer")
     assert 0 <= learned.validation_loss < 0.5
 
 
-def test_ties_go_to_the_strongest_regularisation(study, monkeypatch):
+def test_ties_go_to_the_strongest_regularization(study, monkeypatch):
     monkeypatch.setattr(Domain, "missed", lambda *_: 1)
     for name in ("union", "transfer"):
         setting, _ = study.choose(STRATEGIES[name], np.arange(len(study.target)))
@@ -145,7 +150,7 @@ def test_shares_grow_in_the_order_of_a_draw(study):
 
 
 def test_transfer_with_a_large_rho_is_the_union(study):
-    common = {"lam": 1.0, "most": 10, "tol": 1e-7}
+    common = {"alpha": 1.0, "max_patches": 10, "tol": 1e-7}
     pools = study.source.pool, study.target.pool
     assert union_limit_difference(*pools, rho=1e6, **common) < 1e-2
     assert union_limit_difference(*pools, rho=1.0, **common) > 0.05
@@ -172,8 +177,8 @@ def test_scenarios_keep_the_test_apart(films):
     assert len(few[2]) == 2
 
 
-def test_too_many_folds(study):
-    with pytest.raises(ValueError, match="1 folds of"):
-        TransferStudy(study.source, study.target, study.test, **(SEARCH | {"n_folds": 1}))
+def test_too_few_or_too_many_splits(study):
+    with pytest.raises(ValueError, match="n_splits is 1 for"):
+        TransferStudy(study.source, study.target, study.test, replace(SEARCH, n_splits=1))
     with pytest.raises(ValueError, match="expected at least 2, and no more than patches"):
-        TransferStudy(study.source, study.target, study.test, **(SEARCH | {"n_folds": 1000}))
+        TransferStudy(study.source, study.target, study.test, replace(SEARCH, n_splits=1000))

@@ -1,4 +1,4 @@
-"""Sums of features over assignments, and the highest of some planes of each sample."""
+"""Sums of features over assignments, and the highest plane of each patch."""
 
 from numba import njit
 

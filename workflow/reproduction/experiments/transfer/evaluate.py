@@ -1,49 +1,251 @@
-"""What five strategies need of a target's annotation (rule evaluate_transfer)."""
+"""Evaluate what strategies need of a target's annotation (rule evaluate_transfer)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from reproduction.claims.results import read_json, write_results
-from reproduction.experiments.transfer.measures import percent, summarise
-from reproduction.experiments.transfer.protocol import SHARED
-from reproduction.pipeline.job import job
+from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.experiments.transfer.protocol import SHARED, STRATEGIES
+from reproduction.pipeline.job import Paths, run_stage
 
-#: The study whose numbers the claims are about.
+#: The study that the claims are about.
 MAIN = "laboratories"
+#: Share of the annotation at which the chapter finds transfer as good as training on all of the target.
+FIFTH = 0.2
+#: Share beyond which it finds transfer and union better.
+THIRD = 0.3
+#: A loss matches another if it is at most this factor larger.
+COMPARABLE = 1.1
+#: Name of a strategy when it has all of the target.
+_WHOLE = {"partial_target": "all_target"}
+#: Title of each strategy, its formulation and its training data.
+TITLES = {
+    "all_source": ("all source", "eq. 1.4", "all of the source"),
+    "all_target": ("all target", "eq. 1.4", "all of the target"),
+    "partial_target": ("partial target", "eq. 1.4", "a share of the target"),
+    "union": ("union", "eq. 1.4", "all of the source and a share of the target"),
+    "transfer": ("transfer", "eq. 1.9", "all of the source and a share of the target"),
+}
+#: Columns of `loss_table` with a factor.
+_COLUMNS = {
+    "loss_at_fifth": ("loss at 20 %", 1.0),
+    "loss_beyond_third": ("mean loss beyond 30 %", 1.0),
+    "share_needed": ("share needed, %", 100.0),
+}
+#: Data set and frames of each part of a study.
+_PARTS = {
+    "laboratories": {
+        "source": ("dcelliq_nuclei", "film 1"),
+        "target": ("mitocheck_nuclei", "film 1"),
+        "test": ("mitocheck_nuclei", "film 2"),
+    },
+    "migration": {
+        "source": ("ctc_sim_truth", "all frames"),
+        "target": ("cell_migration", "first half"),
+        "test": ("cell_migration", "second half"),
+    },
+}
 
 
-def main(
-    runs: Sequence[str],
-    facts: Sequence[str],
-    timings: Mapping[str, str],
-    receipts: Sequence[str],
-    folder: Path,
-) -> None:
-    """Put the runs of all scenarios together, and summarise each study."""
-    table = percent(pd.concat([pd.read_csv(path) for path in runs], ignore_index=True))
-    table.to_csv(folder / "runs.csv", index=False, lineterminator="\n")
-    summaries = {name: summarise(some, list(SHARED)) for name, some in table.groupby("study", sort=False)}
-    known = {name: fact for path in facts for name, fact in read_json(path).items()}
+def main(inputs: Paths, outputs: Paths, *, scenarios: Sequence[str]) -> None:
+    """Join the runs of all scenarios, and summarize each study.
+
+    Parameters
+    ----------
+    inputs, outputs : mapping
+        Runs, facts and timings in the order of ``scenarios``, and receipts; files of the results.
+    scenarios : sequence of str
+        Names of the scenarios.
+    """
+    runs = percent(pd.concat([pd.read_csv(path) for path in inputs["runs"]], ignore_index=True))
+    runs.to_csv(outputs["runs"], index=False, lineterminator="\n")
+    summaries = {study: summarize(rows) for study, rows in runs.groupby("study", sort=False)}
+    facts = {study: fact for path in inputs["facts"] for study, fact in read_json(path).items()}
     write_results(
-        folder,
+        Path(outputs["values"]).parent,
         {
             **summaries[MAIN],
-            "union_limit_difference": known[MAIN]["union_limit_difference"],
-            "studies": {name: {**summary, **known[name]} for name, summary in summaries.items()},
+            "union_limit_difference": facts[MAIN]["union_limit_difference"],
+            "studies": {study: {**summary, **facts[study]} for study, summary in summaries.items()},
         },
-        datasets={Path(path).stem: read_json(path)["kind"] for path in receipts},
-        timings={name: read_json(path)["seconds"] for name, path in timings.items()},
+        datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
+        timings={
+            scenario: read_json(path)["seconds"]
+            for scenario, path in zip(scenarios, inputs["timings"], strict=True)
+        },
     )
 
 
-if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            snakemake.input.runs,
-            snakemake.input.facts,
-            dict(zip(snakemake.params.scenarios, snakemake.input.timings, strict=True)),
-            snakemake.input.receipts,
-            Path(snakemake.output.values).parent,
+def percent(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return runs with their losses in percent."""
+    return runs.assign(**{name: 100 * runs[name] for name in ("loss", "published_loss", "validation_loss")})
+
+
+def learning_curves(runs: pd.DataFrame, strategy: str, column: str = "loss") -> pd.DataFrame:
+    """Return the losses of a strategy, one row per share and one column per draw.
+
+    With all of the target the loss is the same in each draw, and *partial target* is *all target*.
+    """
+    partial = runs[(runs.strategy == strategy) & (runs.share < 1)]
+    curves = partial.pivot(index="share", columns="draw", values=column)
+    whole = runs[(runs.strategy == _WHOLE.get(strategy, strategy)) & (runs.share == 1)]
+    if len(whole):
+        curves.loc[1.0] = float(whole[column].iloc[0])
+    return curves.sort_index()
+
+
+def share_needed(shares: Sequence[float], losses: Sequence[float], level: float) -> float:
+    """Return the first share at which the interpolated curve is at most ``level``, 1 if there is none."""
+    shares, losses = np.asarray(shares, dtype=np.float64), np.asarray(losses, dtype=np.float64)
+    low = np.flatnonzero(losses <= level)
+    if not len(low):
+        return 1.0
+    k = int(low[0])
+    if k == 0:
+        return float(shares[0])
+    part = (losses[k - 1] - level) / (losses[k - 1] - losses[k])
+    return float(shares[k - 1] + part * (shares[k] - shares[k - 1]))
+
+
+def summarize(runs: pd.DataFrame) -> dict[str, Any]:
+    """Return the losses of a study, only those at `FIFTH` if it has no larger shares than `THIRD`.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``strategy``, ``draw``, ``share`` and ``loss``.
+    """
+    whole = {
+        name: float(runs.loc[runs.strategy == name, "loss"].iloc[0]) for name in ("all_source", "all_target")
+    }
+    curves = {name: learning_curves(runs, name) for name in SHARED}
+    level = COMPARABLE * whole["all_target"]
+    at_fifth = {
+        "loss_all_source": whole["all_source"],
+        "loss_all_target": whole["all_target"],
+        "loss_at_fifth": {name: over_seeds(curve.loc[FIFTH]) for name, curve in curves.items()},
+    }
+    if runs.share[runs.strategy.isin(list(SHARED))].max() <= THIRD:
+        return at_fifth
+    return {
+        **at_fifth,
+        "loss_beyond_third": {
+            name: over_seeds(curve[curve.index > THIRD].mean()) for name, curve in curves.items()
+        },
+        "share_needed": {
+            name: over_seeds(share_needed(curve.index, curve[draw], level) for draw in curve)
+            for name, curve in curves.items()
+        },
+    }
+
+
+def curve_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of figure 1.10: mean and range over draws, for each study, strategy and share."""
+    groups = runs.groupby(["study", "strategy", "share"], sort=False)
+    table = groups.loss.agg(loss="mean", least="min", most="max", draws="count")
+    return table.assign(loss_published_setting=groups.published_loss.mean()).reset_index()
+
+
+def settings_table(runs: pd.DataFrame, study: str, sizes: Mapping[str, Any]) -> pd.DataFrame:
+    """Return table 1.4: formulation, published and chosen settings, and training data of each strategy.
+
+    Of the settings chosen for each share and draw, the most frequent one is given with the range of all.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        All runs.
+    study : str
+        Name of the study.
+    sizes : mapping
+        Numbers of patches of ``"source"`` and ``"target"``.
+    """
+    rows = []
+    for name, (title, formulation, trained_on) in TITLES.items():
+        chosen = runs[(runs.study == study) & (runs.strategy == name)]
+        published = STRATEGIES[name].published
+        rows.append(
+            {
+                "strategy": title,
+                "formulation": formulation,
+                "trained on": trained_on,
+                "patches": _patches(name, sizes),
+                "published lambda": published.alpha,
+                "our lambda": _chosen(chosen.lam),
+                "published rho": published.rho if name == "transfer" else None,
+                "our rho": _chosen(chosen.rho) if name == "transfer" else None,
+            }
         )
+    return pd.DataFrame(rows)
+
+
+def _patches(strategy: str, sizes: Mapping[str, Any]) -> str:
+    source, target = (sizes[part]["patches"] for part in ("source", "target"))
+    return {
+        "all_source": f"{source}",
+        "all_target": f"{target}",
+        "partial_target": f"up to {target}",
+    }.get(strategy, f"{source} + up to {target}")
+
+
+def _chosen(values: pd.Series) -> str:
+    """Return the most frequent value and, if there are others, their range."""
+    most_frequent = f"{values.mode().iloc[0]:g}"
+    if values.nunique() == 1:
+        return most_frequent
+    return f"{most_frequent} ({values.min():g} to {values.max():g})"
+
+
+def loss_table(values: Mapping[str, Any], studies: Mapping[str, str]) -> pd.DataFrame:
+    """Return the losses of the strategies in the comparisons of the claims, mean and range over draws."""
+    rows = []
+    for study, title in studies.items():
+        found = values["studies"][study]
+        for strategy in SHARED:
+            rows.append(
+                {
+                    "study": title,
+                    "strategy": TITLES[strategy][0],
+                    **{
+                        label: _mean_and_range(found[key][strategy]["per_seed"], factor)
+                        for key, (label, factor) in _COLUMNS.items()
+                        if key in found
+                    },
+                    "all source": f"{found['loss_all_source']:.2f}",
+                    "all target": f"{found['loss_all_target']:.2f}",
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _mean_and_range(values: Sequence[float], factor: float) -> str:
+    scaled = factor * np.array(values)
+    return f"{scaled.mean():.2f} ({scaled.min():.2f} to {scaled.max():.2f})"
+
+
+def size_table(
+    facts: Mapping[str, Any], studies: Mapping[str, str], datasets: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return the training and test data of each study."""
+    rows = []
+    for study, title in studies.items():
+        for part, (dataset, frames) in _PARTS[study].items():
+            size = facts[study][part]
+            rows.append(
+                {
+                    "study": title,
+                    "part": part,
+                    "film": f"{dataset} ({datasets[dataset]}), {frames}",
+                    "samples": size.get("patches", size.get("pairs")),
+                    "true events": size["events"],
+                    "completely known": size.get("complete"),
+                }
+            )
+    return pd.DataFrame(rows).astype({"completely known": "Int64"})
+
+
+if "snakemake" in globals():
+    run_stage(main, snakemake)

@@ -1,8 +1,8 @@
-"""Training on many patches again and again, with what was found before (cheap-data, section 1.5.4).
+"""Repeated training on patches that stores the cutting planes found before (cheap-data, section 1.5.4).
 
-The convex part of the bridge loss of a patch is the highest of its planes, one for each assignment. Few of
-them ever are the highest. So the patches remember those that were, in every training with every setting and
-share of the patches; the optimiser works on them, and a search for the best assignments checks its result.
+The convex part of the bridge loss of a patch is the maximum of its planes, one per assignment. Few of them
+are ever the maximum. So a pool of patches stores those that were, in any training with any setting and share
+of the patches; the optimizer uses them, and a search for the best assignments checks its result.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab.structured.transfer import TransferResult, transfer_cccp
+from ermlab.tracking.assignment import check_events
 from ermlab.tracking.films import FramePair
 from ermlab.tracking.small_assignment import SmallProblems
-from ermlab.tracking.task import event_numbers
 from ermlab.tracking.training import initial_weights
 from reproduction.experiments.transfer._patch_rows_numba import highest, sum_rows
 
@@ -23,25 +23,24 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: A plane is new if it is higher than the known ones by this much.
+#: A plane is new if it exceeds the known ones by this much.
 _HIGHER = 1e-9
-#: Searches for the best assignments after which a training ends, whether or not they had anything to add.
-_MOST_SEARCHES = 50
+#: Maximum number of searches for the best assignments in one training.
+_MAX_SEARCHES = 50
 
 
 class PatchPool:
-    """Patches, searched all at once, and the planes of each that were ever the highest.
+    """Patches that are searched together, and the planes of each that were ever the highest.
 
     Parameters
     ----------
-    patches
+    patches : sequence of FramePair
         Small pairs of frames as `ermlab.tracking.patches.film_patches` returns them, each with a known
         event.
-    truth
-        Marks of the events that are to be learned, of all patches one after the other; by default those that
-        are known to be true.
-    n_threads
-        Patches that are searched at the same time; the result does not depend on it.
+    truth : array of bool, default=None
+        Events to be learned, of all patches one after the other; by default those known to be true.
+    n_threads : int, default=None
+        Number of patches that are searched at the same time; the result does not depend on it.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class PatchPool:
         self._owner = np.repeat(np.arange(len(self)), np.diff(starts))
         if truth is None:
             known = [
-                start + event_numbers(patch.annotation.events, len(patch.hypotheses))
+                start + check_events(patch.annotation.events, len(patch.hypotheses))
                 for start, patch in zip(starts, self.patches, strict=False)
             ]
             truth = np.zeros(starts[-1], dtype=bool)
@@ -79,14 +78,14 @@ class PatchPool:
                 for patch, first, last in zip(self.patches, starts[:-1], starts[1:], strict=True)
             ]
         )
-        # The share of the loss that each event makes.
+        # Share of each event in the loss of its patch.
         self._shares = truth / self._n_events[self._owner]
         self._slopes, self._offsets = np.zeros((0, self.dimension)), np.zeros(0)
         self._planes_owner = np.zeros(0, dtype=np.int64)
         self._searched = np.zeros(len(self), dtype=bool)
-        self._held: set[tuple[int, float, bytes]] = set()
+        self._stored: set[tuple[int, float, bytes]] = set()
         decided = np.flatnonzero(self._complete)
-        self.remember(decided, self._features(truth)[decided], np.zeros(len(decided)))
+        self.store(decided, self._features(truth)[decided], np.zeros(len(decided)))
 
     def __len__(self) -> int:
         return len(self.patches)
@@ -98,61 +97,61 @@ class PatchPool:
 
     @property
     def complete(self) -> NDArray[np.bool_]:
-        """Whether all is known of each patch."""
+        """Whether all events of each patch are known."""
         return self._complete
 
     @property
-    def n_remembered(self) -> int:
-        """Number of planes of all patches."""
+    def n_planes(self) -> int:
+        """Number of stored planes of all patches."""
         return len(self._offsets)
 
     def random_truth(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return a random assignment of each patch in place of the truth: the best one of random scores."""
+        """Return the best assignment of each patch for random scores, to be used in place of the truth."""
         return self._best(rng.normal(size=len(self.truth)), np.arange(len(self)))
 
-    def remembered(self, numbers: Numbers) -> tuple[Matrix, Vector, Numbers]:
-        """Return slopes and offsets of the planes of some patches, and the place of the patch of each."""
+    def planes(self, numbers: Numbers) -> tuple[Matrix, Vector, Numbers]:
+        """Return slopes and offsets of the stored planes of patches, and the place of the patch of each."""
         place = np.full(len(self), -1)
         place[numbers] = np.arange(len(numbers))
         rows = np.flatnonzero(place[self._planes_owner] >= 0)
         return self._slopes[rows], self._offsets[rows], place[self._planes_owner[rows]]
 
-    def remember(self, numbers: Numbers, slopes: Matrix, offsets: Vector) -> None:
-        """Keep a plane of each of some patches, if it is not there already."""
+    def store(self, numbers: Numbers, slopes: Matrix, offsets: Vector) -> None:
+        """Store one plane of each patch in ``numbers``, if it is not stored yet."""
         new = []
         for k, number in enumerate(numbers.tolist()):
             plane = (number, float(offsets[k]), slopes[k].tobytes())
-            if plane not in self._held:
-                self._held.add(plane)
+            if plane not in self._stored:
+                self._stored.add(plane)
                 new.append(k)
         self._slopes = np.concatenate([self._slopes, slopes[new]])
         self._offsets = np.concatenate([self._offsets, offsets[new]])
         self._planes_owner = np.concatenate([self._planes_owner, numbers[new]])
 
     def penalties(self, w: Vector, numbers: Numbers) -> tuple[Matrix, Vector]:
-        """Return slopes and offsets of the highest planes of some patches at ``w``: score plus loss."""
+        """Return slopes and offsets of the highest planes of patches at ``w``: score plus loss."""
         chosen = self._best(self._scores(w) - self._shares, numbers)
         self._searched[numbers] = True
         missed = self._count(self.truth & ~chosen)[numbers]
         return self._features(chosen)[numbers], missed / self._n_events[numbers]
 
     def searched(self, numbers: Numbers) -> bool:
-        """Return whether the penalties of all of some patches have been asked for."""
+        """Return whether all of the patches have been searched by `penalties`."""
         return bool(self._searched[numbers].all())
 
     def rewards(self, w: Vector, numbers: Numbers) -> Matrix:
-        """Return the features of the best assignments of some patches that agree with what is known."""
+        """Return the features of the best assignments of patches that agree with the known events."""
         undecided = numbers[~self._complete[numbers]]
         chosen = self.truth | self._best(self._scores(w), undecided, self.truth)
         return self._features(chosen)[numbers]
 
     def events(self, number: int) -> Numbers:
-        """Return the true events of a patch that are known, as numbers of its hypotheses."""
+        """Return the known true events of a patch, as numbers of its hypotheses."""
         starts = self._problems.starts
         return np.flatnonzero(self.truth[starts[number] : starts[number + 1]])
 
     def n_events(self, numbers: Numbers) -> int:
-        """Return how many true events of some patches are known, those that are no hypothesis included."""
+        """Return the number of known true events of patches, those excluded by gating included."""
         return int((self._n_events + self._lost)[numbers].sum())
 
     def _scores(self, w: Vector) -> Vector:
@@ -172,20 +171,20 @@ class PatchPool:
 
 
 class PatchRisk:
-    """The mean bridge loss of some patches of a pool, as `ermlab.tracking.task.PartialTrackingRisk`.
+    """Mean bridge loss of patches of a pool, as `ermlab.tracking.task.PartialTrackingRisk`.
 
-    Its convex part is at first that of the planes which the pool remembers, a lower bound; `search` finds
-    the true one and makes the pool remember what it found.
+    Its convex part is that of the planes stored in the pool, a lower bound; `search` finds the exact one and
+    stores the planes that it finds.
 
     Parameters
     ----------
-    pool
-        Where the patches come from.
-    numbers
-        Which of them, by default all.
+    pool : PatchPool
+        Patches.
+    numbers : array-like of int, default=None
+        Numbers of the patches that are used, by default all.
     """
 
-    #: The assignments that the reward finds are planes of the convex part from then on.
+    #: The assignments that the reward finds become planes of the convex part.
     grows = True
 
     def __init__(self, pool: PatchPool, numbers: ArrayLike | None = None):
@@ -204,7 +203,7 @@ class PatchRisk:
         return len(self.numbers)
 
     def convex_part(self, w: Vector) -> tuple[float, Vector]:
-        """Return the mean of the highest known planes, and a subgradient."""
+        """Return the mean of the highest stored planes, and a subgradient."""
         tops, best = self._highest(w)
         if (best < 0).any():
             patch = int(self.numbers[np.argmin(best)])
@@ -212,27 +211,27 @@ class PatchRisk:
         return float(np.mean(tops)), np.sum(self._known[0][best], axis=0) / len(self)
 
     def reward(self, w: Vector) -> tuple[float, Vector]:
-        """Return the mean score of the best assignments that agree with what is known, and a subgradient.
+        """Return the mean score of the best assignments that agree with the known events, and a subgradient.
 
-        They are remembered, too: so the convex part is nowhere less than the tangent of the reward.
+        They are stored as planes, so that the convex part is nowhere below the tangent of the reward.
         """
         slopes = self.pool.rewards(w, self.numbers)
         undecided = ~self.pool.complete[self.numbers]
-        self.pool.remember(self.numbers[undecided], slopes[undecided], np.zeros(undecided.sum()))
+        self.pool.store(self.numbers[undecided], slopes[undecided], np.zeros(undecided.sum()))
         slope = np.mean(slopes, axis=0)
         return float(np.sum(slope * w)), slope
 
     def search(self, w: Vector) -> float:
-        """Return by how much the mean of the highest of all planes exceeds that of the known ones."""
+        """Return the difference of the means of the highest of all planes and of the stored ones."""
         slopes, offsets = self.pool.penalties(w, self.numbers)
         rise = np.sum(slopes * w, axis=1) + offsets - self._highest(w)[0]
         new = rise > _HIGHER
-        self.pool.remember(self.numbers[new], slopes[new], offsets[new])
+        self.pool.store(self.numbers[new], slopes[new], offsets[new])
         return float(np.sum(rise[new])) / len(self)
 
     def _planes(self) -> tuple[Matrix, Vector, Numbers]:
-        if self._seen != self.pool.n_remembered:
-            self._known, self._seen = self.pool.remembered(self.numbers), self.pool.n_remembered
+        if self._seen != self.pool.n_planes:
+            self._known, self._seen = self.pool.planes(self.numbers), self.pool.n_planes
         return self._known
 
     def _highest(self, w: Vector) -> tuple[Vector, Numbers]:
@@ -244,32 +243,34 @@ class PatchRisk:
 
 
 def train_on_patches(
-    risks: Sequence[PatchRisk], *, lam: float, rho: float, tol: float = 1e-2, w0: ArrayLike | None = None
+    risks: Sequence[PatchRisk], *, alpha: float, rho: float, tol: float = 1e-2, w0: ArrayLike | None = None
 ) -> TransferResult:
-    """Learn from the patches of one or more data sets (cheap-data, eq. 1.9 with the bridge loss).
+    """Train on the patches of one or more data sets (cheap-data, eq. 1.9 with the bridge loss).
 
-    The bridge loss of the known planes is minimised by `transfer_cccp`, then the planes that are missing at
-    the minimum are looked for, until they add little to the objective and none was added on the way.
+    The bridge loss of the stored planes is minimized by `transfer_cccp`, then missing planes are searched at
+    the minimum, until they add little to the objective and the last minimization has added none.
 
     Parameters
     ----------
-    lam, rho
+    risks : sequence of PatchRisk
+        Risk of each data set.
+    alpha, rho : float
         As in `ermlab.structured.transfer.minimize_transfer`.
-    tol
-        Relative gap of the last convex problem, half of it for the optimiser and half for missing planes.
-    w0
-        Weights of each data set to start from, by default the plain guess of `train_tracker`.
+    tol : float, default=1e-2
+        Relative gap of the last convex problem, half of it for the optimizer and half for missing planes.
+    w0 : array-like of shape (n_domains, n_features), default=None
+        Initial weights of each data set, by default those of `train_tracker`.
     """
     weights = np.tile(initial_weights(), (len(risks), 1)) if w0 is None else np.asarray(w0)
     for risk, w in zip(risks, weights, strict=True):
         if not risk.pool.searched(risk.numbers):
             risk.search(w)
     planes, result, converged = None, None, False
-    for n_searches in range(1, _MOST_SEARCHES + 1):  # noqa: B007  (reported below)
-        known = _n_remembered(risks)
+    for n_searches in range(1, _MAX_SEARCHES + 1):  # noqa: B007  (reported below)
+        known = _n_planes(risks)
         result = transfer_cccp(
             risks,
-            alpha=lam,
+            alpha=alpha,
             rho=rho,
             sizes=[len(risk) for risk in risks],
             tol=tol / 2,
@@ -278,13 +279,13 @@ def train_on_patches(
             first_tol=2 * tol,
         )
         weights, planes = result.weights, result.planes
-        grown = _n_remembered(risks) > known
+        grown = _n_planes(risks) > known
         missing = sum(len(risk) * risk.search(w) for risk, w in zip(risks, weights, strict=True))
         converged = not grown and missing <= tol / 2 * result.value and result.converged
         if converged:
             break
-    return replace(result, value=result.value + missing, converged=converged, calls=n_searches)
+    return replace(result, value=result.value + missing, converged=converged, n_iter=n_searches)
 
 
-def _n_remembered(risks: Sequence[PatchRisk]) -> int:
-    return sum(risk.pool.n_remembered for risk in risks)
+def _n_planes(risks: Sequence[PatchRisk]) -> int:
+    return sum(risk.pool.n_planes for risk in risks)

@@ -1,4 +1,4 @@
-"""Five strategies to learn a tracker of a laboratory with films of another (cheap-data, section 1.5.4)."""
+"""Strategies to train the tracker of a laboratory with films of another (cheap-data, section 1.5.4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,27 +20,27 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Setting:
-    """Weights of the regulariser; with infinite ``rho`` all data sets have the same weights."""
+    """Weights of the regularizer; with infinite ``rho`` all data sets have the same weights."""
 
-    lam: float
+    alpha: float  #: lambda of eq. 1.9
     rho: float = np.inf
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """What a strategy learns from: all of the source, a share of the target, or both."""
+    """Training data of a strategy: all of the source, a share of the target, or both."""
 
     source: bool
     target: bool
-    published: Setting  #: Table 1.4; sums over patches, as here
+    published: Setting  #: Table 1.4; losses are summed over patches, as here
 
     @property
     def transfers(self) -> bool:
-        """Whether source and target have weights of their own (equation 1.9)."""
+        """Whether source and target have weights of their own (eq. 1.9)."""
         return np.isfinite(self.published.rho)
 
 
-#: Trained once, and on each share of the target.
+#: Strategies that are trained once, and those that are trained on each share of the target.
 WHOLE = {
     "all_source": Strategy(True, False, Setting(1.0)),
     "all_target": Strategy(False, True, Setting(1.0)),
@@ -51,34 +51,34 @@ SHARED = {
     "transfer": Strategy(True, True, Setting(0.5, 2.5)),
 }
 STRATEGIES = WHOLE | SHARED
-#: With the source beside the target.
+#: Strategies with source and target.
 BOTH = ("union", "transfer")
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a strategy made of the annotation that it was given."""
+    """Result of a strategy."""
 
     strategy: str
     share: float  #: of the target's patches
-    patches: int  #: that were learned from, those of the source left out where both are
-    events: int  #: that are known of them
+    patches: int  #: of the training data, without the source if there is a target
+    events: int  #: known events of the patches
     setting: Setting
-    validation_loss: float | None  #: share of the events of held out patches that were missed, if any were
-    loss: float  #: share of the test events that are missed
+    validation_loss: float | None  #: missed share of the events of held-out patches
+    loss: float  #: missed share of the test events
     weights: Vector
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What there is of a data set to learn from.
+    """Training data of one data set.
 
     Parameters
     ----------
-    pool
-        Its patches, in the order of time.
-    pairs
-        The whole frames that they are cut from, by the number of the first.
+    pool : PatchPool
+        Patches in the order of time.
+    pairs : mapping
+        Whole pairs of frames that they are cut from, by the number of the first frame.
     """
 
     pool: PatchPool
@@ -88,7 +88,7 @@ class Domain:
         return len(self.pool)
 
     def missed(self, w: Vector, numbers: Numbers, n_threads: int | None = None) -> int:
-        """Return how many known true events of some patches a tracker of the whole frames misses."""
+        """Return the number of true events of patches that a tracker of the whole frames misses."""
         by_frame: dict[int, list[int]] = {}
         for number in numbers.tolist():
             by_frame.setdefault(self.pool.patches[number].frame, []).append(number)
@@ -106,23 +106,29 @@ class Domain:
         return int((~found[events]).sum()) + len(patch.annotation.lost)
 
 
+@dataclass(frozen=True)
+class Search:
+    """Settings to choose from, and the accuracy of training."""
+
+    alphas: Sequence[float]
+    rhos: Sequence[float]
+    n_splits: int  #: stretches of time of the annotated patches, each of which is held out once
+    tol: float  #: relative gap of every training
+
+
 class TransferStudy:
     """Source, target and test of a comparison of strategies.
 
     Parameters
     ----------
-    source, target
-        Data sets to learn from.
-    test
-        Pairs of frames of the target's laboratory, never learned from.
-    lam, rho
-        Values to choose from.
-    n_folds
-        Stretches of time into which the annotated patches are cut to choose a setting.
-    tol
-        Relative gap of every training.
-    n_threads
-        Pairs of frames that are tested at the same time.
+    source, target : Domain
+        Training data.
+    test : sequence of FramePair
+        Pairs of frames of the target's laboratory.
+    search : Search
+        Settings to choose from.
+    n_threads : int, default=None
+        Number of pairs of frames that are tested at the same time.
     """
 
     def __init__(
@@ -130,45 +136,42 @@ class TransferStudy:
         source: Domain,
         target: Domain,
         test: Sequence[FramePair],
-        *,
-        lam: Sequence[float],
-        rho: Sequence[float],
-        n_folds: int,
-        tol: float,
+        search: Search,
         n_threads: int | None = None,
     ):
-        if n_folds < 2 or min(len(source), len(target)) < n_folds:
+        if search.n_splits < 2 or min(len(source), len(target)) < search.n_splits:
             raise ValueError(
-                f"{n_folds} folds of {len(source)} and of {len(target)} patches: expected at least 2, and no "
-                "more than patches"
+                f"n_splits is {search.n_splits} for {len(source)} and {len(target)} patches: expected at "
+                "least 2, and no more than patches"
             )
         self.source, self.target, self.test = source, target, list(test)
-        self._lam, self._rho = sorted(lam, reverse=True), sorted(rho, reverse=True)
-        self._n_folds, self._tol, self._n_threads = n_folds, tol, n_threads
+        self._search, self._n_threads = search, n_threads
 
     def draw(self, seed: Sequence[int]) -> Numbers:
-        """Return the target's patches in the random order in which they are annotated."""
+        """Return a random order of the target's patches."""
         return np.random.default_rng(seed).permutation(len(self.target))
 
     def run(
         self, name: str, share: float, order: Numbers | None = None, setting: Setting | None = None
     ) -> Learned:
-        """Learn from the first patches of an order, and test.
+        """Train on the first patches of an order, and test.
 
         Parameters
         ----------
-        share
-            How many of the target's patches are annotated; at least one for each fold.
-        order
-            By default that of time.
-        setting
-            By default chosen by cross-validation on the patches that are learned from.
+        name : str
+            One of `STRATEGIES`.
+        share : float
+            Annotated share of the target's patches; there is at least one patch per split.
+        order : array, default=None
+            Order of the patches, by default that of time.
+        setting : Setting, default=None
+            By default chosen by cross-validation on the training patches.
         """
         strategy = STRATEGIES[name]
         numbers = np.arange(len(self._home(strategy)))
         if strategy.target:
             order = numbers if order is None else order
-            numbers = np.sort(order[: max(round(share * len(order)), self._n_folds)])
+            numbers = np.sort(order[: max(round(share * len(order)), self._search.n_splits)])
         loss = None
         if setting is None:
             setting, loss = self.choose(strategy, numbers)
@@ -185,17 +188,18 @@ class TransferStudy:
         )
 
     def choose(self, strategy: Strategy, numbers: Numbers) -> tuple[Setting, float]:
-        """Return the setting with the least loss on held out patches, and that loss.
+        """Return the setting with the least loss on held-out patches, and that loss.
 
-        They are held out of the target's annotated patches, or of the source where it is alone. The tracker
-        works on whole frames, as in the test, and is judged by the events of the patches. Ties go to the
-        strongest regularisation.
+        They are patches of the target, or of the source if there is no target. The tracker is applied to
+        whole frames, as in the test, and evaluated on the events of the patches. Ties go to the strongest
+        regularization.
         """
+        alphas, rhos = (sorted(grid, reverse=True) for grid in (self._search.alphas, self._search.rhos))
         settings = [
-            Setting(lam, rho) for lam in self._lam for rho in (self._rho if strategy.transfers else [np.inf])
+            Setting(alpha, rho) for alpha in alphas for rho in (rhos if strategy.transfers else [np.inf])
         ]
         home, missed = self._home(strategy), np.zeros(len(settings))
-        for held_out in np.array_split(numbers, self._n_folds):
+        for held_out in np.array_split(numbers, self._search.n_splits):
             weights = None
             for k, setting in enumerate(settings):
                 weights = self._train(strategy, np.setdiff1d(numbers, held_out), setting, weights)
@@ -204,30 +208,32 @@ class TransferStudy:
         return settings[best], float(missed[best] / home.pool.n_events(numbers))
 
     def _home(self, strategy: Strategy) -> Domain:
-        """Return the data set that a strategy is judged by, whose weights come last."""
+        """Return the data set that a strategy is evaluated on, whose weights come last."""
         return self.target if strategy.target else self.source
 
     def _train(
         self, strategy: Strategy, numbers: Numbers, setting: Setting, w0: Matrix | None = None
     ) -> Matrix:
-        """Return the weights learned from some patches of the home, and from the source beside them."""
+        """Return the weights trained on patches of the home, and on the source if both are used."""
         risks = [PatchRisk(self._home(strategy).pool, numbers)]
         if strategy.source and strategy.target:
             risks.insert(0, PatchRisk(self.source.pool))
-        return train_on_patches(risks, lam=setting.lam, rho=setting.rho, tol=self._tol, w0=w0).weights
+        return train_on_patches(
+            risks, alpha=setting.alpha, rho=setting.rho, tol=self._search.tol, w0=w0
+        ).weights
 
 
 def union_limit_difference(
-    source: PatchPool, target: PatchPool, *, lam: float, rho: float, most: int, tol: float = 1e-7
+    source: PatchPool, target: PatchPool, *, alpha: float, rho: float, max_patches: int, tol: float = 1e-7
 ) -> float:
-    """Return how far the weights of equation 1.9 are from those of the union, relative to their length.
+    """Return the relative distance of the weights of eq. 1.9 from those of the union.
 
-    The union is minimised as one risk with one weight vector, by `ermlab.optimize.minimize`. Only patches of
-    which all is known take part, at most so many of each data set: then both problems are convex, and have
+    The union is minimized as one risk with one weight vector, by `ermlab.optimize.minimize`. Only completely
+    known patches are used, at most ``max_patches`` of each data set: then both problems are convex, and have
     one solution each.
     """
-    pools = [(pool, np.flatnonzero(pool.complete)[:most]) for pool in (source, target)]
-    risks = [_hinge(*some) for some in pools]
+    pools = [(pool, np.flatnonzero(pool.complete)[:max_patches]) for pool in (source, target)]
+    risks = [_hinge(pool, numbers) for pool, numbers in pools]
     sizes = [len(numbers) for _, numbers in pools]
 
     def union(w: Vector) -> tuple[float, Vector]:
@@ -236,15 +242,15 @@ def union_limit_difference(
         return float(np.dot(sizes, values)), np.sum([n * slope for n, slope in weighted], axis=0)
 
     start = initial_weights()
-    together = minimize(union, L2(lam), w0=start, tol=tol).w
+    together = minimize(union, L2(alpha), w0=start, tol=tol).w
     apart = minimize_transfer(
-        risks, alpha=lam, rho=rho, sizes=sizes, w0=np.tile(start, (2, 1)), tol=tol
+        risks, alpha=alpha, rho=rho, sizes=sizes, w0=np.tile(start, (2, 1)), tol=tol
     ).weights
     return float(np.linalg.norm(apart - together, axis=1).max() / np.linalg.norm(together))
 
 
 def _hinge(pool: PatchPool, numbers: Numbers) -> Risk:
-    """Return the mean hinge loss of patches of which all is known, searched at every call."""
+    """Return the mean hinge loss of completely known patches, searched at every call."""
 
     def risk(w: Vector) -> tuple[float, Vector]:
         slopes, offsets = pool.penalties(w, numbers)

@@ -1,47 +1,130 @@
-"""Five strategies on growing shares of a target's annotation (rule train_transfer)."""
+"""Train five strategies on growing shares of a target's annotation (rule train_transfer)."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ermlab.tracking.films import CellFilm
+from ermlab.tracking.events import Gates
+from ermlab.tracking.films import CellFilm, FramePair, frame_pairs, halves
+from ermlab.tracking.patches import pair_patches
 from reproduction.claims.results import write_json
+from reproduction.experiments.transfer.patch_training import PatchPool
 from reproduction.experiments.transfer.protocol import (
     BOTH,
     SHARED,
     STRATEGIES,
     WHOLE,
+    Domain,
+    Search,
     TransferStudy,
     union_limit_difference,
 )
-from reproduction.experiments.transfer.scenarios import CONTROLS, SCENARIOS, Sizes
-from reproduction.pipeline.job import job
+from reproduction.pipeline.job import Paths, run_stage
 
-#: With so large a rho transfer is to be the union; patches of each data set that take part.
-LIMIT = {"lam": 1.0, "rho": 1e6, "most": 100}
+Films = Mapping[str, CellFilm]
+#: Source, target and test of each `TransferStudy` of a scenario, by name.
+Parts = dict[str, tuple[Domain, Domain, Sequence[FramePair]]]
+CONTROLS = "controls"
+#: With so large a rho transfer should be the union; and the maximum number of patches of each data set.
+LIMIT = {"alpha": 1.0, "rho": 1e6, "max_patches": 100}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the data that are made of films."""
+
+    cells: int  #: maximum number of cells of the first frame of a patch
+    pairs: int | None = None  #: maximum number of pairs of frames of each part, the first ones
+    n_threads: int = 1  #: patches that are searched at the same time
+
+    def domain(self, film: CellFilm, frames: range | None = None) -> Domain:
+        """Return the training data of a film: the patches with a known event, and their frames."""
+        pairs = self.test(film, frames)
+        patches = pair_patches(film, pairs, Gates(), self.cells)
+        known = [patch for patch in patches if len(patch.annotation.events)]
+        return Domain(PatchPool(known, n_threads=self.n_threads), {pair.frame: pair for pair in pairs})
+
+    def test(self, film: CellFilm, frames: range | None = None) -> list[FramePair]:
+        """Return pairs of whole frames."""
+        frames = range(len(film) - 1) if frames is None else frames
+        return frame_pairs(film, Gates(), frames[: self.pairs])
+
+
+def laboratories(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
+    """Return two laboratories; the test is on another film of the target's."""
+    source, target = sizes.domain(films["dcelliq_1"]), sizes.domain(films["mitocheck_1"])
+    return {"laboratories": (source, target, sizes.test(films["mitocheck_2"]))}
+
+
+def migration(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
+    """Return a published simulation of nuclei as source, and the two halves of a real film."""
+    film = films["migration_4"]
+    train_frames, test_frames = halves(film)
+    source, target = sizes.domain(films["ctc_sim"]), sizes.domain(film, train_frames)
+    return {"migration": (source, target, sizes.test(film, test_frames))}
+
+
+def controls(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
+    """Return a source with random assignments in place of the truth, and one from the target's own film."""
+    film, test = films["mitocheck_1"], sizes.test(films["mitocheck_2"])
+    source = sizes.domain(films["dcelliq_1"])
+    random = PatchPool(source.pool.patches, source.pool.random_truth(rng), sizes.n_threads)
+    first, second = (sizes.domain(film, half) for half in halves(film))
+    return {
+        "shuffled": (replace(source, pool=random), sizes.domain(film), test),
+        "same": (first, second, test),
+    }
+
+
+SCENARIOS: dict[str, Callable[[Films, Sizes, np.random.Generator], Parts]] = {
+    "laboratories": laboratories,
+    "migration": migration,
+    CONTROLS: controls,
+}
 
 
 def main(
-    films: Mapping[str, str],
-    scenario: str,
-    outputs: Mapping[str, str],
+    inputs: Paths,
+    outputs: Paths,
     *,
     seed: int,
-    sizes: Mapping[str, int | None],
+    scenario: str,
     shares: Sequence[float],
     control_shares: Sequence[float],
     draws: int,
-    search: Mapping[str, Any],
+    sizes: Sizes,
+    search: Search,
     threads: int,
 ) -> None:
-    """Run the studies of a scenario; ``search`` is how settings are chosen, see `TransferStudy`."""
-    began = time.perf_counter()
-    films = {name: CellFilm.read(path) for name, path in films.items()}
-    made = SCENARIOS[scenario](films, Sizes(**sizes, n_threads=threads), np.random.default_rng([seed, 1]))
-    studies = {name: TransferStudy(*parts, **search, n_threads=threads) for name, parts in made.items()}
+    """Run the studies of a scenario.
+
+    Parameters
+    ----------
+    inputs, outputs : mapping
+        Films by name; files to write.
+    seed : int
+        Seed of the draws.
+    scenario : str
+        One of `SCENARIOS`.
+    shares, control_shares : sequence of float
+        Annotated shares of the target, and those of the controls.
+    draws : int
+        Number of random orders of the target's patches.
+    sizes : Sizes
+        Sizes of the data.
+    search : Search
+        Settings to choose from.
+    threads : int
+        Number of threads.
+    """
+    start = time.perf_counter()
+    films = {name: CellFilm.read(path) for name, path in inputs.items()}
+    parts = SCENARIOS[scenario](films, replace(sizes, n_threads=threads), np.random.default_rng([seed, 1]))
+    studies = {name: TransferStudy(*part, search, n_threads=threads) for name, part in parts.items()}
     rows = []
     for name, study in studies.items():
         orders = [study.draw([seed, 2, draw]) for draw in range(draws)]
@@ -49,9 +132,8 @@ def main(
             print(row, flush=True)
             rows.append({"study": name, **row})
     pd.DataFrame(rows).to_csv(outputs["runs"], index=False, lineterminator="\n")
-    facts = {name: _facts(study) for name, study in studies.items()}
-    write_json(outputs["facts"], facts)
-    write_json(outputs["timings"], {"seconds": time.perf_counter() - began})
+    write_json(outputs["facts"], {name: _facts(study) for name, study in studies.items()})
+    write_json(outputs["timings"], {"seconds": time.perf_counter() - start})
 
 
 def _runs(
@@ -59,7 +141,7 @@ def _runs(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a study: those without a share, and those of each draw and share.
 
-    With all of the target there is nothing to draw, and partial target is all target.
+    With all of the target there is one draw, and *partial target* is *all target*.
     """
     for name in WHOLE:
         yield _row(study, name, float(STRATEGIES[name].target), 0, None)
@@ -72,7 +154,7 @@ def _runs(
 def _row(
     study: TransferStudy, name: str, share: float, draw: int, order: np.ndarray | None
 ) -> dict[str, Any]:
-    """Return a run with the chosen setting, and the loss with the published one."""
+    """Return the result with the chosen setting, and the loss with the published one."""
     chosen = study.run(name, share, order)
     published = study.run(name, share, order, STRATEGIES[name].published)
     return {
@@ -81,7 +163,7 @@ def _row(
         "share": share,
         "patches": chosen.patches,
         "events": chosen.events,
-        "lam": chosen.setting.lam,
+        "lam": chosen.setting.alpha,
         "rho": chosen.setting.rho,
         "validation_loss": chosen.validation_loss,
         "loss": chosen.loss,
@@ -90,7 +172,7 @@ def _row(
 
 
 def _facts(study: TransferStudy) -> dict[str, Any]:
-    """Return what there is to learn from and to be tested on, and how near transfer comes to the union."""
+    """Return the sizes of the training and test data, and the difference of transfer and union."""
     sizes = {
         name: {
             "patches": len(pool),
@@ -110,11 +192,4 @@ def _facts(study: TransferStudy) -> dict[str, Any]:
 
 
 if "snakemake" in globals():
-    with job(snakemake):
-        main(
-            dict(snakemake.input.items()),
-            snakemake.wildcards.scenario,
-            dict(snakemake.output.items()),
-            threads=snakemake.threads,
-            **snakemake.params.study,
-        )
+    run_stage(main, snakemake)
