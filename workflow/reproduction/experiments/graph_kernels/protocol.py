@@ -136,11 +136,8 @@ class Trial:
         seed: int | Sequence[int],
     ) -> Self:
         """Divide the training part into random folds."""
-        X, y, coordinates = (
-            np.asarray(X),
-            np.asarray(y, dtype=np.float64),
-            np.asarray(coordinates, dtype=np.float64),
-        )
+        X = np.asarray(X)
+        y, coordinates = (np.asarray(values, dtype=np.float64) for values in (y, coordinates))
         if X.ndim != 2 or y.shape != (len(X),) or coordinates.shape != (X.shape[1], 3):
             raise ValueError(
                 f"maps {X.shape}, groups {y.shape}, coordinates {coordinates.shape}: "

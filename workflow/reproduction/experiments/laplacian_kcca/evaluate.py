@@ -34,7 +34,6 @@ TITLES = {
 OUTPUT_TITLES = {
     "temporal_contrast": "temporal contrast",
     "human_body": "human body",
-    "color": "color",
     "contrast_body_color": "motion energy, body, color",
     "motion_faces": "motion, faces",
     "motion_contrast_color_faces": "motion, motion energy, color, faces",
