@@ -102,10 +102,16 @@ __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"%s": ["%s"]
 """
 
 
-@pytest.fixture
-def lazy_library(library):
+STUB = "from .a import Y as Y\nfrom .b import f as f\n"
+
+
+@pytest.fixture(params=["attach", "stub"])
+def lazy_library(library, request):
     """A library that exports a name of a subpackage, which exports it from a module, and one of a module."""
-    (library / "ermlab/__init__.py").write_text(LAZY % ("a", "Y"))
+    if request.param == "attach":
+        (library / "ermlab/__init__.py").write_text(LAZY % ("a", "Y"))
+    else:
+        (library / "ermlab/__init__.pyi").write_text(STUB)
     (library / "ermlab/a/__init__.py").write_text(LAZY.replace(', "b": ["f"]', "") % ("three", "Y"))
     return library
 

@@ -3,8 +3,8 @@
 Snakemake sees that a script changed, but not a library module that the script imports. A rule
 therefore carries `Library.digest` of its script in its ``params``: when a module that the script
 imports, directly or through others, changes its meaning, the digest changes and the rule reruns.
-Comments, docstrings and layout do not count. Names that a package exports with ``lazy_loader.attach`` are
-followed to the modules that define them.
+Comments, docstrings and layout do not count. Names that a package exports lazily, with ``lazy_loader.attach``
+or with a stub ``__init__.pyi``, are followed to the modules that define them.
 
 Every call of Snakemake, on a cluster every job, asks for all digests, and parsing all modules takes a
 second. So what was found in a text is kept in a file, under the digest of that text.
@@ -48,6 +48,7 @@ class Library:
         self._known = {} if self._kept is None else _read_kept(self._kept)
         self._asked: dict[str, _Parsed] = {}
         self._parsed = cache(self._read)
+        self._exports = cache(self._find_exports)
 
     def digest(self, source: str | Path) -> str:
         """Digest all modules of the library that ``source`` (a script or notebook) imports."""
@@ -107,9 +108,19 @@ class Library:
             found |= self._resolve(f"{package}.{module}.{exported}")
         return found
 
-    def _exports(self, package: str) -> dict[str, str]:
+    def _find_exports(self, package: str) -> dict[str, str]:
+        """Return the submodule of each name that a package exports lazily; none for modules and others."""
         path = self._paths.get(package)
-        return {} if path is None else self._parsed(path).exports
+        if path is None or path.name != "__init__.py":
+            return {}
+        exports = dict(self._parsed(path).exports)
+        stub = path.with_suffix(".pyi")
+        if stub.exists():
+            self._packages[stub] = package
+            for name in self._parsed(stub).imported:
+                module, _, exported = name.removeprefix(f"{package}.").rpartition(".")
+                exports[exported] = module
+        return exports
 
     def _read(self, path: Path) -> "_Parsed":
         code = _code(path)
