@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ermlab.detection.boxes import best_overlap, overlap, suppress
-from ermlab.detection.chi2_windows import Chi2Expansion
-from ermlab.detection.windows import PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
+from reproduction.experiments.joint_kernel_support.chi2_windows import Chi2Expansion
+from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
 
 Vector = NDArray[np.float64]
 

@@ -39,9 +39,6 @@ def _upper_bound(quality, boxes):
     return _BOUNDS.get(getattr(quality, "instance_class", None))
 
 
-# ---------------------------------------------------------------------------------------------------- areas
-
-
 @njit(cache=True)
 def area(left, top, right, bottom):
     """Return the number of pixels of a box, 0 if it is empty."""
@@ -71,9 +68,6 @@ def largest_overlap(boxes, other):
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
     union = area(l2, t2, r1, b1) + area(*other) - intersection(l2, t2, r1, b1, other)
     return min(1.0, intersection(l1, t1, r2, b2, other) / union)
-
-
-# ----------------------------------------------------------------------------------------- sums of weights
 
 
 @njit(cache=True)
@@ -184,9 +178,6 @@ def _sides(P, N, l1, l2, r1, r2, t1, t2, b1, b2):
     return most - least, most - least - core, most_exact - least_exact
 
 
-# ------------------------------------------------------------------------------------------------- pyramids
-
-
 @njit(cache=True)
 def cell_edge(low, high, cell, grid):
     """Return the first coordinate of a cell when ``low .. high`` is divided into ``grid`` cells.
@@ -232,9 +223,6 @@ def _pyramid(quality, boxes):
                 total += box_sum(quality.negative[k], l2, t2, r1, b1)
                 k += 1
     return total
-
-
-# ----------------------------------------------------------------------------------------------- histograms
 
 
 class Histogram(NamedTuple):
@@ -286,9 +274,6 @@ def _range_maximum(maxima, offset, first, last):
     while (2 << level) <= last - first + 1:
         level += 1
     return max(maxima[level, offset + first], maxima[level, offset + last + 1 - (1 << level)])
-
-
-# --------------------------------------------------------------------------------------------- augmentation
 
 
 class MarginRescaled(NamedTuple):

@@ -57,9 +57,7 @@ class Quality:
         """Return the upper bound over all boxes with sides in four intervals (first, last)."""
         intervals = tuple(int(value) for interval in (left, top, right, bottom) for value in interval)
         if len(intervals) != 8:
-            raise ValueError(
-                f"{len(intervals)} ends of intervals: expected first and last value of four sides"
-            )
+            raise ValueError(f"{len(intervals)} ends of intervals: expected first and last of four sides")
         l1, l2, t1, t2, r1, r2, b1, b2 = intervals
         for low, high in (((l1, t1), (r1, b1)), ((l2, t2), (r2, b2))):
             check_box((*low, *high), self.shape)
@@ -256,16 +254,11 @@ def _range_maxima(values: NDArray[np.float64], longest: int) -> NDArray[np.float
     return np.stack(levels)
 
 
-# --------------------------------------------------------------------------------------------------- checks
-
-
 def check_shape(shape: Sequence[int]) -> tuple[int, int]:
     """Return height and width as integers, or raise a ValueError."""
     height, width = shape if np.shape(shape) == (2,) else (0, 0)
     if not all(1 <= side <= LARGEST_COORDINATE + 1 and side == int(side) for side in (height, width)):
-        raise ValueError(
-            f"image of shape {tuple(shape)}: expected height and width from 1 to {LARGEST_COORDINATE + 1}"
-        )
+        raise ValueError(f"shape is {tuple(shape)}: expected numbers from 1 to {LARGEST_COORDINATE + 1}")
     return int(height), int(width)
 
 
@@ -279,9 +272,7 @@ def check_points(points: ArrayLike, shape: Sequence[int]) -> NDArray[np.int64]:
     outside = ((points < 0) | (points >= (width, height))).any(axis=1)
     if outside.any():
         i = int(outside.argmax())
-        raise ValueError(
-            f"point {i} is {tuple(points[i].tolist())}: expected x below {width}, y below {height}"
-        )
+        raise ValueError(f"point {i} is {tuple(points[i].tolist())}: expected x < {width}, y < {height}")
     return points.astype(np.int64)
 
 

@@ -51,9 +51,7 @@ def measure_costs(
     check_choice("unit", unit, UNITS)
     boxes = [detection.box for detection in best_boxes(quality, n_detections, overlap)]
     if len(boxes) < n_detections:
-        raise ValueError(
-            f"{n_detections} detections: expected at most {len(boxes)}, the others are suppressed"
-        )
+        raise ValueError(f"{n_detections} detections: expected at most {len(boxes)}, others are suppressed")
     costs = np.full((n_detections, n_detections), np.nan)
     for i in range(n_detections):
         began = time.perf_counter()
@@ -87,9 +85,7 @@ def count_splits(
     ndarray of shape (n_overlaps, n_detections, n_detections)
     """
     if any(callable(overlap) for overlap in overlaps):
-        raise ValueError(
-            "overlaps contain a function: expected thresholds, as other penalties change the order"
-        )
+        raise ValueError("overlaps contain a function: expected thresholds")
     gammas = np.array([check_penalty(overlap) for overlap in overlaps])
     lengths = {len(found) for found in detections}
     if len(detections) != len(gammas) or len(lengths) != 1 or 0 in lengths:
@@ -162,7 +158,5 @@ def _check_costs(costs: ArrayLike) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         total = np.abs(costs[np.triu_indices(len(costs))]).sum()
     if not np.isfinite(total):
-        raise ValueError(
-            f"costs up to {np.nanmax(np.abs(costs))}: expected smaller ones, their sum overflows"
-        )
+        raise ValueError(f"costs up to {np.nanmax(np.abs(costs))}: expected a finite sum")
     return costs

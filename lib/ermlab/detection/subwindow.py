@@ -216,9 +216,7 @@ def check_penalty(overlap: float | Callable[[float], float]) -> float | Callable
     """Return a threshold as a float, or a compiled penalty, or raise a ValueError."""
     if not callable(overlap):
         if not 0 < overlap <= 1:
-            raise ValueError(
-                f"overlap is {overlap}: expected a threshold above 0 and at most 1, or a function"
-            )
+            raise ValueError(f"overlap is {overlap}: expected a threshold, 0 < overlap <= 1, or a function")
         return float(overlap)
     try:
         penalty = cfunc("float64(float64)")(getattr(overlap, "py_func", overlap))
@@ -226,7 +224,5 @@ def check_penalty(overlap: float | Callable[[float], float]) -> float | Callable
         raise ValueError(f"overlap is {overlap!r}: expected a function that numba can compile") from error
     values = np.array([penalty.ctypes(x) for x in CHECKED_OVERLAPS])
     if not (values >= 0).all() or (values[1:] < values[:-1]).any():
-        raise ValueError(
-            "penalty of the overlap: expected it to be non-negative and not to decrease on [0, 1]"
-        )
+        raise ValueError("penalty of the overlap: expected a non-negative, non-decreasing function")
     return penalty

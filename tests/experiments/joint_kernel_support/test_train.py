@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ermlab.detection.localization import Scan
 from ermlab.detection.word_grids import WordGrid, load_word_grids, save_word_grids
 from reproduction.datasets.uiuc_cars import read_uiuc_cars, simulate_uiuc_cars
 from reproduction.experiments.joint_kernel_support import prepare, train, train_controls
+from reproduction.experiments.joint_kernel_support.localization import Scan
 from reproduction.experiments.joint_kernel_support.train import METHODS, CarData, Settings, Trainer
 
 STEP, N_WORDS = 4, 5

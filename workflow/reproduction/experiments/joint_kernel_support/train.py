@@ -16,7 +16,10 @@ from sklearn.metrics import roc_auc_score
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab.detection.boxes import best_overlap
-from ermlab.detection.localization import (
+from ermlab.detection.word_grids import WordGrid, load_word_grids
+from ermlab.structured.jkse import one_class_weights
+from reproduction.claims.results import read_json, write_json
+from reproduction.experiments.joint_kernel_support.localization import (
     Boxes,
     Chi2Scorer,
     LinearScorer,
@@ -29,10 +32,7 @@ from ermlab.detection.localization import (
     swap_boxes,
     train_ssvm,
 )
-from ermlab.detection.windows import PairKernel, Windows
-from ermlab.detection.word_grids import WordGrid, load_word_grids
-from ermlab.structured.jkse import one_class_weights
-from reproduction.claims.results import read_json, write_json
+from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
 from reproduction.pipeline.job import Paths, run_stage
 
 Vector = NDArray[np.float64]

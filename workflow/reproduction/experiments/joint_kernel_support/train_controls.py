@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ermlab.detection.localization import Boxes, Pairs, Scan, swap_boxes
-from ermlab.detection.windows import Windows
 from ermlab.metrics.detection import detection_curve, equal_error_rate
+from reproduction.experiments.joint_kernel_support.localization import Boxes, Pairs, Scan, swap_boxes
 from reproduction.experiments.joint_kernel_support.train import METHODS, CarData, Settings, Trainer
+from reproduction.experiments.joint_kernel_support.windows import Windows
 from reproduction.pipeline.job import Paths, run_stage
 
 BOTH = ("known", "free")

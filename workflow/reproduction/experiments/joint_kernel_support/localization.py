@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from ermlab.detection.boxes import as_boxes, best_overlap, suppress
-from ermlab.detection.chi2_windows import Chi2Expansion
-from ermlab.detection.windows import PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
 from ermlab.kernels.sparse_histogram import sparse_chi2_kernel
 from ermlab.optimize.blocks import minimize_blocks
 from ermlab.optimize.regularizers import L2
 from ermlab.optimize.sparse_blocks import RIGHT, SparseBlocks, SparseRow
+from reproduction.experiments.joint_kernel_support.chi2_windows import Chi2Expansion
+from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
 
 Vector = NDArray[np.float64]
 Boxes = NDArray[np.int64]
@@ -105,9 +105,6 @@ def nearest_inside(box: ArrayLike, shape: tuple[int, int]) -> Boxes:
     return np.concatenate([first, first + lengths - 1])
 
 
-# -------------------------------------------------------------------------------------------------- scorers
-
-
 class Scorer(Protocol):
     """A trained compatibility of image and box."""
 
@@ -186,9 +183,6 @@ class Scan:
             kept = suppress(boxes, scores[scorer], max_boxes, max_overlap)
             found.append((boxes[kept], scores[scorer, kept]))
         return found
-
-
-# ------------------------------------------------------------------------------------------------- training
 
 
 def pair_features(grids: Sequence[WordGrid], pairs: Pairs, kernel: PairKernel) -> csr_array:

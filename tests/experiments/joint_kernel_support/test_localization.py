@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.detection.boxes import overlap
-from ermlab.detection.localization import (
+from ermlab.detection.word_grids import WordGrid
+from ermlab.kernels.histogram import chi2_kernel
+from ermlab.optimize import L2, minimize
+from ermlab.structured.jkse import JKSE
+from reproduction.experiments.joint_kernel_support.localization import (
     Pairs,
     Scan,
     WindowRisk,
@@ -16,13 +20,9 @@ from ermlab.detection.localization import (
     swap_boxes,
     train_ssvm,
 )
-from ermlab.detection.windows import PairKernel, Windows
-from ermlab.detection.word_grids import WordGrid
-from ermlab.kernels.histogram import chi2_kernel
-from ermlab.optimize import L2, minimize
-from ermlab.structured.jkse import JKSE
 from reproduction.experiments.joint_kernel_support.train import METHODS, Crops, Settings, Trainer
 from reproduction.experiments.joint_kernel_support.train_controls import cross_validate, detection_error
+from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
 
 N_WORDS = 6
 SETTINGS = Settings(

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.detection.windows import KERNELS, NORMALIZATIONS, PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
 from ermlab.features.words import histogram
 from ermlab.kernels.histogram import chi2_kernel
+from reproduction.experiments.joint_kernel_support.windows import KERNELS, NORMALIZATIONS, PairKernel, Windows
 
 N_WORDS = 5
 

@@ -2,7 +2,7 @@
 
 Windows consist of whole places of the grid, so that all windows of one size have the same cells of a spatial
 pyramid. A linear score of the histogram is then a sum of sums over boxes, one for each size of cells;
-`ermlab.detection.chi2_windows` has scores with the chi-squared kernel.
+`reproduction.experiments.joint_kernel_support.chi2_windows` has scores with the chi-squared kernel.
 
 Thousands of windows of an image are scored exactly in a millisecond. Branch and bound would have to bound
 each bin of a set of windows, which costs as much as scoring a window; `ermlab.detection.histogram` is for
@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from ermlab._utils.validation import check_choice
-from ermlab.detection import _windows_numba as kernels
 from ermlab.detection.boxes import as_boxes
 from ermlab.detection.word_grids import WordGrid
 from ermlab.features.words import n_cells
+from reproduction.experiments.joint_kernel_support import _windows_numba as kernels
 
 Vector = NDArray[np.float64]
 KERNELS = ("linear", "chi2")
@@ -83,7 +83,7 @@ class PairKernel(NamedTuple):
         windows, rows = as_boxes(windows, "windows"), []
         if not len(grids) or len(grids) != len(windows):
             raise ValueError(
-                f"{len(windows)} windows of {len(grids)} grids: expected one of each, at least one"
+                f"{len(windows)} windows of {len(grids)} grids: expected the same number, at least one"
             )
         for grid, window in zip(grids, windows, strict=True):
             left, top, right, bottom = window.tolist()
@@ -182,9 +182,7 @@ class Windows:
         """Return ``<w, histogram>`` of each window, with the weights of `PairKernel.by_cell`."""
         weights, expected = np.asarray(weights, np.float64), (len(self._cut.bounds), self.kernel.n_words + 1)
         if weights.shape != expected or not np.isfinite(weights).all():
-            raise ValueError(
-                f"weights of shape {weights.shape}: expected {expected}, finite, as of PairKernel.by_cell"
-            )
+            raise ValueError(f"weights of shape {weights.shape}: expected {expected}, finite")
         out = np.empty(self.shape)
         kernels.linear_scores(self._numbers, weights, self._cut.bounds, self._cut.kinds, self._cut.sizes, out)
         return out / self.divisors

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from ermlab.detection import _chi2_windows_numba as kernels
-from ermlab.detection.windows import LARGEST_WEIGHT, PairKernel, Windows
+from reproduction.experiments.joint_kernel_support import _chi2_windows_numba as kernels
+from reproduction.experiments.joint_kernel_support.windows import LARGEST_WEIGHT, PairKernel, Windows
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]

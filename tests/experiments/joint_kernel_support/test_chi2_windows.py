@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ermlab.detection.chi2_windows import Chi2Expansion
-from ermlab.detection.windows import NORMALIZATIONS, PairKernel, Windows
 from ermlab.detection.word_grids import WordGrid
 from ermlab.kernels.histogram import chi2_kernel
+from reproduction.experiments.joint_kernel_support.chi2_windows import Chi2Expansion
+from reproduction.experiments.joint_kernel_support.windows import NORMALIZATIONS, PairKernel, Windows
 
 N_WORDS = 5
 
