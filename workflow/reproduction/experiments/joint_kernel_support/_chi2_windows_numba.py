@@ -1,4 +1,4 @@
-"""Compiled loops of `reproduction.experiments.joint_kernel_support.chi2_windows`: sums over bins of functions of their counts."""
+"""Compiled loops of `chi2_windows`: sums over bins of functions of their counts."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""Compiled loops of `reproduction.experiments.joint_kernel_support.windows`: scores of all windows of one size on a grid of words.
+"""Compiled loops of `windows`: scores of all windows of one size on a grid of words.
 
 ``words`` is (scales, rows, columns), -1 without a word. ``cells`` is (rows, columns, levels) of one window:
 the cell of the pyramid that contains a place. ``bounds`` is (cells, 4): first row, first column, last row + 1

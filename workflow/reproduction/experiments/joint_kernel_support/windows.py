@@ -2,7 +2,7 @@
 
 Windows consist of whole places of the grid, so that all windows of one size have the same cells of a spatial
 pyramid. A linear score of the histogram is then a sum of sums over boxes, one for each size of cells;
-`reproduction.experiments.joint_kernel_support.chi2_windows` has scores with the chi-squared kernel.
+`chi2_windows` has scores with the chi-squared kernel.
 
 Thousands of windows of an image are scored exactly in a millisecond. Branch and bound would have to bound
 each bin of a set of windows, which costs as much as scoring a window; `ermlab.detection.histogram` is for
