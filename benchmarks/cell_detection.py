@@ -22,7 +22,7 @@ from skimage.segmentation import watershed
 from ermlab.tracking.cell_detection import DetectionSettings, detect, typical_diameter
 from ermlab.tracking.cells import match_tracks, measure
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.datasets.mitocheck_nuclei import read_mitocheck_nuclei, simulate_mitocheck_nuclei
+from reproduction.datasets.nuclei_films import read_nuclei_films, simulate_mitocheck_nuclei
 
 MEASURES = ("centroid", "area", "intensity_mean", "eccentricity")
 
@@ -93,7 +93,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         simulate_mitocheck_nuclei(folder, 2026, "demo")
-        film = read_mitocheck_nuclei(folder)[0]
+        film = read_nuclei_films(folder)[0]
         diameter = typical_diameter(film.frames)
         compare("simulated", film.frames[15], diameter, arguments.repeats)
         for name, method in (

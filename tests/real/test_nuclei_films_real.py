@@ -6,7 +6,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.datasets.mitocheck_nuclei import read_mitocheck_nuclei
+from reproduction.datasets.nuclei_films import read_nuclei_films
 
 #: Pixels of a region that is no speck and no sliver at the border.
 SMALLEST = 150
@@ -43,7 +43,7 @@ def summary(films):
 
 def test_sizes_distances_and_steps_are_those_of_real_nuclei(acquired):
     real = read_ctc_hela02_images(acquired("ctc_hela02_images")).segmentation[:10]
-    films = read_mitocheck_nuclei(acquired("mitocheck_nuclei"))
+    films = read_nuclei_films(acquired("mitocheck_nuclei"))
     ratio = summary([film.truth.masks for film in films]) / summary([real])
     assert ratio == pytest.approx(1, rel=0.25)
 
@@ -57,6 +57,6 @@ def test_brightness_over_the_background_is_that_of_real_nuclei(acquired):
         return np.percentile(np.concatenate(found), [25, 50, 75])
 
     real = read_ctc_hela02_images(acquired("ctc_hela02_images"))
-    film = read_mitocheck_nuclei(acquired("mitocheck_nuclei"))[0]
+    film = read_nuclei_films(acquired("mitocheck_nuclei"))[0]
     expected = levels(real.images[:10], real.segmentation[:10])
     assert levels(film.frames, film.truth.masks) / expected == pytest.approx(1, rel=0.4)

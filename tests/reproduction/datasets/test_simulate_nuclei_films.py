@@ -8,15 +8,19 @@ from PIL import Image
 from scipy import ndimage
 
 from ermlab.exceptions import DataError
-from reproduction.datasets import dcelliq_nuclei, mitocheck_nuclei
-from reproduction.datasets.dcelliq_nuclei import read_dcelliq_nuclei, simulate_dcelliq_nuclei
-from reproduction.datasets.mitocheck_nuclei import read_mitocheck_nuclei, simulate_mitocheck_nuclei
-from reproduction.datasets.nuclei_films import SIZES, read_nuclei_films
+from reproduction.datasets.nuclei_films import (
+    DCELLIQ,
+    MITOCHECK,
+    SIZES,
+    read_nuclei_films,
+    simulate_dcelliq_nuclei,
+    simulate_mitocheck_nuclei,
+)
 from reproduction.datasets.simulators.nuclei import VISIBLE, Tracks
 from reproduction.datasets.simulators.nuclei_population import DYING, STEP, Population, looks
 from reproduction.datasets.simulators.scenes.noise import Noise
 
-LABORATORIES = {"dcelliq": dcelliq_nuclei.LABORATORY, "mitocheck": mitocheck_nuclei.LABORATORY}
+LABORATORIES = {"dcelliq": DCELLIQ, "mitocheck": MITOCHECK}
 #: Enough frames for some divisions, at the smallest view.
 LONG = (16, SIZES["smoke"][1])
 
@@ -62,9 +66,7 @@ def test_films_have_the_layout_of_the_challenge(folders, films):
             assert frame.dtype == mask.dtype == np.uint16
     assert (folders["dcelliq"] / "01/t015.tif").exists()
     assert (folders["dcelliq"] / "02_GT/TRA/man_track015.tif").exists()
-    assert (
-        len(read_dcelliq_nuclei(folders["dcelliq"])) == len(read_mitocheck_nuclei(folders["mitocheck"])) == 2
-    )
+    assert len(read_nuclei_films(folders["dcelliq"])) == len(read_nuclei_films(folders["mitocheck"])) == 2
 
 
 def test_nuclei_are_brighter_than_what_is_around_them(films):
@@ -293,11 +295,11 @@ def test_broken_films(folders, tmp_path, damage, message):
         (cut(FRAME), r"t003\.tif: .*expected a complete image"),
         (
             rewrite(FRAME, lambda image: image.astype(np.float32)),
-            r"t003\.tif: .*float32; expected a grey image",
+            r"t003\.tif: .*float32; expected a gray image",
         ),
         (
             rewrite(FRAME, lambda image: np.dstack([(image // 256).astype(np.uint8)] * 3)),
-            r"t003\.tif: shape \(240, 260, 3\) of uint8; expected a grey image",
+            r"t003\.tif: shape \(240, 260, 3\) of uint8; expected a gray image",
         ),
     ],
 )

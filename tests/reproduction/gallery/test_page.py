@@ -92,7 +92,7 @@ def test_a_data_set_that_was_not_asked_for_needs_no_receipt(tmp_path, shown):
 
 
 def test_missing_receipt_and_unknown_name(tmp_path):
-    with pytest.raises(DataError, match=r"uiuc_cars\.json is not there"):
+    with pytest.raises(DataError, match=r"uiuc_cars\.json does not exist"):
         page(tmp_path, ABSENT, datasets=("uiuc_cars",)).show("uiuc_cars")
     with pytest.raises(ValueError, match="datasets holds nosuch: expected names among"):
         DatasetPage(["nosuch"], "receipts", REGISTRY, "raw", "figures")

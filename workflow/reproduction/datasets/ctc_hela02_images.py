@@ -8,7 +8,7 @@ import tifffile
 
 from ermlab._utils.files import broken, require_folder
 from reproduction.datasets.files import read_pages
-from reproduction.datasets.mitocheck_nuclei import LABORATORY
+from reproduction.datasets.nuclei_films import MITOCHECK
 from reproduction.datasets.simulators.nuclei import Tracks, take_film
 from reproduction.datasets.simulators.sizes import check_size
 
@@ -54,7 +54,7 @@ def simulate_ctc_hela02_images(folder: str | Path, seed: int, size: str) -> None
     """
     check_size(size, SIZES)
     rng = np.random.default_rng([seed, _NUMBER])
-    images, masks = zip(*take_film(LABORATORY, rng, *SIZES[size], Tracks()), strict=True)
+    images, masks = zip(*take_film(MITOCHECK, rng, *SIZES[size], Tracks()), strict=True)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name, pages in (("img", images), ("ERR_SEG", masks)):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ermlab._utils.files import require_folder
 from ermlab.tracking.ctc import TrackedCells, read_tracked_cells
-from reproduction.datasets.mitocheck_nuclei import LABORATORY
+from reproduction.datasets.nuclei_films import MITOCHECK
 from reproduction.datasets.simulators.nuclei import Tracks, save_image, take_film
 from reproduction.datasets.simulators.sizes import check_size
 
@@ -21,10 +21,10 @@ def read_ctc_sim_truth(folder: str | Path) -> TrackedCells:
 SIZES = {"smoke": (6, (300, 300)), "demo": (65, (690, 628)), "paper": (65, (690, 628))}
 #: HL60 nuclei at the magnification of the challenge's film: some 1700 pixels each, 40 in a frame.
 _HL60 = replace(
-    LABORATORY,
+    MITOCHECK,
     number=3,
-    culture=replace(LABORATORY.culture, spacing=600, area=105, area_spread=0.15, ratio=1.2),
-    microscope=replace(LABORATORY.microscope, pixel=0.25),
+    culture=replace(MITOCHECK.culture, spacing=600, area=105, area_spread=0.15, ratio=1.2),
+    microscope=replace(MITOCHECK.microscope, pixel=0.25),
 )
 
 

@@ -1,6 +1,9 @@
-"""Fluorescence films of cell nuclei with their true tracks, in the layout of the Cell Tracking Challenge.
+"""Fluorescence films of HeLa nuclei of two laboratories, with their true tracks.
 
-``01/t000.tif``, ... are the frames of the first film, ``01_GT/TRA`` holds its truth; ``02`` is another film.
+The layout is that of the Cell Tracking Challenge: ``01/t000.tif``, ... are the frames of the first film,
+``01_GT/TRA`` is its ground truth, and ``02`` is the second film. `DCELLIQ` simulates films like those of the
+DCellIQ software, faint and hazy, with a frame every 15 minutes; `MITOCHECK` those of the Mitocheck screen,
+bright and sharp, with a frame every 30 minutes.
 """
 
 from dataclasses import dataclass
@@ -13,15 +16,17 @@ from ermlab._utils.image_files import ImageFiles, read_image
 from ermlab.tracking.ctc import TrackedCells, read_tracked_cells
 from reproduction.datasets.files import image_size
 from reproduction.datasets.simulators.nuclei import Laboratory, Tracks, save_image, take_film
+from reproduction.datasets.simulators.nuclei_optics import Microscope
+from reproduction.datasets.simulators.nuclei_population import Culture
 from reproduction.datasets.simulators.sizes import check_size
 
 
 @dataclass(frozen=True)
 class NucleiFilm:
-    """A film, its frames read when asked for, and the true tracks."""
+    """A film, whose frames are read on access, and its true tracks."""
 
     name: str
-    frames: ImageFiles  #: grey, 8 or 16 bits
+    frames: ImageFiles  #: gray levels of 8 or 16 bits
     truth: TrackedCells
 
 
@@ -35,18 +40,18 @@ def _read_film(folder: Path) -> NucleiFilm:
     paths = list_series(folder, "t*.tif")
     truth = read_tracked_cells(folder.parent / f"{folder.name}_GT" / "TRA")
     if len(paths) != len(truth.masks):
-        raise broken(folder, f"{len(paths)} frames", f"{len(truth.masks)}, as there are masks")
+        raise broken(folder, f"{len(paths)} frames", f"{len(truth.masks)}, one per mask")
     shape = truth.masks[0].shape
     for path in paths:
         if image_size(path) != shape:
-            raise broken(path, f"shape {image_size(path)}", f"{shape} as its mask")
+            raise broken(path, f"shape {image_size(path)}", f"{shape} like its mask")
     return NucleiFilm(folder.name, ImageFiles(paths, _read_frame), truth)
 
 
 def _read_frame(path: Path) -> np.ndarray:
     frame = read_image(path)
     if frame.ndim != 2 or frame.dtype.kind != "u":
-        raise broken(path, f"shape {frame.shape} of {frame.dtype}", "a grey image of 8 or 16 bits")
+        raise broken(path, f"shape {frame.shape} of {frame.dtype}", "a gray image of 8 or 16 bits")
     return frame
 
 
@@ -54,24 +59,101 @@ FILMS = ("01", "02")
 #: Frames of a film, and the pixels of a frame.
 SIZES = {"smoke": (6, (240, 260)), "demo": (30, (460, 500)), "paper": (100, (640, 800))}
 
+# HeLa cells double in 20 to 24 hours, and their nuclei measure about 230 square micrometers. The films
+# resemble those of a small camera: large pixels, little light and haze over the cells. The cells are faster
+# than those of the other laboratory, so that they move as far between two frames.
+DCELLIQ = Laboratory(
+    number=3,
+    culture=Culture(
+        spacing=2000,
+        clumping=0.5,
+        area=230,
+        area_spread=0.18,
+        ratio=1.35,
+        bumps=0.09,
+        brightness_spread=0.25,
+        dim=0.02,
+        texture=0.25,
+        speed=0.12,
+        speed_spread=0.35,
+        persistence=30,
+        cycle=22 * 60,
+        death=4,
+    ),
+    # A typical nucleus exceeds the background by ten standard deviations of the noise, a dim one by three.
+    microscope=Microscope(
+        pixel=0.8,
+        interval=15,
+        blur=0.9,
+        focus_drift=0.25,
+        haze=0.2,
+        photons=140,
+        background=60,
+        vignetting=0.3,
+        bleaching=0.02,
+        gain=2.0,
+        offset=100,
+        read_noise=6,
+        jitter=0.25,
+    ),
+)
 
-def simulate_films(folder: str | Path, laboratory: Laboratory, seed: int, size: str) -> None:
-    """Write two independent films of a laboratory with their truth.
+# Fluo-N2DL-HeLa of the Cell Tracking Challenge comes from such a microscope. Pixel, interval and noise are as
+# there; sizes, outlines, brightness, texture, distances and motion of the nuclei are close to those of its
+# frames (`ctc_hela02_images`): axes 1.35 to 1, the next nucleus at 1.4 diameters, steps of a tenth of a
+# diameter and sometimes of a third. The culture is somewhat denser, like later parts of such films.
+MITOCHECK = Laboratory(
+    number=4,
+    culture=Culture(
+        spacing=1600,
+        clumping=0.3,
+        area=265,
+        area_spread=0.2,
+        ratio=1.32,
+        bumps=0.11,
+        brightness_spread=0.3,
+        dim=0.06,
+        texture=0.32,
+        speed=0.065,
+        speed_spread=0.5,
+        persistence=40,
+        cycle=28 * 60,
+        death=3,
+    ),
+    microscope=Microscope(
+        pixel=0.645,
+        interval=30,
+        blur=0.7,
+        focus_drift=0.1,
+        haze=0.03,
+        photons=1000,
+        background=70,
+        vignetting=0.15,
+        bleaching=0.005,
+        gain=0.65,
+        offset=100,
+        read_noise=3,
+        jitter=0.25,
+    ),
+)
 
-    A track ends when too few pixels of its nucleus are in view; a nucleus that comes back
-    begins another one, without a parent. It ends in the frame before its children begin; a child that is not
-    in view in the first frame after the division enters later without a parent.
 
-    Parameters
-    ----------
-    folder
-        Where to write.
-    laboratory
-        Whose cells and microscope.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``.
+def simulate_dcelliq_nuclei(folder: str | Path, seed: int, size: str) -> None:
+    """Write two simulated films of the laboratory `DCELLIQ`."""
+    _simulate_films(folder, DCELLIQ, seed, size)
+
+
+def simulate_mitocheck_nuclei(folder: str | Path, seed: int, size: str) -> None:
+    """Write two simulated films of the laboratory `MITOCHECK`."""
+    _simulate_films(folder, MITOCHECK, seed, size)
+
+
+def _simulate_films(folder: str | Path, laboratory: Laboratory, seed: int, size: str) -> None:
+    """Write two independent films of a laboratory with their ground truth.
+
+    A track ends when too few pixels of its nucleus are in view; a nucleus that returns starts another track
+    without a parent. A track with children ends in the frame before they begin; a child that is not in view
+    in the first frame after the division enters later without a parent.
     """
     check_size(size, SIZES)
     for number, name in enumerate(FILMS):

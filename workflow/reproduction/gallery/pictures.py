@@ -31,7 +31,7 @@ from reproduction.datasets.uiuc_cars import CarScenes, read_uiuc_cars
 from reproduction.datasets.voc2007_sample import read_voc2007_sample
 from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
 from reproduction.gallery.brains import draw_drug_stroop, draw_movie_watching
-from reproduction.gallery.nuclei import draw_dcelliq_nuclei, draw_mitocheck_nuclei
+from reproduction.gallery.nuclei import draw_nuclei_films
 from reproduction.plotting.pictures import (
     central_square,
     outline_boxes,
@@ -295,8 +295,6 @@ DRAW: dict[str, Callable[[Path], Figure]] = {
         draw_movie_watching,
         draw_drug_stroop,
         draw_wager2008_contrasts,
-        draw_dcelliq_nuclei,
-        draw_mitocheck_nuclei,
         draw_cell_migration,
         draw_ctc_hela02_images,
         draw_ctc_sim_truth,
@@ -304,7 +302,7 @@ DRAW: dict[str, Callable[[Path], Figure]] = {
         draw_mutag,
         draw_mslr_5k,
     )
-}
+} | dict.fromkeys(("dcelliq_nuclei", "mitocheck_nuclei"), draw_nuclei_films)
 
 
 def _graph_sets(sets: Sequence[GraphSet]) -> Figure:

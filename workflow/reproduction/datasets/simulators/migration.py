@@ -9,7 +9,7 @@ import pandas as pd
 import tifffile
 from skimage.measure import regionprops_table
 
-from reproduction.datasets.dcelliq_nuclei import LABORATORY
+from reproduction.datasets.nuclei_films import DCELLIQ
 from reproduction.datasets.simulators.nuclei import Tracks, save_image, take_film
 
 #: Frames of the film, and the pixels of a frame.
@@ -17,12 +17,12 @@ SIZES = {"smoke": (15, (260, 260)), "demo": (86, (640, 640)), "paper": (86, (102
 #: As in the real film: nuclei of 440 pixels, one for 2000 pixels, that move by a seventh of their diameter
 #: between frames and divide three times in a thousand frames.
 TISSUE = replace(
-    LABORATORY,
+    DCELLIQ,
     number=5,
     culture=replace(
-        LABORATORY.culture, spacing=500, clumping=0.1, area=110, ratio=1.3, speed=0.09, cycle=60 * 60, death=1
+        DCELLIQ.culture, spacing=500, clumping=0.1, area=110, ratio=1.3, speed=0.09, cycle=60 * 60, death=1
     ),
-    microscope=replace(LABORATORY.microscope, pixel=0.5, photons=600),
+    microscope=replace(DCELLIQ.microscope, pixel=0.5, photons=600),
 )
 _PROPERTIES = (
     "label",
