@@ -110,7 +110,7 @@ class PlaneBlocks:
             G = planes.gram / (self._strength * len(self._blocks))
             # Without the contribution of the sample itself to w.
             block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, QP_PRECISION * gap).alpha
-            planes.add_to(self.w, (alpha - block.alpha) / (self._strength * len(self._blocks)))
+            self.w += planes.combine((alpha - block.alpha) / (self._strength * len(self._blocks)))
         return gap
 
     def aggregate(self) -> tuple[NDArray[np.float64], float]:

@@ -8,8 +8,6 @@ combination of planes found in this way is then improved for the true regularize
 have weight. The lower bound is that of the true regularizer.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
@@ -27,22 +25,6 @@ PROX_RANGE = 1e9
 # Rounding in a Gram matrix does not matter below the required precision divided by this number.
 STABLE = 10.0
 EPSILON = float(np.finfo(np.float64).eps)
-
-
-class SteepSolution(NamedTuple):
-    """Lower bound of the minimum, approximate minimizer, and combination of planes."""
-
-    bound: float
-    w: Vector
-    alpha: Vector
-
-
-class SteepLevelPoint(NamedTuple):
-    """Point near a level set, combination of planes, and proximal weight."""
-
-    w: Vector
-    alpha: Vector
-    rho: float
 
 
 def dual_bound(lam: float, v: Vector, planes: Planes, alpha: Vector) -> float:
@@ -63,16 +45,19 @@ def dual_bound(lam: float, v: Vector, planes: Planes, alpha: Vector) -> float:
     )
 
 
-def solve_steep(lam: float, v: Vector, planes: Planes, start: Vector, tol: float) -> SteepSolution:
-    """Minimize ``lam/2 |w|^2 + <v, w> + model(w)`` where rounding exceeds ``tol``."""
+def solve_steep(
+    lam: float, v: Vector, planes: Planes, start: Vector, tol: float
+) -> tuple[float, Vector, Vector]:
+    """Minimize ``lam/2 |w|^2 + <v, w> + model(w)`` if rounding exceeds ``tol``.
+
+    Return a lower bound of the minimum, an approximate minimizer, and the combination of planes.
+    """
     strength = np.maximum(_squared_slopes(planes) * (STABLE * EPSILON / tol), lam)
     alpha = _combination(planes, strength, v, planes.b, start, tol)
     w = -(planes.combine(alpha) + v) / strength
-    improved = _improve(lam, v, planes, alpha)
-    bound, bound_improved = (dual_bound(lam, v, planes, combination) for combination in (alpha, improved))
-    if bound_improved > bound:
-        return SteepSolution(bound_improved, w, improved)
-    return SteepSolution(bound, w, alpha)
+    bounds = [(dual_bound(lam, v, planes, each), each) for each in (alpha, _improve(lam, v, planes, alpha))]
+    bound, alpha = max(bounds, key=lambda entry: entry[0])  # the first of equals
+    return bound, w, alpha
 
 
 def steep_level_point(
@@ -85,8 +70,8 @@ def steep_level_point(
     gap: float,
     tol: float,
     rho: float,
-) -> SteepLevelPoint:
-    """Return a point near ``center`` where the model is about ``target``.
+) -> tuple[Vector, Vector, float]:
+    """Return a point near ``center`` where the model is about ``target``, its planes and proximal weight.
 
     The distance is measured in units of the slopes of each coordinate.
     """
@@ -105,7 +90,7 @@ def steep_level_point(
     least, most = gap / PROX_RANGE, gap * PROX_RANGE
     rho = min(max(rho, least), most)
     alpha, rho = search_level(proximal_point, start, rho, target, gap, least, most)
-    return SteepLevelPoint(point(rho, alpha), alpha, rho)
+    return point(rho, alpha), alpha, rho
 
 
 def _improve(lam: float, v: Vector, planes: Planes, alpha: Vector) -> Vector:

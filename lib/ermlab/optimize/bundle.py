@@ -279,7 +279,9 @@ def _resolve_start(
     if planes is None:
         return Planes(dimension, n_parts), v, w
     if planes.n_parts != n_parts:
-        raise ValueError(f"planes of {planes.n_parts} parts for a risk of {n_parts}: expected the same number")
+        raise ValueError(
+            f"planes of {planes.n_parts} parts for a risk of {n_parts}: expected the same number"
+        )
     return planes.copy(), v, w
 
 

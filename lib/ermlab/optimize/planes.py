@@ -125,10 +125,6 @@ class Planes:
         with one_blas_thread():
             return alpha @ self.A
 
-    def add_to(self, w: NDArray[np.float64], alpha: NDArray[np.float64]) -> None:
-        """Add ``A' alpha`` to ``w``."""
-        w += self.combine(alpha)
-
     def value(self, w: NDArray[np.float64]) -> float:
         """Return ``max_i <a_i, w> + b_i``, summed over parts: a lower bound of the risk at ``w``."""
         return self.height(self.products(w) + self.b)

@@ -14,18 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.rows_numba import lowest_rows
 from ermlab._utils.validation import regularization_strength
 from ermlab.optimize import L2, minimize
 from ermlab.optimize.convergence import warn_unless_converged
-from ermlab.ranking._errors import RankingErrors
 from ermlab.ranking._features import Features
 from ermlab.ranking.oracle import Oracle
+from ermlab.ranking.risk import OracleRisk
 from ermlab.structured.invariant import check_bags, check_groups, check_labels
 
 
-class InvariantRankingRisk:
+class InvariantRankingRisk(OracleRisk):
     """Mean of ``max(0, 1 - s_i + s_j)`` over pairs of a positive i and a negative j.
 
     ``s_i`` is the lowest score of the virtual samples of i, ``s_j`` the highest of those of j.
@@ -50,35 +49,25 @@ class InvariantRankingRisk:
     """
 
     def __init__(self, X: ArrayLike, groups: ArrayLike, y: ArrayLike):
-        self._features = Features(X)
-        groups = check_groups(groups, len(self._features))
+        features = Features(X)
+        groups = check_groups(groups, len(features))
         y = check_labels(y, groups.max() + 1)
-        self._oracle = Oracle((1.0 - y) / 2.0, graph="bipartite", threshold=0.0)
-        if self._oracle.edges == 0:
+        super().__init__(features, Oracle((1.0 - y) / 2.0, graph="bipartite", threshold=0.0))
+        if self.edges == 0:
             raise ValueError(f"all labels are {y[0]:g}: expected both -1 and 1")
         self._groups, self._y = groups, y
         self._rows = np.argsort(groups, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
-        self.dimension, self.edges = self._features.dimension, self._oracle.edges
         self.used = np.zeros(len(groups), dtype=np.bool_)
-        self._errors = RankingErrors(self._oracle)
 
     def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the risk and a subgradient at ``w``."""
         scores = self._features.scores(w)
         worst = np.empty(len(self._y), dtype=np.int64)
         lowest_rows(self._y[self._groups] * scores, self._rows, self._starts, worst)
-        alpha, delta = self._oracle(scores[worst])
+        value, subgradient, alpha = self._evaluate(scores[worst], worst)
         self.used[worst[alpha != 0]] = True
-        self._errors.add(alpha, scores[worst])
-        with one_blas_thread():
-            total = delta - float(alpha @ scores[worst])
-        slope = self._features.combine(alpha, worst)
-        return max(total, 0.0) / self.edges, -slope / self.edges
-
-    def rounding(self, w: NDArray[np.float64]) -> float:
-        """Return the error at ``w`` of the value and of the planes so far; see `RankingRisk.rounding`."""
-        return self._errors.at(self._features.score_error(w))
+        return value, subgradient
 
 
 class InvariantRankingSVM(BaseEstimator):

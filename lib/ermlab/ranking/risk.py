@@ -10,7 +10,32 @@ from ermlab.ranking._features import Features
 from ermlab.ranking.oracle import Oracle
 
 
-class RankingRisk:
+class OracleRisk:
+    """Base of risks whose most violated constraint an `Oracle` finds, for scores of a `Features` matrix."""
+
+    def __init__(self, features: Features, oracle: Oracle):
+        self._features, self._oracle, self._errors = features, oracle, RankingErrors(oracle)
+        self.dimension, self.edges = features.dimension, oracle.edges
+
+    def _evaluate(
+        self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None = None
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Return risk, subgradient and coefficients for the scores of all samples, or of the given rows."""
+        alpha, delta = self._oracle(scores)
+        self._errors.add(alpha, scores)
+        with one_blas_thread():
+            total = delta - float(alpha @ scores)
+        return max(total, 0.0) / self.edges, -self._features.combine(alpha, rows) / self.edges, alpha
+
+    def rounding(self, w: NDArray[np.float64]) -> float:
+        """Return the error at ``w`` of the value and of the planes so far.
+
+        An offset common to all samples cancels in the subgradient, but costs digits of the scores.
+        """
+        return self._errors.at(self._features.score_error(w))
+
+
+class RankingRisk(OracleRisk):
     """Mean of the rescaled hinge over the pairs to be ranked.
 
     With scores ``s = X w``, slack rescaling is ``(loss_j - loss_i) max(0, 1 - s_i + s_j)`` for the pairs with
@@ -44,33 +69,17 @@ class RankingRisk:
         threshold: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ):
-        self._features = X if isinstance(X, Features) else Features(X)
-        if np.shape(losses) != (len(self._features),):
-            raise ValueError(
-                f"losses of shape {np.shape(losses)}: expected one per sample, {len(self._features)}"
-            )
-        self._oracle = Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)
-        if self._oracle.edges == 0:
+        features = X if isinstance(X, Features) else Features(X)
+        if np.shape(losses) != (len(features),):
+            raise ValueError(f"losses of shape {np.shape(losses)}: expected one per sample, {len(features)}")
+        oracle = Oracle(losses, rescaling=rescaling, graph=graph, threshold=threshold, groups=groups)
+        if oracle.edges == 0:
             raise ValueError(
                 "there is no pair to rank: expected two samples of different loss in the same group"
                 + ("" if threshold is None else f", one on each side of the threshold {threshold!r}")
             )
-        self.dimension = self._features.dimension
-        self.edges = self._oracle.edges
-        self._errors = RankingErrors(self._oracle)
+        super().__init__(features, oracle)
 
     def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the risk and a subgradient at ``w``: one call of the oracle and two products with ``X``."""
-        scores = self._features.scores(w)
-        alpha, delta = self._oracle(scores)
-        self._errors.add(alpha, scores)
-        with one_blas_thread():
-            total = delta - float(alpha @ scores)
-        return max(total, 0.0) / self.edges, -self._features.combine(alpha) / self.edges
-
-    def rounding(self, w: NDArray[np.float64]) -> float:
-        """Return the error at ``w`` of the value and of the planes so far.
-
-        An offset common to all samples cancels in the subgradient, but costs digits of the scores.
-        """
-        return self._errors.at(self._features.score_error(w))
+        return self._evaluate(self._features.scores(w))[:2]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ermlab.optimize import L1, L2, check_risk, minimize, minimize_blocks
+from ermlab.optimize import L1, L2, Planes, check_risk, minimize, minimize_blocks
+from ermlab.optimize._master_l1 import L1Master
 from ermlab.ranking import RankingSVM
 from ermlab.ranking.invariant_ranking import InvariantRankingSVM
 from ermlab.structured.invariant import InvariantSVM
@@ -209,3 +210,18 @@ def test_a_programme_that_highs_cannot_solve_ends_the_search_with_the_bounds_so_
     assert model.result_.lower_bound <= model.result_.value < 1.0
     with pytest.raises(ValueError, match=r"the slope .* is too large for the strength .*StandardScaler"):
         minimize(hinge_risk(), L1(1e-18), w0=np.zeros(5))
+
+
+def test_the_certificate_of_an_infeasible_dual_point_is_still_a_lower_bound():
+    # |w| + max(0, 1 - 2 w) has the minimum 1/2; all weight on the steep plane violates |A' alpha| <= 1.
+    planes = Planes.of([[0.0], [-2.0]], [0.0, 1.0])
+    master = L1Master(L1(1.0), np.zeros(1), planes)
+    assert master.solve(0.0)[0] == pytest.approx(0.5)
+    for weights, bound in (
+        ([0.0, 1.0], 0.5),
+        ([0.25, 0.75], 0.5),
+        ([0.75, 0.25], 0.25),
+        ([0.0, 0.0], -np.inf),
+    ):
+        master._dual = np.array(weights, dtype=float)
+        assert master._certified_bound() == pytest.approx(bound)
