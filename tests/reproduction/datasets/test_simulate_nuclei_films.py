@@ -268,7 +268,7 @@ FRAME, MASK = "01/t003.tif", "01_GT/TRA/man_track003.tif"
         (lambda f: shutil.rmtree(f / "01"), "the next file is 02; expected number 1"),
         (lambda f: shutil.rmtree(f / "02_GT"), "02_GT/TRA: no such folder"),
         (lambda f: (f / FRAME).unlink(), r"the next file is t004\.tif; expected number 3"),
-        (lambda f: (f / "01/t015.tif").unlink(), "15 frames; expected 16, as there are masks"),
+        (lambda f: (f / "01/t015.tif").unlink(), "15 frames; expected 16, one per mask"),
         (lambda f: (f / MASK).unlink(), r"the next file is man_track004\.tif; expected number 3"),
         (rewrite(FRAME, lambda image: image[1:]), r"t003\.tif: shape \(239, 260\); expected \(240, 260\)"),
         (rewrite(MASK, lambda image: image[1:]), r"track003\.tif: shape \(239, 260\); expected \(240, 260\)"),

@@ -12,7 +12,7 @@ from ermlab.tracking.ctc import TrackedCells
 from ermlab.tracking.films import CellFilm
 from reproduction.claims.results import read_json
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.datasets.dcelliq_nuclei import read_dcelliq_nuclei
+from reproduction.datasets.nuclei_films import read_nuclei_films
 from reproduction.experiments.tracking.scenes import cut_film, cut_middle, few_cells
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -32,7 +32,7 @@ def main(inputs: Paths, outputs: Paths, *, hela_frames: int, picture: Mapping[st
     picture : mapping
         Side of the square of tracked frames (``side``), and of the one with few cells (``small``), in pixels.
     """
-    nuclei = read_dcelliq_nuclei(read_json(inputs["nuclei"])["folder"])[-1]
+    nuclei = read_nuclei_films(read_json(inputs["nuclei"])["folder"])[-1]
     label_images, film = _detect(nuclei.frames, nuclei.truth)
     film.write(outputs["nuclei_film"])
     cut_middle(nuclei.frames, label_images, film, picture["side"]).write(outputs["nuclei_frames"])
