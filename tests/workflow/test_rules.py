@@ -62,7 +62,7 @@ def test_one_exhibit_needs_just_its_own_experiment(project):
         ("data=fake", "config: data: 'fake' is not one of ['auto', 'real', 'simulated']"),
     ],
 )
-def test_a_wrong_setting_is_told_in_one_line(project, setting, message):
+def test_a_wrong_setting_is_reported_in_one_line(project, setting, message):
     answer = run_snakemake(project, "--dry-run", "--config", setting)
     assert answer.returncode != 0
     told = [line for line in answer.stdout.splitlines() if message in line]
@@ -70,7 +70,7 @@ def test_a_wrong_setting_is_told_in_one_line(project, setting, message):
     assert "Traceback" not in answer.stdout
 
 
-def test_an_unknown_exhibit_is_told(project):
+def test_an_unknown_exhibit_is_reported(project):
     answer = run_snakemake(project, "T-fig-99", "--dry-run", *SMOKE)
     assert answer.returncode != 0
     assert "T-fig-99" in answer.stdout

@@ -147,7 +147,7 @@ def test_random_truth_is_an_assignment_of_each_patch(sets, pools):
     assert risk.convex_part(result.w)[0] - risk.reward(result.w)[0] > 0.2
 
 
-def test_wrong_input_is_executed(sets, pools):
+def test_wrong_input_is_reported(sets, pools):
     empty = FramePair(0, sets[0][0].hypotheses, Annotation(np.zeros(0, dtype=np.int64), (), False))
     with pytest.raises(ValueError, match="patch 1 has no known event"):
         PatchPool([sets[0][1], empty])

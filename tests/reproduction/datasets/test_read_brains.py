@@ -154,7 +154,7 @@ def test_a_promise_that_a_small_file_cannot_keep_is_refused_before_anything_is_a
         ("vox_offset", np.inf, "OverflowError"),
     ],
 )
-def test_nonsense_in_a_header_is_executed(tmp_path, field, value, message):
+def test_nonsense_in_a_header_is_reported(tmp_path, field, value, message):
     path = tmp_path / "a.nii"
     save_nifti(path, bold())
     content = bytearray(path.read_bytes())

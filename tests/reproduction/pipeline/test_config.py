@@ -51,7 +51,7 @@ def test_defaults_scale_and_config_in_rising_order(project):
         ({"model": {"kernel": "rbf"}}, "config: model kernel: 'rbf' is not one of ['linear', 'chi2']"),
     ],
 )
-def test_a_wrong_key_or_value_is_told_in_one_line(project, config, message):
+def test_a_wrong_key_or_value_is_reported_in_one_line(project, config, message):
     with pytest.raises(DataError) as caught:
         load_config(config, project)
     assert str(caught.value) == message

@@ -6,7 +6,7 @@ from ermlab.exceptions import DataError
 from reproduction.pipeline.documents import read_document, read_yaml, validate
 
 
-def test_broken_yaml_is_executed_with_its_line(tmp_path):
+def test_broken_yaml_is_reported_with_its_line(tmp_path):
     path = tmp_path / "broken.yaml"
     path.write_text("a: 1\nb: [1, 2\n")
     with pytest.raises(DataError, match=r"broken\.yaml, line 3: not valid YAML") as caught:

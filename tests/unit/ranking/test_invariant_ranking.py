@@ -76,7 +76,7 @@ def test_separable_bags_are_ranked_perfectly():
     )
 
 
-def test_a_limit_on_calls_is_executed():
+def test_a_limit_on_calls_is_reported():
     bags, y = noisy_bags()
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         svm = InvariantRankingSVM(1000.0, max_iter=3).fit(bags, y)
