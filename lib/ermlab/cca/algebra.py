@@ -118,7 +118,7 @@ class View:
             B = self.covariance + gamma * self.roughness if gamma > 0 else self.covariance
         if not np.isfinite(B).all():
             raise ValueError(
-                f"gamma of {self.name} is {gamma:.3g}, which times its Laplacian overflows: expected less"
+                f"gamma of {self.name} is {gamma:.3g}, times its Laplacian infinite: expected less"
             )
         b, V = np.linalg.eigh(B)
         if b[0] < -INDEFINITE * b[-1]:

@@ -56,9 +56,7 @@ class Rows:
         K = self.kernel(A, B) if callable(self.kernel) else pairwise_kernels(A, B, metric=self.kernel)
         K = real_array(K, f"the kernel of {self.name}")
         if K.shape != (len(A), len(B)):
-            raise ValueError(
-                f"the kernel of {self.name} returned shape {K.shape}: expected {(len(A), len(B))}"
-            )
+            raise ValueError(f"the kernel of {self.name} has shape {K.shape}: expected {(len(A), len(B))}")
         if not np.isfinite(K).all():
             raise ValueError(f"the kernel of {self.name} returned values that are not finite")
         return K
@@ -116,9 +114,7 @@ class CenteredGram:
     def require_variation(self) -> None:
         """Raise ValueError if the paired samples are all the same."""
         if not self.mean_eigenvalue > self.noise:
-            raise ValueError(
-                f"{self.name} is constant over the {self.n} paired samples: expected samples that differ"
-            )
+            raise ValueError(f"{self.name} is constant over the {self.n} pairs: expected samples that differ")
 
     def split(
         self, train: NDArray[np.int64], test: NDArray[np.int64], name: str

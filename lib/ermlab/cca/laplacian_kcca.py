@@ -269,7 +269,7 @@ def _rows(name: str, kernel: Kernel, paired: NDArray, extra: ArrayLike | None) -
         extra = _two_dimensional(extra, f"{name}_extra")
         if extra.shape[1] != paired.shape[1]:
             raise ValueError(
-                f"{name}_extra has {extra.shape[1]} columns: expected {paired.shape[1]}, as {name} has"
+                f"{name}_extra has {extra.shape[1]} columns: expected {paired.shape[1]}, like {name}"
             )
     rows = Rows(name, kernel, paired, extra)
     if isinstance(kernel, str) and kernel == "precomputed" and paired.shape[1] != rows.size:

@@ -74,7 +74,5 @@ def _checked_squares(squared_distances: ArrayLike) -> NDArray[np.float64]:
     if squares.ndim != 2 or squares.shape[0] != squares.shape[1] or not len(squares):
         raise ValueError(f"squared distances of shape {squares.shape}: expected (m, m)")
     if not (squares.min() >= 0 and squares.max() < np.inf):
-        raise ValueError(
-            f"squared distances from {squares.min()} to {squares.max()}: expected finite, at least 0"
-        )
+        raise ValueError(f"squared distances from {squares.min()} to {squares.max()}: expected finite, >= 0")
     return squares

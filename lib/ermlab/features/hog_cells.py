@@ -96,9 +96,7 @@ def with_channels(image: ArrayLike) -> NDArray:
         raise ValueError("image has masked pixels: expected a number at each")
     pixels = np.asarray(image)
     if pixels.ndim not in (2, 3) or not pixels.size:
-        raise ValueError(
-            f"image has shape {pixels.shape}: expected (height, width) or (height, width, channels)"
-        )
+        raise ValueError(f"image has shape {pixels.shape}: expected (height, width[, channels])")
     if pixels.dtype.kind not in "biuf":
         raise ValueError(f"image has type {pixels.dtype}: expected real numbers")
     return pixels if pixels.ndim == 3 else pixels[..., None]

@@ -108,9 +108,7 @@ class RegionGrids:
     def __init__(self, images: Sequence[NDArray], cells: int, cell: int = 5):
         cells, cell = whole_number("cells", cells, 0), whole_number("cell", cell, 0)
         if cells % 2 == 0 or cell % 2 == 0:
-            raise ValueError(
-                f"{cells} cells of {cell} pixels: expected odd numbers, so that there is a middle"
-            )
+            raise ValueError(f"{cells} cells of {cell} pixels: expected odd numbers")
         self.images, self.cells, self.cell = images, cells, cell
         self.computed = 0
         self._grids: dict[Region, NDArray[np.float32]] = {}

@@ -64,9 +64,7 @@ class Vocabulary(BaseEstimator):
         """Find the centers of descriptors, (n_descriptors, n_features)."""
         descriptors = _matrix(descriptors, "descriptors")
         if not 1 <= whole_number("n_words", self.n_words, 0) <= len(descriptors):
-            raise ValueError(
-                f"{self.n_words} words: expected 1 to {len(descriptors)}, the number of descriptors"
-            )
+            raise ValueError(f"{self.n_words} words: expected 1 to {len(descriptors)}, the descriptors")
         model = MiniBatchKMeans(
             int(self.n_words),
             random_state=self.random_state,

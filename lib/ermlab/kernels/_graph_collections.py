@@ -233,7 +233,7 @@ def _of_networkx(graph: Any, node_label: str, g: int) -> tuple[NDArray, NDArray]
     for node, attributes in graph.nodes(data=True):
         if node_label not in attributes:
             raise ValueError(
-                f"node {node!r} of graph {g} has no attribute {node_label!r}: expected its label"
+                f"node {node!r} of graph {g} has no label: expected the attribute {node_label!r}"
             )
     labels = [attributes[node_label] for _, attributes in graph.nodes(data=True)]
     edges = [(number[u], number[v]) for u, v in graph.edges()]

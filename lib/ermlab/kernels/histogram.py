@@ -59,9 +59,7 @@ def median_gamma(X: ArrayLike, *, n_threads: int | None = None) -> float:
     if median == 0:
         raise ValueError("the median distance is 0: more than half of the pairs of histograms are equal")
     if not np.isfinite(1.0 / median):
-        raise ValueError(
-            f"the median distance is {median}, whose inverse is infinite: scale the histograms up"
-        )
+        raise ValueError(f"the median distance is {median}: expected a finite inverse, scale X up")
     return 1.0 / median
 
 
@@ -101,7 +99,7 @@ def _histograms(X: ArrayLike, name: str) -> Matrix:
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise ValueError(
-            f"{name} is {X[row, column]} in row {row}, bin {column}: expected finite numbers of at least 0"
+            f"{name} is {X[row, column]} in row {row}, bin {column}: expected finite numbers >= 0"
         )
     with np.errstate(over="ignore"):
         require_sums(X.sum(axis=1), name)

@@ -86,9 +86,7 @@ def _monomials(dimension: int, degree: int, constant: float) -> tuple[NDArray[np
         squares = _orders(members) * powers[np.count_nonzero(members == dimension, axis=1)]
         return members, np.sqrt(squares.astype(np.float64))
     except OverflowError as error:
-        raise ValueError(
-            f"factors of degree {degree} with constant {constant} overflow: lower them"
-        ) from error
+        raise ValueError(f"factors for degree {degree}, constant {constant} overflow: lower them") from error
 
 
 def _count(dimension: int, degree: int, constant: float) -> int:

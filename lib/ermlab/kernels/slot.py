@@ -66,14 +66,10 @@ class SlotMap(BaseEstimator):
                 "cells"
             )
         if not 1 <= whole_number("n_slots", self.n_slots, 0) <= len(descriptors):
-            raise ValueError(
-                f"{self.n_slots} slots: expected 1 to {len(descriptors)}, the number of descriptors"
-            )
+            raise ValueError(f"{self.n_slots} slots: expected 1 to {len(descriptors)}, the descriptors")
         largest = largest_magnitude(descriptors)
         if largest > _LARGEST:
-            raise ValueError(
-                f"descriptors up to {largest:.3g}: expected at most {_LARGEST:.3g}, scale them down"
-            )
+            raise ValueError(f"descriptors up to {largest:.3g}: expected at most {_LARGEST:.3g}")
         model = KMeans(int(self.n_slots), random_state=self.random_state, n_init=1)
         with threadpool_limits(1):  # sums over threads differ in their last bits, which affects the stopping
             model.fit(descriptors)

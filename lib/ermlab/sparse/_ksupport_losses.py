@@ -72,28 +72,22 @@ class SquaredLoss(Loss):
 
     @property
     def curvature(self) -> float:
-        """1."""
         return 1.0
 
     @property
     def scale(self) -> float:
-        """Loss of predicting 0."""
         return 0.5 * float(np.mean(self.y**2))
 
     def intercept(self, z: Vector) -> float:
-        """Return the mean residual."""
         return float(np.mean(self.y - z))
 
     def risk(self, z: Vector) -> float:
-        """Return half the mean squared residual."""
         return 0.5 * float(np.mean((z - self.y) ** 2))
 
     def slopes(self, z: Vector) -> Vector:
-        """Return the residuals divided by their number."""
         return (z - self.y) / len(z)
 
     def second_slopes(self, z: Vector) -> Vector:
-        """Return 1 divided by the number of samples."""
         return np.full(len(z), 1.0 / len(z))
 
     def conjugate(self, alpha: Vector) -> float:
@@ -106,12 +100,10 @@ class LogisticLoss(Loss):
 
     @property
     def curvature(self) -> float:
-        """A quarter."""
         return 0.25
 
     @property
     def scale(self) -> float:
-        """1."""
         return 1.0
 
     def intercept(self, z: Vector) -> float:
@@ -133,7 +125,6 @@ class LogisticLoss(Loss):
         return float(b)
 
     def risk(self, z: Vector) -> float:
-        """Return the mean negative log-likelihood."""
         return float(np.mean(np.logaddexp(0.0, -self.y * z)))
 
     def slopes(self, z: Vector) -> Vector:
@@ -164,12 +155,10 @@ class SmoothedHinge(Loss):
 
     @property
     def curvature(self) -> float:
-        """The inverse width."""
         return 1.0 / self.width
 
     @property
     def scale(self) -> float:
-        """1."""
         return 1.0
 
     def intercept(self, z: Vector) -> float:
@@ -194,7 +183,6 @@ class SmoothedHinge(Loss):
         )
 
     def risk(self, z: Vector) -> float:
-        """Return the mean smoothed hinge."""
         s = self._dual_variables(z)
         return float(np.mean(s * (1.0 - self.y * z) - 0.5 * self.width * (s - self.center) ** 2))
 
@@ -208,7 +196,6 @@ class SmoothedHinge(Loss):
         return np.where((s > 0) & (s < 1), 1.0 / self.width, 0.0) / len(z)
 
     def conjugate(self, alpha: Vector) -> float:
-        """Return the conjugate of the smoothed hinge."""
         s = -self.y * alpha * len(alpha)
         return self.hinge_conjugate(alpha) + 0.5 * self.width * float(np.mean((s - self.center) ** 2))
 

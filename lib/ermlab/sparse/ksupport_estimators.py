@@ -92,9 +92,7 @@ def ksupport_path(
     if alphas.ndim != 1 or alphas.size == 0:
         raise ValueError(f"alphas has shape {alphas.shape}: expected a vector of at least one number")
     if loss != "squared" and not (np.isin(y, (-1, 1)).all() and np.unique(y).size == 2):
-        raise ValueError(
-            f"y has the values {np.unique(y)[:5]}: the {loss} loss expects -1 and 1, both of them"
-        )
+        raise ValueError(f"y has the values {np.unique(y)[:5]}: expected -1 and 1 for the {loss} loss")
     order = np.argsort(-alphas, kind="stable")
     found = _solve(X, _loss(loss, y, fit_intercept), k, alphas[order], tol, max_iter)
     found = [found[i] for i in np.argsort(order)]

@@ -174,9 +174,7 @@ def _indicators(y: ArrayLike, names: Sequence[str] | None = None, n_classes: int
         labels = _numbers(y, names)
         # More classes than samples are a mistake, and would need a large matrix.
         if n_classes is None and labels.max() >= len(labels):
-            raise ValueError(
-                f"y goes up to {labels.max()}: expected at most {len(labels) - 1}, one sample per class"
-            )
+            raise ValueError(f"y goes up to {labels.max()}: expected at most {len(labels) - 1}")
         Pi = np.eye(n_classes or int(labels.max()) + 1)
         if labels.min() < 0 or labels.max() >= len(Pi):
             raise ValueError(f"y goes from {labels.min()} to {labels.max()}: expected 0 to {len(Pi) - 1}")
@@ -219,9 +217,7 @@ def _checked_kernel(K: ArrayLike, name: str = "K") -> Matrix:
             raise ValueError(f"{name}: {error}; expected real numbers") from error
     largest = max(float(K.max()), -float(K.min()))
     if LARGEST < largest < np.inf:
-        raise ValueError(
-            f"{name} has entries up to {largest:.3g}: expected at most {LARGEST:g}, scale it down"
-        )
+        raise ValueError(f"{name} has entries up to {largest:.3g}: expected at most {LARGEST:g}")
     for start in range(0, len(K), _BLOCK):
         rows = slice(start, start + _BLOCK)
         if not np.isfinite(K[rows]).all():

@@ -244,14 +244,12 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         if np.abs(B - B.T).max() > allowed:
             i, j = np.unravel_index(np.argmax(np.abs(B - B.T)), B.shape)
             raise ValueError(
-                f"B is not symmetric: {B[i, j]} for classes {i} and {j}, {B[j, i]} for {j} and {i}"
+                f"B is {B[i, j]} at ({i}, {j}), {B[j, i]} at ({j}, {i}): expected a symmetric matrix"
             )
         B = (B + B.T) / 2
         smallest = np.linalg.eigvalsh(B)[0]
         if smallest < -k * allowed:
-            raise ValueError(
-                f"B has an eigenvalue of {smallest:.3g}: expected a positive semidefinite matrix"
-            )
+            raise ValueError(f"B has the eigenvalue {smallest:.3g}: expected it to be positive semidefinite")
         return B
 
     def _losses(self) -> Matrix:
@@ -277,7 +275,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{name} is {matrix[i, j]} for classes {i} and {j}: expected finite numbers")
         if np.abs(matrix).max() > LARGEST_ENTRY:
             raise ValueError(
-                f"{name} has entries up to {np.abs(matrix).max():.3g}: expected at most {LARGEST_ENTRY:.3g}"
+                f"{name} goes up to {np.abs(matrix).max():.3g}: expected at most {LARGEST_ENTRY:.3g}"
             )
         return matrix
 
@@ -306,9 +304,7 @@ def _check_kernel(K: Matrix) -> None:
         raise ValueError(f"the kernel has entries up to {largest:.3g}: expected at most {LARGEST_ENTRY:.3g}")
     if (np.diagonal(K) < 0).any():
         i = int(np.argmin(np.diagonal(K)))
-        raise ValueError(
-            f"the kernel of sample {i} with itself is {K[i, i]}: expected a positive semidefinite kernel"
-        )
+        raise ValueError(f"K is {K[i, i]} at ({i}, {i}): expected a positive semidefinite matrix")
     allowed = _ROUNDING * np.abs(K).max()
     for start in range(0, len(K), 1024):
         rows = slice(start, start + 1024)

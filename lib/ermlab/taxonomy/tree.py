@@ -265,7 +265,7 @@ def _checked_parents(parents: ArrayLike) -> NDArray[np.int64]:
     parents = np.array(parents)
     if parents.ndim != 1 or len(parents) == 0 or not np.issubdtype(parents.dtype, np.integer):
         raise ValueError(
-            f"parents of shape {parents.shape} and type {parents.dtype}: expected (nodes,) integers"
+            f"parents of shape {parents.shape}, type {parents.dtype}: expected (nodes,) integers"
         )
     bad = (parents < -1) | (parents >= len(parents))
     if bad.any():

@@ -118,6 +118,6 @@ def _dissimilarities(M: ArrayLike) -> Matrix:
     M = (M + M.T) / 2
     if (M < 0).any() or np.diag(M).any():
         raise ValueError(
-            f"M goes from {M.min()}, its diagonal up to {np.diag(M).max()}: expected M >= 0, diagonal 0"
+            f"M goes from {M.min()}, diagonal up to {np.diag(M).max()}: expected M >= 0, diagonal 0"
         )
     return M

@@ -32,9 +32,7 @@ def tree_covariance(M: ArrayLike, root: int | ArrayLike = 0) -> Matrix:
     M = checked_symmetric(M, "M")
     if np.ndim(root) == 0:
         if root not in range(len(M)):
-            raise ValueError(
-                f"root is {root}: expected a leaf, 0 to {len(M) - 1}, or distances to all leaves"
-            )
+            raise ValueError(f"root is {root}: expected a leaf, 0 to {len(M) - 1}, or all distances")
         distances = M[int(root)]
     else:
         distances = real_array(root, "root")
@@ -70,9 +68,7 @@ def unit_trace(B: ArrayLike) -> Matrix:
     with np.errstate(over="ignore", invalid="ignore"):
         sound = trace > 0 and np.isfinite(len(B) / trace * np.abs(B).max())
     if not sound:
-        raise ValueError(
-            f"the trace of B is {trace}, its largest entry {np.abs(B).max()}: expected a positive trace"
-        )
+        raise ValueError(f"B has trace {trace}, entries up to {np.abs(B).max()}: expected a positive trace")
     return B * (len(B) / trace)
 
 
@@ -86,9 +82,7 @@ def checked_symmetric(values: ArrayLike, name: str) -> Matrix:
         raise ValueError(f"{name} is {values[row, column]} at ({row}, {column}): expected finite numbers")
     largest = np.abs(values).max()
     if largest > LARGEST:
-        raise ValueError(
-            f"{name} has entries up to {largest:.3g}: expected at most {LARGEST:g}, scale it down"
-        )
+        raise ValueError(f"{name} has entries up to {largest:.3g}: expected at most {LARGEST:g}")
     gap = np.abs(values - values.T)
     if gap.max() > _ROUNDING * max(largest, np.finfo(float).tiny):
         row, column = np.unravel_index(gap.argmax(), gap.shape)

@@ -161,7 +161,7 @@ def test_bad_input_is_named(params, groups, message):
 
 def test_fold_without_which_a_view_is_constant_is_named():
     y = np.where(np.arange(20) < 10, X[:, 0], 7.0)
-    with pytest.raises(ValueError, match="Y without fold 0 is constant over the 10 paired samples"):
+    with pytest.raises(ValueError, match="Y without fold 0 is constant over the 10 pairs"):
         LaplacianKCCACV(n_splits=2).fit(X, y)
     with pytest.raises(ValueError, match="folds of shape"):
         holdout_correlations(LaplacianKCCA(), X, Y, [0, 1])

@@ -109,7 +109,7 @@ def test_loss_augmentation_prefers_boxes_apart_from_the_truth():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[6, 0]], [1.0], SHAPE), r"point 0 is \(6, 0\): expected x below 6"),
+        (([[6, 0]], [1.0], SHAPE), r"point 0 is \(6, 0\): expected x < 6"),
         (([[0, 0], [0, -1]], [1.0, 1.0], SHAPE), r"point 1 is \(0, -1\)"),
         (([[0.5, 0]], [1.0], SHAPE), "points of type float64"),
         (([[0, 0, 0]], [1.0], SHAPE), r"shape \(1, 3\)"),
@@ -118,8 +118,8 @@ def test_loss_augmentation_prefers_boxes_apart_from_the_truth():
         (([[0, 0], [1, 1]], [1e308, 1e308], SHAPE), "sum overflows"),
         (([[0, 0]], [1.0, 2.0], SHAPE), r"weights of shape \(2,\): expected \(1,\)"),
         (([], [1.0], SHAPE), r"weights of shape \(1,\): expected \(0,\)"),
-        (([], [], (0, 5)), r"image of shape \(0, 5\)"),
-        (([], [], (5, 5, 3)), r"image of shape \(5, 5, 3\)"),
+        (([], [], (0, 5)), r"shape is \(0, 5\)"),
+        (([], [], (5, 5, 3)), r"shape is \(5, 5, 3\)"),
         (([], [], (40000, 5)), "from 1 to 32768"),
         (([], [], SHAPE, "loose"), "bound is 'loose'"),
     ],
@@ -138,7 +138,7 @@ def test_bad_points_weights_and_shapes(arguments, message):
         ({"n_detections": 2, "reset": "x"}, "reset is 'x'"),
         ({"n_detections": 2, "overlap": 0.0}, "overlap is 0.0"),
         ({"n_detections": 2, "overlap": np.nan}, "overlap is nan"),
-        ({"n_detections": 2, "overlap": lambda x: 1.0 - x}, "not to decrease"),
+        ({"n_detections": 2, "overlap": lambda x: 1.0 - x}, "non-decreasing"),
         ({"n_detections": 2, "overlap": lambda x: x - 0.5}, "non-negative"),
     ],
 )

@@ -157,7 +157,7 @@ def test_contrast_does_not_matter_where_there_is_enough():
 @pytest.mark.parametrize(
     ("image", "options", "message"),
     [
-        (np.zeros(5), {}, r"shape \(5,\): expected \(height, width\)"),
+        (np.zeros(5), {}, r"shape \(5,\): expected \(height, width"),
         (np.zeros((10, 10)), {}, "make 2 x 2 cells of 5 pixels: expected at least 3 x 3"),
         (np.zeros((30, 30)), {"cell": 0}, "cell is 0: expected a whole number of at least 1"),
         (np.zeros((30, 30)), {"cell": 2.5}, "cell is 2.5: expected a whole number"),

@@ -70,7 +70,7 @@ def test_grids_are_those_of_the_patches_and_computed_once():
     ("call", "message"),
     [
         (lambda: turned_patch(np.zeros((5, 5)), (0, 0), 0), "side is 0: expected a whole number"),
-        (lambda: turned_patch(np.zeros(5), (0, 0), 3), r"shape \(5,\): expected \(height, width\)"),
+        (lambda: turned_patch(np.zeros(5), (0, 0), 3), r"shape \(5,\): expected \(height, width"),
         (lambda: RegionGrids([], 4), "4 cells of 5 pixels: expected odd numbers"),
         (lambda: RegionGrids([], 5, 8), "5 cells of 8 pixels: expected odd numbers"),
     ],

@@ -183,7 +183,7 @@ def test_no_points():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"image": np.zeros((4, 4, 3))}, r"shape \(4, 4, 3\): expected \(height, width\)"),
+        ({"image": np.zeros((4, 4, 3))}, r"shape \(4, 4, 3\): expected \(height, width"),
         ({"image": np.zeros((0, 4))}, r"shape \(0, 4\)"),
         ({"image": [[0, np.nan]]}, "image is nan at x = 1, y = 0"),
         ({"step": 0}, "step is 0"),

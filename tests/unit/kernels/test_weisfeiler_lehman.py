@@ -196,7 +196,7 @@ def test_broken_samples():
     with pytest.raises(ValueError, match=r"sample 1 is a csr_array: expected a pair"):
         model.fit([(PATH, [1, 1, 1]), adjacency(PATH, 3)])
     graph = nx.path_graph(3)
-    with pytest.raises(ValueError, match=r"node 0 of graph 0 has no attribute 'label'"):
+    with pytest.raises(ValueError, match=r"node 0 of graph 0 has no label: expected the attribute 'label'"):
         model.fit([graph])
     with pytest.raises(ValueError, match="graph 0 is directed"):
         model.fit([graph.to_directed()])

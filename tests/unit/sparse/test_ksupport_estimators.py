@@ -240,7 +240,7 @@ def test_bad_data():
         KSupportClassifier().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="3 classes: expected two"):
         KSupportClassifier().fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match="the hinge loss expects -1 and 1"):
+    with pytest.raises(ValueError, match="expected -1 and 1 for the hinge loss"):
         ksupport_path(X, y, 1, [1.0], loss="hinge")
     with pytest.raises(ValueError, match=r"alphas has shape \(0,\)"):
         ksupport_path(X, y, 1, [])

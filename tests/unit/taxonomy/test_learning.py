@@ -132,7 +132,7 @@ def test_kernels_of_other_samples_and_unknown_methods(samples):
         hsic(K, K[:-1, :-1])
     with pytest.raises(ValueError, match="y goes from 0 to 4: expected 0 to 2"):
         hsic_cov(K, y, np.eye(3))
-    with pytest.raises(ValueError, match="method is 'guess': expected one of projection"):
+    with pytest.raises(ValueError, match="method is 'guess': expected one of"):
         learn_taxonomy(K, y, NAMES, "guess")
 
 
