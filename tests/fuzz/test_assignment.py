@@ -73,7 +73,7 @@ def few_cells() -> Cases:
             truth = all_assignments(hypotheses)
             small = SmallHypotheses(n_sources, n_targets, hypotheses.candidates)
             for name, scores in hostile_scores(len(hypotheses), rng).items():
-                for assigner in (Assigner(hypotheses), SmallAssigner(small), SmallAssigner(small, limit=2)):
+                for assigner in (Assigner(hypotheses), SmallAssigner(small), SmallAssigner(small, max_steps=2)):
                     yield (
                         f"{n_sources} to {n_targets}, {share:.0%}, {type(assigner).__name__}, {name}",
                         lambda assigner=assigner, truth=truth, scores=scores: search(assigner, truth, scores),
@@ -264,7 +264,7 @@ def compare_values(
     problems: SmallProblems, drawn: list[Hypotheses], truths: list[NDArray[np.bool_]], w: Vector
 ) -> None:
     """Compare the best two scores of each problem with those of all assignments."""
-    values = problems.best_values(w, np.arange(len(drawn)), wanted=2)
+    values = problems.best_values(w, np.arange(len(drawn)), n_best=2)
     for k, (hypotheses, truth) in enumerate(zip(drawn, truths, strict=True)):
         scores = hypotheses.scores(w)
         scale = np.abs(scores).max(initial=0.0) or 1.0

@@ -1,4 +1,6 @@
-"""Assignments against the enumeration of all of them, on small pairs of frames."""
+"""Assignments against the enumeration of all of them, and against the integer program of the chapter."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ermlab.tracking.assignment import Assigner, NoAssignmentError
+from ermlab.tracking.events import Cells, Gates, guessed_weights, hypotheses_between
+from ermlab.tracking.integer_program import solve_assignment
 from reproduction.experiments.tracking.enumeration import all_assignments, random_hypotheses
 
 problems = st.builds(
@@ -97,10 +101,49 @@ def test_branch_and_cut_finds_the_same(monkeypatch):
     rng = np.random.default_rng(1)
     problem = random_hypotheses(rng, 4, 4, 1.0)
     every = all_assignments(problem)
-    monkeypatch.setattr("ermlab.tracking._set_program._FEW_PROGRAMMES", 0)
+    monkeypatch.setattr("ermlab.tracking._set_program._MAX_PROGRAMS", 0)
     assigner = Assigner(problem)
     for _ in range(20):
         scores = rng.normal(size=len(problem))
         best = assigner.best(scores)
         assert problem.is_assignment(best)
         assert scores[best].sum() == pytest.approx((every @ scores).max(), abs=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(problems, st.integers(0, 10**6))
+def test_the_integer_program_has_the_same_optimum(case, seed):
+    problem, rng = case
+    every, scores = all_assignments(problem), rng.normal(size=len(problem))
+    known = np.flatnonzero(every[seed % len(every)])[::2]
+    for demands in ({}, {"including": known}, {"excluding": known}):
+        results = []
+        for search in (Assigner(problem).best, partial(solve_assignment, problem)):
+            try:
+                y = search(scores, **demands)
+            except NoAssignmentError:
+                results.append(-np.inf)
+            else:
+                assert problem.is_assignment(y)
+                results.append(scores[y].sum())
+        assert results[0] == pytest.approx(results[1], abs=1e-6)
+
+
+@pytest.mark.parametrize(("n_cells", "noise"), [(100, 0.5), (300, 0.5), (300, 3.0)])
+def test_the_integer_program_has_the_same_optimum_for_hundreds_of_cells(n_cells, noise):
+    rng = np.random.default_rng(n_cells)
+    place = rng.uniform(0, 20 * np.sqrt(n_cells), (n_cells, 2))
+    frames = [
+        Cells(
+            place + shift,
+            np.full(n_cells, 100.0),
+            np.ones(n_cells),
+            np.zeros(n_cells),
+            (int(21 * np.sqrt(n_cells)),) * 2,
+        )
+        for shift in (0.0, rng.normal(0, 4, place.shape))
+    ]
+    problem = hypotheses_between(*frames, Gates())
+    scores = problem.scores(guessed_weights()) + noise * rng.normal(size=len(problem))
+    values = [scores[y].sum() for y in (Assigner(problem).best(scores), solve_assignment(problem, scores))]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)

@@ -1,34 +1,31 @@
-"""Preprocessing of functional scans as SPM does it, and the general linear model (thesis, 4.1.3 and 4.2.2).
+"""Preprocessing of functional scans, the general linear model and maps of weights (thesis, chapter 4).
 
-Images are NIfTI: nibabel's objects or the names of files. Every step is a function of its own;
-`preprocess` is the chain of the thesis.
+Images are NIfTI: objects of nibabel or names of files. Each step of the preprocessing, which follows SPM, is
+a function; `preprocess` is the whole chain of the thesis.
 """
 
-from ermlab.fmri.filters import high_pass, low_pass, scale_globally
-from ermlab.fmri.glm import first_level
-from ermlab.fmri.masking import brain_mask, smooth
-from ermlab.fmri.normalization import affine_to_template, mean_brain, normalize, tissue_templates
-from ermlab.fmri.pipeline import Preprocessed, Preprocessing, preprocess
-from ermlab.fmri.realignment import Realignment, excessive_motion, realign
-from ermlab.fmri.timing import correct_slice_timing, reference_time
+import lazy_loader as lazy
 
-__all__ = [
-    "Preprocessed",
-    "Preprocessing",
-    "Realignment",
-    "affine_to_template",
-    "brain_mask",
-    "correct_slice_timing",
-    "excessive_motion",
-    "first_level",
-    "high_pass",
-    "low_pass",
-    "mean_brain",
-    "normalize",
-    "preprocess",
-    "realign",
-    "reference_time",
-    "scale_globally",
-    "smooth",
-    "tissue_templates",
-]
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__,
+    submod_attrs={
+        "clusters": [
+            "chance_cluster_size",
+            "cluster_sizes",
+            "heaviest_slices",
+            "largest_weights",
+            "mean_cluster_size",
+        ],
+        "filters": ["high_pass", "low_pass", "scale_globally"],
+        "glm": ["first_level", "pooled_autocorrelation"],
+        "masking": ["brain_mask", "smooth"],
+        "normalization": ["affine_to_template", "mean_brain", "normalize", "tissue_templates"],
+        "pipeline": ["Preprocessed", "Preprocessing", "preprocess"],
+        "plotting": ["InteractiveMap", "interactive_map", "threshold_image", "to_image", "weight_map_figure"],
+        "realignment": ["Realignment", "excessive_motion", "realign"],
+        "timing": ["correct_slice_timing", "reference_time"],
+        "volumes": ["Volume", "open_image", "read_volume"],
+        "voxel_graphs": ["maps_to_graphs", "neighbor_graph", "voxel_coordinates"],
+        "weight_maps": ["target_share", "threshold_level", "threshold_weights"],
+    },
+)

@@ -1,9 +1,9 @@
-"""Registration by Gauss-Newton least squares: which motion of space takes one volume to another.
+"""Registration of volumes by Gauss-Newton least squares.
 
 The fixed volume is compared with the moving one at points ``p``: ``moving(M p) = s fixed(p)``, with a gain
-``s``. In each step the *fixed* volume is moved instead (the inverse compositional way): its derivatives
-do not change, so that a step costs one interpolation of the moving volume and a product of small matrices.
-Coordinates are millimetres from a centre, so that rotations and shifts hardly depend on each other.
+``s``. Each step moves the *fixed* volume (inverse compositional): its derivatives do not change, so that a
+step costs one interpolation of the moving volume and a product of small matrices. Coordinates are millimeters
+from a center, so that rotations and translations are nearly independent.
 """
 
 from collections.abc import Callable
@@ -20,21 +20,21 @@ from ermlab.fmri._splines_numba import sample
 from ermlab.fmri.images import sigmas, voxel_sizes
 
 Matrix = NDArray[np.float64]
-#: Share of the squared gradient that the points hold which are looked at; the rest says next to nothing.
+#: Share of the squared gradient at the points that are used; the others carry little information.
 SHARE = 0.99
-#: Points that both volumes show; fewer say nothing sure of twelve parameters.
-LEAST_POINTS = 120
+#: Smallest number of points in both volumes, for up to twelve parameters.
+MIN_POINTS = 120
 
 
 class NoOverlapError(ValueError):
-    """Two volumes show next to no place both."""
+    """Two volumes hardly overlap."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A family of motions: columns of derivatives, and the motion that belongs to coefficients."""
+    """A family of motions: derivatives by its coefficients, and the matrix of given coefficients."""
 
-    columns: Callable[[NDArray, NDArray], NDArray]  #: (points, gradients) to (parameters, points)
+    columns: Callable[[NDArray, NDArray], NDArray]  #: of points and gradients, (n_parameters, n_points)
     matrix: Callable[[NDArray], Matrix]
 
 
@@ -77,20 +77,20 @@ SIMILARITY = Motion(_similarity_columns, _similarity_matrix)
 AFFINE = Motion(_affine_columns, _affine_matrix)
 
 
-def grid_centre(shape: tuple[int, ...], affine: Matrix) -> NDArray[np.float64]:
-    """Return the middle of a grid in millimetres."""
+def grid_center(shape: tuple[int, ...], affine: Matrix) -> NDArray[np.float64]:
+    """Return the center of a grid in millimeters."""
     return affine[:3, :3] @ ((np.array(shape[:3]) - 1) / 2) + affine[:3, 3]
 
 
 def shifted(offset: NDArray) -> Matrix:
-    """Return the shift by ``offset``."""
+    """Return the translation by ``offset``."""
     matrix = np.eye(4)
     matrix[:3, 3] = offset
     return matrix
 
 
 class Moving:
-    """A volume that can be looked at anywhere: cubic splines over its smoothed voxels."""
+    """A smoothed volume that can be evaluated anywhere, by cubic splines."""
 
     def __init__(self, volume: NDArray[np.float32], affine: Matrix, centre: NDArray, fwhm: float):
         self.smoothed = ndimage.gaussian_filter(volume, sigmas(fwhm, affine), mode="nearest", truncate=3.0)
@@ -98,7 +98,7 @@ class Moving:
         self.voxel_of = np.linalg.inv(affine) @ shifted(centre)
 
     def at(self, matrix: Matrix, points: NDArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the values at ``matrix @ points`` and which of these lie inside the volume."""
+        """Return the values at ``matrix @ points``, and a mask of the points inside the volume."""
         values, inside = np.empty(len(points)), np.empty(len(points), dtype=bool)
         sample(self.coefficients, (self.voxel_of @ matrix)[:3], points, values, inside)
         return values, inside
@@ -135,7 +135,7 @@ class Fixed:
         return self._design(np.ones(1))
 
     def _design(self, mixture: NDArray) -> NDArray[np.float64]:
-        """Return the values of a mixture of the volumes and its derivatives, (1 + parameters, points)."""
+        """Return values and derivatives of a mixture of the volumes, (1 + n_parameters, n_points)."""
         gradients = np.einsum("k,kpi->pi", mixture, self.gradients)
         return np.vstack([mixture @ self.values, self.motion.columns(self.points, gradients)])
 
@@ -144,16 +144,16 @@ class Fixed:
         return self._first_design @ self._first_design.T
 
     def step(self, seen: NDArray, inside: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
-        """Return the coefficients of the motion by which ``fixed`` comes nearest, and what is unlike now.
+        """Return the coefficients of the best motion of the fixed volume, and the current dissimilarity.
 
-        The second is the squared residual before the step, as a share of the squared values seen.
+        The latter is the squared residual before the step, relative to the squared values ``seen``.
         """
-        if np.count_nonzero(inside) < LEAST_POINTS:
+        if np.count_nonzero(inside) < MIN_POINTS:
             raise NoOverlapError("the volumes hardly overlap: expected two of one brain")
         weights = inside.astype(np.float64)
         seen = seen * weights
         if not seen.any():
-            raise NoOverlapError("a volume shows nothing where the other one does: expected two of one brain")
+            raise NoOverlapError("a volume is 0 where the other one is not: expected two of one brain")
         values = self.values * weights
         mixture = np.linalg.lstsq(values @ values.T, values @ seen, rcond=None)[0]
         unlike = float(np.sum((seen - mixture @ values) ** 2) / np.sum(seen**2))
@@ -173,17 +173,17 @@ class Fixed:
 
 
 def register(
-    moving: Moving, fixed: Fixed, start: Matrix, tolerance: float, max_steps: int = 50
+    moving: Moving, fixed: Fixed, start: Matrix, tol: float, max_iter: int = 50
 ) -> tuple[Matrix, float]:
-    """Return ``M`` with ``moving(M p) = s fixed(p)``, and how unlike they stay.
+    """Return ``M`` with ``moving(M p) = s fixed(p)``, and the remaining dissimilarity.
 
-    Ends when a step moves no point by more than ``tolerance`` millimetres; a step after which the volumes are
-    less alike is taken back and halved.
+    The iteration ends when a step moves no point by ``tol`` millimeters; a step that increases the
+    dissimilarity is halved.
     """
     corners = _corners(fixed.points)
     matrix, unlike = start, np.inf
     trial, change = start, None
-    for _ in range(max_steps):
+    for _ in range(max_iter):
         with one_blas_thread():
             step, now = fixed.step(*moving.at(trial, fixed.points))
         if now <= unlike:
@@ -192,7 +192,7 @@ def register(
             change = change / 2
         trial = matrix @ _inverse(fixed.motion.matrix(change))
         moved = (trial - matrix)[:3, :3] @ corners + (trial - matrix)[:3, 3:]
-        if np.abs(moved).max() < tolerance:
+        if np.abs(moved).max() < tol:
             return trial, unlike
     return matrix, unlike
 
@@ -200,18 +200,18 @@ def register(
 def _inverse(motion: Matrix) -> Matrix:
     try:
         return np.linalg.inv(motion)
-    except np.linalg.LinAlgError as error:  # steps of volumes that are unlike may flatten space
+    except np.linalg.LinAlgError as error:  # a step between very different volumes may be singular
         raise NoOverlapError("the volumes have nothing in common: expected two of one brain") from error
 
 
 def _corners(points: NDArray) -> NDArray[np.float64]:
-    """Return the corners of the box around the points, (3, 8)."""
+    """Return the corners of the box around the points, of shape (3, 8)."""
     ends = np.stack([points.min(axis=0), points.max(axis=0)])
     return np.stack(np.meshgrid(*ends.T)).reshape(3, -1)
 
 
 def _every(shape: tuple[int, ...], affine: Matrix, spacing: float) -> NDArray[np.bool_]:
-    """Choose voxels about ``spacing`` millimetres apart, none of the outermost."""
+    """Return a mask of voxels about ``spacing`` millimeters apart, without the outermost."""
     chosen = np.zeros(shape, dtype=bool)
     steps = np.clip(np.round(spacing / voxel_sizes(affine)), 1, max(shape)).astype(int)
     chosen[tuple(slice(1, -1, step) for step in steps)] = True
@@ -221,7 +221,7 @@ def _every(shape: tuple[int, ...], affine: Matrix, spacing: float) -> NDArray[np
 def _informative(
     gradients: list[NDArray], chosen: NDArray[np.bool_], inside: NDArray[np.bool_] | None
 ) -> NDArray[np.bool_]:
-    """Keep the fewest voxels that hold `SHARE` of the squared gradient."""
+    """Return a mask of the fewest voxels that hold `SHARE` of the squared gradient."""
     if inside is not None:
         chosen = chosen & inside
     sizes = sum(np.sum(gradient.astype(np.float64) ** 2, axis=-1) for gradient in gradients) * chosen

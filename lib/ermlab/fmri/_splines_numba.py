@@ -1,30 +1,30 @@
-"""Cubic splines over volumes, looked at where a motion takes voxels: what registration spends its time on.
+"""Evaluation of cubic splines at moved points and voxels, the inner loop of registration.
 
-Coefficients are those of ``scipy.ndimage.spline_filter`` with mode "mirror". Places outside the volume are
-moved to its edge. Indices are unsigned: a signed one is tested for being negative at each use.
+Coefficients are those of ``scipy.ndimage.spline_filter`` with mode "mirror". Points outside the volume are
+moved to its edge. Indices are unsigned, since numba tests signed ones for being negative at each use.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-#: Voxels beyond the outermost ones at which a volume still counts as seen, as in SPM.
+#: Distance in voxels beyond the outermost ones that still counts as inside, as in SPM.
 EDGE = 0.05
-#: Largest entry of a motion: products with points stay finite.
+#: Largest entry of a motion matrix: products with points stay finite.
 _LARGEST = 1e100
 
 
 def sample(
     coefficients: NDArray, motion: NDArray, points: NDArray, values: NDArray, inside: NDArray[np.bool_]
 ) -> None:
-    """Fill in the value at ``motion`` (3, 4) of each point, and whether that place lies inside."""
-    _require_motion(coefficients, motion)
+    """Fill in the value at each point, moved by ``motion`` of shape (3, 4), and whether it lies inside."""
+    _check_motion(coefficients, motion)
     if points.ndim != 2 or points.shape[1] != 3 or not values.shape == inside.shape == points.shape[:1]:
         raise ValueError(
             f"points, values and inside of shapes {points.shape}, {values.shape} and {inside.shape}: "
             "expected (n, 3), (n,) and (n,)"
         )
-    # A place that is NaN has no neighbours: the loop would read anywhere. One product is the fastest test.
+    # The loop would read out of bounds at NaN. One product is the fastest test.
     if not np.isfinite(np.vdot(points, points)):
         raise ValueError("squares of the points do not have a finite sum: expected finite coordinates")
     _sample(_at_least_two(coefficients), motion, points, values, inside)
@@ -33,8 +33,8 @@ def sample(
 
 
 def reslice(coefficients: NDArray, motion: NDArray, volume: NDArray, inside: NDArray[np.bool_]) -> None:
-    """Fill in the value at ``motion`` (3, 4) of each voxel; ``inside`` turns False where that is outside."""
-    _require_motion(coefficients, motion)
+    """Fill in the value at each voxel, moved by ``motion`` (3, 4); ``inside`` turns False outside."""
+    _check_motion(coefficients, motion)
     if volume.ndim != 3 or inside.shape != volume.shape:
         raise ValueError(
             f"volume {volume.shape} and inside {inside.shape}: expected three dimensions, the same"
@@ -50,13 +50,13 @@ def _single(coefficients: NDArray) -> list[int]:
 
 
 def _at_least_two(coefficients: NDArray) -> NDArray:
-    """Repeat a single voxel along an axis: the spline is constant there, and the loops need two."""
+    """Repeat a single voxel along an axis: the spline is constant, and the loops need two."""
     for axis in _single(coefficients):
         coefficients = np.repeat(coefficients, 2, axis=axis)
     return coefficients
 
 
-def _require_motion(coefficients: NDArray, motion: NDArray) -> None:
+def _check_motion(coefficients: NDArray, motion: NDArray) -> None:
     if coefficients.ndim != 3 or not coefficients.size:
         raise ValueError(f"coefficients of shape {coefficients.shape}: expected three dimensions, not empty")
     if motion.shape != (3, 4) or not (np.abs(motion) <= _LARGEST).all():
@@ -65,7 +65,7 @@ def _require_motion(coefficients: NDArray, motion: NDArray) -> None:
 
 @njit(cache=True)
 def _weigh(x, n, weights, places):
-    """Put the weights and places of the four coefficients around ``x``; say whether it lies inside."""
+    """Fill in weights and indices of the four coefficients around ``x``; return whether it lies inside."""
     inside = -EDGE <= x <= n - 1 + EDGE
     x = min(max(x, 0.0), n - 1.0)
     first = min(int(x), n - 2)

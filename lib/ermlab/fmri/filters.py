@@ -1,24 +1,34 @@
-"""Scaling and filtering of series in time (thesis, section 4.1.3): rows are volumes, columns voxels."""
+"""Scaling and temporal filtering of series of shape (n_volumes, n_voxels) (thesis, section 4.1.3)."""
 
 from numbers import Real
 
 import numpy as np
-from nilearn.glm.first_level import make_first_level_design_matrix, spm_hrf
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import convolve1d
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.optional import import_optional
 from ermlab._utils.validation import largest_magnitude
 from ermlab.fmri.images import check_repetition_time, check_rows
 
+first_level = import_optional("nilearn.glm.first_level", "fmri")
+
 #: Mean of every volume after global scaling, as in SPM.
 GLOBAL_MEAN = 100.0
-#: Samples of the haemodynamic response for each volume; every so many-th is taken.
+#: Samples of the hemodynamic response per volume, of which one is used.
 OVERSAMPLING = 16
 
 
 def scale_globally(series: ArrayLike, mean: float = GLOBAL_MEAN) -> NDArray[np.floating]:
-    """Multiply each volume by a factor that brings its mean over the voxels to ``mean``."""
+    """Scale each volume such that its mean over the voxels is ``mean``.
+
+    Parameters
+    ----------
+    series : array-like of shape (n_volumes, n_voxels)
+        The series.
+    mean : float, default=100.0
+        The common mean.
+    """
     rows = check_rows(series)
     if not (isinstance(mean, Real) and np.isfinite(mean)):
         raise ValueError(f"mean is {mean!r}: expected a finite number")
@@ -35,9 +45,18 @@ def scale_globally(series: ArrayLike, mean: float = GLOBAL_MEAN) -> NDArray[np.f
 
 
 def high_pass(series: ArrayLike, repetition_time: float, cutoff: float = 512.0) -> NDArray[np.floating]:
-    """Take out drifts slower than a period of ``cutoff`` seconds: the cosine basis, by least squares.
+    """Remove drifts by least squares on SPM's cosine basis; means stay.
 
-    The basis is SPM's: ``cos(pi k (i + 1/2) / n)`` for ``k = 1 .. floor(2 n TR / cutoff)``. Means stay.
+    The basis is ``cos(pi k (i + 1/2) / n)`` for ``k = 1 .. floor(2 n TR / cutoff)``.
+
+    Parameters
+    ----------
+    series : array-like of shape (n_volumes, n_voxels)
+        The series.
+    repetition_time : float
+        Seconds between volumes.
+    cutoff : float, default=512.0
+        Shortest period of a drift, in seconds.
     """
     rows = check_rows(series)
     repetition_time = check_repetition_time(repetition_time)
@@ -49,20 +68,27 @@ def high_pass(series: ArrayLike, repetition_time: float, cutoff: float = 512.0) 
 
 
 def _cosines(n: int, repetition_time: float, cutoff: float) -> NDArray[np.float64]:
-    """Return the cosine basis without the constant, (n, number), orthonormal."""
+    """Return the orthonormal cosine basis without the constant, one column per function."""
     if n < 2:
         return np.zeros((n, 0))
-    design = make_first_level_design_matrix(
+    design = first_level.make_first_level_design_matrix(
         np.arange(n) * repetition_time, drift_model="cosine", high_pass=1 / cutoff
     )
     return design.drop(columns="constant").to_numpy()
 
 
 def low_pass(series: ArrayLike, repetition_time: float) -> NDArray[np.floating]:
-    """Smooth in time with the temporal properties of the haemodynamic response.
+    """Smooth in time with the spectrum of the hemodynamic response, as SPM's filter "hrf".
 
-    As SPM's filter "hrf": the kernel has the amplitudes of the response's spectrum, and phase 0, so that
-    nothing is delayed. Its weights sum to 1 at every volume, those that reach beyond the series left out.
+    The kernel has the amplitudes of the response's spectrum and phase 0, so that nothing is delayed. At the
+    ends of the series its weights are rescaled to sum to 1.
+
+    Parameters
+    ----------
+    series : array-like of shape (n_volumes, n_voxels)
+        The series.
+    repetition_time : float
+        Seconds between volumes.
     """
     rows = check_rows(series)
     kernel = response_kernel(check_repetition_time(repetition_time))
@@ -82,11 +108,11 @@ def _finite(result: NDArray[np.floating], rows: NDArray[np.floating]) -> NDArray
 
 
 def response_kernel(repetition_time: float) -> NDArray[np.float64]:
-    """Return the symmetric kernel, one weight a volume, whose spectrum is the response's amplitude."""
-    response = spm_hrf(repetition_time, OVERSAMPLING)[::OVERSAMPLING]
+    """Return the symmetric kernel, one weight per volume, with the amplitude spectrum of the response."""
+    response = first_level.spm_hrf(repetition_time, OVERSAMPLING)[::OVERSAMPLING]
     size = 2 * len(response)
     kernel = np.fft.irfft(np.abs(np.fft.rfft(response, n=size)), n=size)
     kernel = np.fft.fftshift(kernel)
-    kernel = np.append(kernel, kernel[0])  # the weight at half the length belongs to either side
+    kernel = np.append(kernel, kernel[0])  # the weight at half the length belongs to both sides
     kernel[[0, -1]] /= 2
     return kernel / kernel.sum()

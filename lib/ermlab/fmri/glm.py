@@ -1,23 +1,20 @@
-"""The general linear model of one scan: from events to contrast maps, as SPM does it (thesis, 4.2.2)."""
+"""The general linear model of one scan as in SPM: contrast maps from events (thesis, section 4.2.2)."""
 
 import ast
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 import scipy.linalg
 import scipy.optimize
-from nibabel.spatialimages import SpatialImage
-from nilearn.glm.contrasts import expression_to_contrast_vector
-from nilearn.glm.first_level import FirstLevelModel, make_first_level_design_matrix
-from nilearn.image import new_img_like
 from numpy.typing import NDArray
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.optional import import_optional
 from ermlab._utils.validation import real_array
 from ermlab.fmri.filters import GLOBAL_MEAN
 from ermlab.fmri.images import (
     ImageLike,
+    SpatialImage,
     as_image,
     as_series,
     check_repetition_time,
@@ -25,18 +22,23 @@ from ermlab.fmri.images import (
     volumes_first,
     voxels,
 )
-from ermlab.fmri.masking import brain_mask, checked_mask
+from ermlab.fmri.masking import brain_mask, check_mask
+
+pd = import_optional("pandas", "fmri")
+nilearn_contrasts = import_optional("nilearn.glm.contrasts", "fmri")
+nilearn_glm = import_optional("nilearn.glm.first_level", "fmri")
+new_img_like = import_optional("nilearn.image", "fmri").new_img_like
 
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")
 REQUIRED = ("onset", "duration", "trial_type")
 KNOWN = (*REQUIRED, "modulation")
-#: Largest size of the correlation of neighbouring volumes that is thought possible.
-MOST_CORRELATED = 0.95
-#: Largest weight of a contrast: maps are kept in single precision.
+#: Largest magnitude of the correlation of successive volumes.
+MAX_CORRELATION = 0.95
+#: Largest weight of a contrast: maps are in single precision.
 LARGEST_WEIGHT = 1e15
-#: Largest and, inverted, smallest size of a column of the model that is left as it is.
+#: Largest magnitude, and inverse of the smallest, of a column of the model that is not rescaled.
 ORDINARY = 1e3
-#: Smallest and, inverted, largest unit of an effect, in single precision.
+#: Smallest unit, and inverse of the largest, of an effect in single precision.
 SMALLEST_SCALE = 1e-30
 
 
@@ -55,32 +57,42 @@ def first_level(
 ) -> dict[str, SpatialImage]:
     """Fit the model of the events to every voxel, and return a map for each contrast.
 
-    The canonical response of SPM, a cosine basis for drifts, and noise that is autoregressive of order 1 with
-    one correlation for all voxels (`pooled_autocorrelation`), as in SPM.
+    As in SPM, the model has the canonical response, a cosine basis for drifts, and autoregressive noise of
+    order 1 with one correlation for all voxels (`pooled_autocorrelation`).
 
     Parameters
     ----------
-    events
-        ``onset`` and ``duration`` in seconds, ``trial_type``, and ``modulation`` where strengths differ.
-    contrasts
-        Names to expressions of trial types such as ``"drug - neutral"``, or to weights of the columns.
-    mask
-        Voxels to fit; None: `brain_mask`.
-    high_pass
-        Longest period in seconds of what is no drift.
-    confounds
-        Further regressors, a row a volume, such as the motion of the head.
-    reference_time
-        Seconds from a volume's begin that it shows: `reference_time` after slice-time correction, else 0.
-    scale
-        Divide by the mean over all voxels and volumes, and multiply by 100, so that effects are in percent of
-        it, as in SPM.
-    output
-        ``"effect_size"``, or ``"stat"`` (t), ``"z_score"``, ``"p_value"``, ``"effect_variance"``.
+    img : image or str or Path
+        A series.
+    events : DataFrame
+        ``onset`` and ``duration`` in seconds, ``trial_type``, and optionally ``modulation``.
+    contrasts : mapping of str to str or sequence of float
+        For each name an expression of trial types such as ``"drug - neutral"``, or the weights of the
+        columns.
+    repetition_time : float
+        Seconds between volumes.
+    mask : image or str or Path, optional
+        Voxels to fit, by default `brain_mask`.
+    high_pass : float, default=128.0
+        Shortest period of a drift, in seconds.
+    confounds : DataFrame, optional
+        Further regressors such as head motion, one row per volume.
+    reference_time : float, default=0.0
+        Seconds from the start of a volume to which it corresponds: `reference_time` after slice-time
+        correction.
+    scale : bool, default=True
+        Whether to scale the mean over all voxels and volumes to 100, so that effects are in percent.
+    output : {"effect_size", "stat", "z_score", "p_value", "effect_variance"}, default="effect_size"
+        The kind of maps; ``"stat"`` is t.
+
+    Returns
+    -------
+    dict of str to image
+        A map for each contrast.
     """
     img = as_series(img)
     repetition_time = check_repetition_time(repetition_time, img)
-    events = checked_events(events, img.shape[3] * repetition_time)
+    events = check_events(events, img.shape[3] * repetition_time)
     if output not in OUTPUTS:
         raise ValueError(f"output is {output!r}: expected one of {OUTPUTS}")
     if not high_pass > 2 * repetition_time:
@@ -91,19 +103,17 @@ def first_level(
         )
     if confounds is not None and not isinstance(confounds, pd.DataFrame):
         raise ValueError(
-            f"confounds is a {type(confounds).__name__}: expected a table with one row for each volume"
+            f"confounds is a {type(confounds).__name__}: expected a table with one row per volume"
         )
     if confounds is not None and not np.isfinite(confounds.to_numpy(dtype=np.float64)).all():
         raise ValueError("confounds has NaN or infinite values: expected finite ones")
     if confounds is not None and len(confounds) != img.shape[3]:
-        raise ValueError(
-            f"confounds has {len(confounds)} rows: expected one for each of {img.shape[3]} volumes"
-        )
-    mask = brain_mask(img) if mask is None else checked_mask(as_image(mask, 3, "mask"))
+        raise ValueError(f"confounds has {len(confounds)} rows: expected one per volume, {img.shape[3]}")
+    mask = brain_mask(img) if mask is None else check_mask(as_image(mask, 3, "mask"))
     check_same_grid(img, mask)
     if scale:
         img = _scaled(img, mask)
-    events, units = _with_ordinary_strengths(events)
+    events, units = _rescale_modulation(events)
     if confounds is not None:
         scales = _column_units(confounds.to_numpy(dtype=np.float64))
         units |= dict(zip(map(str, confounds), scales, strict=True))
@@ -113,44 +123,45 @@ def first_level(
     if rank >= len(design):
         raise ValueError(
             f"the model has {rank} independent columns and the series {len(design)} volumes: expected more "
-            "volumes, to know the noise"
+            "volumes, to estimate the noise"
         )
     scales = np.array([units.get(column, 1.0) for column in design])
     checked = {
-        name: _checked_contrast(name, weights, list(design)) / scales for name, weights in contrasts.items()
+        name: _check_contrast(name, weights, list(design)) / scales for name, weights in contrasts.items()
     }
     for name, weights in checked.items():
         size = np.abs(weights[weights != 0])
         if size.min(initial=1.0) < SMALLEST_SCALE or size.max(initial=1.0) > 1 / SMALLEST_SCALE:
             raise ValueError(
-                f"effects of contrast {name!r} are times {size.min():.3g} to {size.max():.3g} what single "
-                "precision holds: expected events and confounds in other units"
+                f"contrast {name!r} scales effects by {size.min():.3g} to {size.max():.3g}, beyond single "
+                "precision: expected events and confounds in other units"
             )
     with one_blas_thread():
         rho = pooled_autocorrelation(voxels(img)[voxels(mask) > 0].T, design.to_numpy())
         whitened = np.moveaxis(_whitened(volumes_first(img), rho), 0, 3)
-        model = FirstLevelModel(mask_img=mask, signal_scaling=False, noise_model="ols")
+        model = nilearn_glm.FirstLevelModel(mask_img=mask, signal_scaling=False, noise_model="ols")
         model.fit(
             new_img_like(img, whitened, copy_header=True),
             design_matrices=pd.DataFrame(_whitened(design.to_numpy(), rho), columns=design.columns),
         )
-        return {name: model.compute_contrast(some, output_type=output) for name, some in checked.items()}
+        return {
+            name: model.compute_contrast(weights, output_type=output) for name, weights in checked.items()
+        }
 
 
 def pooled_autocorrelation(series: NDArray, design: NDArray[np.float64]) -> float:
-    """Estimate the correlation of neighbouring volumes' noise, one for all voxels.
+    """Estimate the correlation of the noise of successive volumes, one for all voxels.
 
-    The residuals of least squares are less correlated than the noise, since the design takes its part out of
-    them. What their mean correlation would be is known for each correlation of the noise: that one is
-    returned for which it is the mean observed. A correlation for each voxel would be too uncertain: t values
-    then come out too large.
+    Residuals of least squares are less correlated than the noise, since the design is projected out. Their
+    expected correlation is known for each correlation of the noise; the one that matches the observed mean is
+    returned. One estimate per voxel would be too uncertain, and t values too large.
 
     Parameters
     ----------
-    series
-        (volumes, voxels); voxels that the design explains wholly do not count.
-    design
-        (volumes, columns).
+    series : ndarray of shape (n_volumes, n_voxels)
+        The series; voxels that the design explains completely are ignored.
+    design : ndarray of shape (n_volumes, n_columns)
+        The design matrix.
     """
     n = len(design)
     Q = scipy.linalg.orth(design)
@@ -168,7 +179,7 @@ def pooled_autocorrelation(series: NDArray, design: NDArray[np.float64]) -> floa
         covariance = left - (left @ Q) @ Q.T
         return np.trace(covariance, offset=1) / np.trace(covariance)
 
-    low, high = -MOST_CORRELATED, MOST_CORRELATED
+    low, high = -MAX_CORRELATION, MAX_CORRELATION
     if observed <= expected(low):
         return low
     if observed >= expected(high):
@@ -184,9 +195,9 @@ def _design(
     high_pass: float,
     confounds: pd.DataFrame | None,
 ) -> pd.DataFrame:
-    """Return responses to the events, confounds, drifts and a constant, a row a volume."""
-    with np.errstate(divide="ignore"):  # nilearn says itself that the model is singular
-        return make_first_level_design_matrix(
+    """Return responses to the events, confounds, drifts and a constant, one row per volume."""
+    with np.errstate(divide="ignore"):  # nilearn warns of a singular model itself
+        return nilearn_glm.make_first_level_design_matrix(
             np.arange(volumes) * repetition_time + reference_time,
             events,
             hrf_model="spm",
@@ -197,21 +208,21 @@ def _design(
         )
 
 
-def _with_ordinary_strengths(events: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the events with the strengths of each trial type divided by a unit, and the units."""
+def _rescale_modulation(events: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the events with the modulation of each trial type divided by a unit, and the units."""
     if "modulation" not in events:
         return events, {}
     units = {
-        kind: float(_column_units(strengths.to_numpy(dtype=np.float64)[:, None])[0])
-        for kind, strengths in events.groupby("trial_type")["modulation"]
+        kind: float(_column_units(values.to_numpy(dtype=np.float64)[:, None])[0])
+        for kind, values in events.groupby("trial_type")["modulation"]
     }
     return events.assign(modulation=events["modulation"] / events["trial_type"].map(units)), units
 
 
 def _column_units(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what to divide columns of the model by, powers of two: 1 for those of ordinary size.
+    """Return powers of two to divide the columns of the model by, 1 for those of ordinary magnitude.
 
-    Least squares would take columns that are much smaller than others for rounding.
+    Least squares would treat columns that are much smaller than others as rounding errors.
     """
     largest = np.abs(columns).max(axis=0)
     powers = np.frexp(largest)[1] - 1
@@ -220,7 +231,7 @@ def _column_units(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _whitened(rows: NDArray, rho: float) -> NDArray:
-    """Return rows (volumes, ...) whose noise, autoregressive with ``rho``, has become white."""
+    """Return rows of shape (n_volumes, ...) with autoregressive noise of correlation ``rho`` whitened."""
     white = rows.copy()
     white[1:] -= rho * rows[:-1]
     white[0] *= np.sqrt(1 - rho**2)
@@ -235,16 +246,16 @@ def _scaled(img: SpatialImage, mask: SpatialImage) -> SpatialImage:
     return new_img_like(img, data * np.float32(GLOBAL_MEAN / mean), copy_header=True)
 
 
-def checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
-    """Return the events unless columns are missing or unknown, or no event lies in the series."""
+def check_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
+    """Return the events, or raise a ValueError for invalid columns or if no event begins in the series."""
     if not isinstance(events, pd.DataFrame):
         raise ValueError(f"events is a {type(events).__name__}: expected a table with {', '.join(REQUIRED)}")
     missing = [name for name in REQUIRED if name not in events]
     unknown = [str(name) for name in events if name not in KNOWN]
     if missing or unknown:
-        told = [f"without {', '.join(missing)}"] if missing else []
-        told += [f"with unknown {', '.join(unknown)}"] if unknown else []
-        raise ValueError(f"events has columns {' and '.join(told)}: expected {', '.join(KNOWN)}")
+        problems = [f"without {', '.join(missing)}"] if missing else []
+        problems += [f"with unknown {', '.join(unknown)}"] if unknown else []
+        raise ValueError(f"events has columns {' and '.join(problems)}: expected {', '.join(KNOWN)}")
     for name in (column for column in KNOWN if column in events and column != "trial_type"):
         values = pd.to_numeric(events[name], errors="coerce").to_numpy(dtype=np.float64)
         wrong = np.flatnonzero(~np.isfinite(values) | ((values < 0) & (name == "duration")))
@@ -263,15 +274,15 @@ def checked_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
     return events
 
 
-def _checked_contrast(name: str, contrast: str | Sequence[float], columns: list[str]) -> NDArray[np.float64]:
-    """Return the weight of each column, unless the contrast speaks of columns that the model has not."""
+def _check_contrast(name: str, contrast: str | Sequence[float], columns: list[str]) -> NDArray[np.float64]:
+    """Return the weight of each column, or raise a ValueError for columns that the model does not have."""
     if isinstance(contrast, str):
         unknown = sorted(_names(contrast) - set(columns))
         if unknown:
             raise ValueError(
                 f"contrast {name!r} names {', '.join(unknown)}: expected of {', '.join(map(str, columns))}"
             )
-        weights = expression_to_contrast_vector(contrast, columns)
+        weights = nilearn_contrasts.expression_to_contrast_vector(contrast, columns)
         if not np.isfinite(weights).all():
             raise ValueError(f"contrast {name!r} is {contrast!r}: expected finite weights")
         return weights

@@ -1,4 +1,4 @@
-"""Images and numbers that users give: taken in, checked, and refused with a message that names the place."""
+"""Validation of images and of parameters of functional series."""
 
 import math
 from collections.abc import Sequence
@@ -6,31 +6,33 @@ from numbers import Real
 from pathlib import Path
 
 import numpy as np
-from nibabel.spatialimages import SpatialImage
-from nilearn.image import new_img_like
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.files import reading
+from ermlab._utils.optional import import_optional
 from ermlab._utils.validation import real_array
 from ermlab.exceptions import DataError
 from ermlab.fmri.volumes import open_image
 
+SpatialImage = import_optional("nibabel.spatialimages", "fmri").SpatialImage
+image = import_optional("nilearn.image", "fmri")
+
 ImageLike = str | Path | SpatialImage
-#: Seconds between volumes below which there is no scanner, and above which milliseconds were given.
+#: Range of plausible seconds between volumes; larger values are probably milliseconds.
 SHORTEST_REPETITION, LONGEST_REPETITION = 1e-3, 60.0
-#: Millimetres between voxels.
+#: Range of the millimeters between voxels.
 SMALLEST_VOXEL, LARGEST_VOXEL = 1e-3, 1e6
-#: Least volume of a voxel as a share of that of a box of its sides: below it the axes are not independent.
+#: Smallest volume of a voxel relative to a box of its sides: below, the axes are nearly dependent.
 FLATTEST_VOXEL = 1e-6
-#: Voxels that a Gaussian may be wide at half maximum.
+#: Largest full width at half maximum of a Gaussian, in voxels.
 WIDEST = 1e4
 _SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 
 
 def as_image(img: ImageLike, ndim: int, name: str = "img") -> SpatialImage:
-    """Load an image where a file is named, and see that it has ``ndim`` dimensions and finite voxels.
+    """Return an image, loaded if a file is named, after a check for ``ndim`` dimensions and finite voxels.
 
-    What is wrong with a file is a `DataError`, what is wrong with an image in memory a `ValueError`.
+    An invalid file raises a `DataError`, an invalid image in memory a `ValueError`.
     """
     expected = f"a NIfTI image of {ndim} dimensions"
     if isinstance(img, str | Path):
@@ -41,25 +43,22 @@ def as_image(img: ImageLike, ndim: int, name: str = "img") -> SpatialImage:
             return as_image(loaded, ndim, str(img))
         except ValueError as error:
             raise DataError(str(error)) from None
-    place = name
     if not isinstance(img, SpatialImage):
-        raise ValueError(f"{place} is a {type(img).__name__}: expected {expected}, or the name of a file")
+        raise ValueError(f"{name} is a {type(img).__name__}: expected {expected}, or the name of a file")
     if len(img.shape) != ndim:
-        raise ValueError(f"{place} has shape {img.shape}: expected {expected}")
+        raise ValueError(f"{name} has shape {img.shape}: expected {expected}")
     if 0 in img.shape:
-        raise ValueError(f"{place} has shape {img.shape}: expected at least one voxel and volume")
-    _require_affine(img.affine, place)
+        raise ValueError(f"{name} has shape {img.shape}: expected at least one voxel and volume")
+    _check_affine(img.affine, name)
     bad = np.argwhere(~np.isfinite(voxels(img)))
     if len(bad):
         first = tuple(bad[0].tolist())
-        raise ValueError(
-            f"{place} has {len(bad)} NaN or infinite voxels, first {first}: expected finite ones"
-        )
+        raise ValueError(f"{name} has {len(bad)} NaN or infinite voxels, first {first}: expected finite ones")
     return img
 
 
-def _require_affine(affine: NDArray, name: str) -> None:
-    """Raise a ValueError unless voxels have places that differ along all axes."""
+def _check_affine(affine: NDArray, name: str) -> None:
+    """Raise a ValueError unless the affine is finite and invertible."""
     affine = real_array(affine, f"the affine of {name}")
     with np.errstate(over="ignore"):
         sizes = voxel_sizes(affine)
@@ -74,7 +73,7 @@ def _require_affine(affine: NDArray, name: str) -> None:
 
 
 def as_series(img: ImageLike, name: str = "img", least: int = 2) -> SpatialImage:
-    """Take in a 4-D image of at least so many volumes."""
+    """Return a 4-D image of at least ``least`` volumes."""
     img = as_image(img, 4, name)
     if img.shape[3] < least:
         raise ValueError(f"{name} has {img.shape[3]} volumes: expected at least {least}")
@@ -87,50 +86,50 @@ def voxels(img: SpatialImage) -> NDArray[np.float32]:
 
 
 def volumes_first(img: SpatialImage) -> NDArray[np.float32]:
-    """Return the volumes of a series one after another, (volumes, x, y, z)."""
+    """Return the volumes of a series as an array of shape (n_volumes, x, y, z)."""
     return np.ascontiguousarray(np.moveaxis(voxels(img), 3, 0))
 
 
 def series_like(img: SpatialImage, volumes: NDArray) -> SpatialImage:
-    """Put volumes (volumes, x, y, z) into an image with the affine and header of ``img``."""
+    """Return volumes of shape (n_volumes, x, y, z) as an image with the affine and header of ``img``."""
     data = np.moveaxis(volumes, 0, 3).astype(np.float32, copy=False)
-    return new_img_like(img, data, affine=img.affine, copy_header=True)
+    return image.new_img_like(img, data, affine=img.affine, copy_header=True)
 
 
 def check_repetition_time(value: float, img: SpatialImage | None = None) -> float:
-    """Return the seconds between volumes, which must not contradict the header of ``img``."""
+    """Return the seconds between volumes, after a comparison with the header of ``img``."""
     if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0):
         raise ValueError(f"repetition_time is {value!r}: expected seconds above 0")
     if value < SHORTEST_REPETITION:
         raise ValueError(f"repetition_time is {value} s: expected at least {SHORTEST_REPETITION} s")
     if value > LONGEST_REPETITION:
         raise ValueError(f"repetition_time is {value} s: expected seconds, not milliseconds")
-    told = None if img is None else header_repetition_time(img)
-    if told is not None and abs(told - value) > 0.01 * value:
+    stated = None if img is None else header_repetition_time(img)
+    if stated is not None and abs(stated - value) > 0.01 * value:
         raise ValueError(
-            f"repetition_time is {value} s, but the header of the image says {told:g} s: expected the same"
+            f"repetition_time is {value} s, but the header of the image says {stated:g} s: expected the same"
         )
     return float(value)
 
 
 def header_repetition_time(img: SpatialImage) -> float | None:
-    """Return the seconds between volumes if the header tells them with their unit."""
+    """Return the seconds between volumes if the header has them with their unit, else None."""
     header = img.header
     if not hasattr(header, "get_xyzt_units") or len(header.get_zooms()) < 4:
         return None
     try:
         unit = header.get_xyzt_units()[1]
-    except KeyError:  # the code of the unit is none that the format knows
+    except KeyError:  # an unknown code of the unit
         return None
     step = float(header.get_zooms()[3])
     return step * _SECONDS[unit] if unit in _SECONDS and step > 0 else None
 
 
 def check_slice_times(slice_times: ArrayLike, slices: int, repetition_time: float) -> NDArray[np.float64]:
-    """Return the seconds at which each slice of a volume was taken, from the volume's begin."""
+    """Return the seconds from the start of a volume at which each slice was acquired."""
     times = real_array(slice_times, "slice_times")
     if times.shape != (slices,):
-        raise ValueError(f"slice_times has shape {times.shape}: expected one for each of {slices} slices")
+        raise ValueError(f"slice_times has shape {times.shape}: expected one per slice, {slices}")
     wrong = np.flatnonzero(~((times >= 0) & (times < repetition_time)))
     if len(wrong):
         raise ValueError(
@@ -141,7 +140,7 @@ def check_slice_times(slice_times: ArrayLike, slices: int, repetition_time: floa
 
 
 def check_same_grid(img: SpatialImage, other: SpatialImage, name: str = "mask") -> None:
-    """See that two images have the same affine and the same first three lengths."""
+    """Raise a ValueError unless two images have the same affine and spatial shape."""
     if img.shape[:3] != other.shape[:3]:
         raise ValueError(f"{name} has shape {other.shape[:3]}: expected {img.shape[:3]}, that of the image")
     if not np.allclose(img.affine, other.affine, atol=1e-3):
@@ -152,7 +151,7 @@ def check_same_grid(img: SpatialImage, other: SpatialImage, name: str = "mask") 
 
 
 def check_rows(series: ArrayLike, name: str = "series") -> NDArray[np.floating]:
-    """Return finite floats (volumes, voxels)."""
+    """Return a series of finite numbers of shape (n_volumes, n_voxels)."""
     rows = np.asarray(series)
     if rows.dtype not in (np.float32, np.float64) or np.ma.is_masked(series):
         rows = real_array(series, name)
@@ -165,18 +164,18 @@ def check_rows(series: ArrayLike, name: str = "series") -> NDArray[np.floating]:
 
 
 def voxel_sizes(affine: NDArray) -> NDArray[np.float64]:
-    """Return the millimetres between voxels along each axis."""
+    """Return the millimeters between voxels along each axis."""
     return np.sqrt(np.sum(np.asarray(affine)[:3, :3] ** 2, axis=0))
 
 
 def sigmas(fwhm: float | Sequence[float], affine: NDArray) -> NDArray[np.float64]:
-    """Return the standard deviations in voxels of a Gaussian of so many millimetres at half maximum."""
+    """Return the standard deviations in voxels of a Gaussian of ``fwhm`` millimeters at half maximum."""
     return np.asarray(fwhm) / (2 * math.sqrt(2 * math.log(2))) / voxel_sizes(affine)
 
 
 def check_fwhm(fwhm: float, affine: NDArray, name: str = "fwhm") -> float:
-    """Return millimetres of at least 0, and of a number of voxels that a Gaussian may have."""
-    most = WIDEST * float(voxel_sizes(affine).min())
-    if not (isinstance(fwhm, Real) and 0 <= fwhm <= most):
-        raise ValueError(f"{name} is {fwhm!r}: expected millimetres of at least 0, and at most {most:g}")
+    """Return a full width at half maximum in millimeters, or raise a ValueError."""
+    largest = WIDEST * float(voxel_sizes(affine).min())
+    if not (isinstance(fwhm, Real) and 0 <= fwhm <= largest):
+        raise ValueError(f"{name} is {fwhm!r}: expected 0 to {largest:g} millimeters")
     return float(fwhm)

@@ -1,19 +1,17 @@
-"""Normalisation: a brain on the grid of a template (thesis, section 4.1.3).
+"""Spatial normalization: affine registration to a template (thesis, section 4.1.3).
 
-SPM goes on with a warp of a few hundred cosine functions. It is left out: how stiff it is would be one more
-thing to choose, and where twelve parameters leave two brains apart by some millimetres, the smoothing that
-follows covers it. Who needs the warp brings series that are normalised already.
+SPM continues with a warp of a few hundred cosine functions. It is left out: its stiffness would be a further
+parameter, and differences of a few millimeters are covered by the smoothing that follows. Series that need
+the warp should be normalized by other software.
 """
 
 from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from nibabel.spatialimages import SpatialImage
-from nilearn.datasets import load_mni152_brain_mask, load_mni152_gm_template, load_mni152_wm_template
-from nilearn.image import mean_img, new_img_like
 from scipy import ndimage
 
+from ermlab._utils.optional import import_optional
 from ermlab.fmri._registration import (
     AFFINE,
     SIMILARITY,
@@ -22,7 +20,7 @@ from ermlab.fmri._registration import (
     Motion,
     Moving,
     NoOverlapError,
-    grid_centre,
+    grid_center,
     register,
     shifted,
     spline_coefficients,
@@ -30,6 +28,7 @@ from ermlab.fmri._registration import (
 from ermlab.fmri._splines_numba import reslice
 from ermlab.fmri.images import (
     ImageLike,
+    SpatialImage,
     as_image,
     as_series,
     check_same_grid,
@@ -39,16 +38,19 @@ from ermlab.fmri.images import (
 )
 from ermlab.fmri.masking import brain_mask
 
-#: Coarse to fine: family of motions, smoothing and distance of points in millimetres.
+image = import_optional("nilearn.image", "fmri")
+datasets = import_optional("nilearn.datasets", "fmri")
+
+#: Coarse to fine: family of motions, smoothing and distance of points in millimeters.
 STAGES: tuple[tuple[Motion, float, float], ...] = (
     (SIMILARITY, 16.0, 8.0),
     (AFFINE, 16.0, 8.0),
     (AFFINE, 8.0, 4.0),
 )
-#: Share of a smoothed template's maximum above which points count: the brain and a rim around it.
+#: Share of the maximum of a smoothed template above which points are used: the brain and a rim around it.
 RIM = 0.05
-#: Millimetres by which the last step moves any point at most.
-TOLERANCE = 0.02
+#: Largest movement of a point by the last step, in millimeters.
+_TOL = 0.02
 
 
 def normalize(
@@ -58,19 +60,22 @@ def normalize(
     source: ImageLike | None = None,
     components: Sequence[ImageLike] | None = None,
 ) -> SpatialImage:
-    """Bring a series onto the grid of a template by an affine motion, resliced by cubic splines.
+    """Transform a series to the grid of a template by an affine motion and cubic splines.
 
-    Voxels that the series does not show are 0. SPM's nonlinear part is left out; the module says why.
+    Voxels outside the series are 0. SPM's nonlinear warp is left out.
 
     Parameters
     ----------
-    template
-        Image that gives the grid and, without ``components``, the brain to match.
-    source
-        Image in the space of ``img`` that is matched, such as the anatomy without skull; None: `mean_brain`.
-    components
-        Images of which a mixture is matched, for series whose contrast is not the template's; as SPM does
-        with several templates. `tissue_templates` gives those of the MNI brain.
+    img : image or str or Path
+        A series.
+    template : image or str or Path
+        Image that defines the grid and, without ``components``, the brain to match.
+    source : image or str or Path, optional
+        Image in the space of ``img`` that is registered, such as a skull-stripped anatomy; by default
+        `mean_brain`.
+    components : sequence of images, optional
+        Images of which a mixture is matched, for series with another contrast than the template, as in SPM
+        with several templates. `tissue_templates` returns those of the MNI brain.
     """
     img, template = as_series(img, least=1), as_image(template, 3, "template")
     source = mean_brain(img) if source is None else as_image(source, 3, "source")
@@ -82,42 +87,44 @@ def normalize(
     for volume, target in zip(volumes, resliced, strict=True):
         reslice(spline_coefficients(volume), motion, target, seen)
     resliced *= seen
-    return new_img_like(img, np.moveaxis(resliced, 0, 3), affine=template.affine, copy_header=True)
+    return image.new_img_like(img, np.moveaxis(resliced, 0, 3), affine=template.affine, copy_header=True)
 
 
 def mean_brain(img: ImageLike) -> SpatialImage:
     """Return the mean volume of a series, 0 outside the brain.
 
-    Templates show the brain alone: a scalp around it would be taken for a larger one. The voxels around the
-    mask hold a part of the brain, without which it would be taken for a smaller one: they stay.
+    Templates show the brain only: with a scalp the brain would appear larger. The voxels around the mask are
+    kept, since they hold parts of the brain, which would otherwise appear smaller.
     """
     img = as_series(img, least=1)
-    mean = mean_img(img, copy_header=True)
+    mean = image.mean_img(img, copy_header=True)
     near = ndimage.binary_dilation(voxels(brain_mask(img)) > 0)
-    return new_img_like(mean, voxels(mean) * near, copy_header=True)
+    return image.new_img_like(mean, voxels(mean) * near, copy_header=True)
 
 
 def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLike]) -> Matrix:
-    """Return the affine motion from millimetres of the template to those of ``source``.
+    """Return the affine motion from millimeters of the template to those of the source.
 
     Least squares by Gauss-Newton steps, coarse to fine: a similarity, then twelve parameters on volumes
-    smoothed by 16 mm, then by 8 mm. Starts from where the files say that the brains lie, or from their
-    centres of mass, whichever ends better.
+    smoothed by 16 mm, then by 8 mm. Of two starts, the affines of the images and their centers of mass, the
+    better result is returned.
 
     Parameters
     ----------
-    template
-        An image, or several on one grid of which a mixture is matched.
+    source : image or str or Path
+        The image to register.
+    template : image or str or Path, or sequence of these
+        The target; of several images on one grid a mixture is matched.
     """
     source = as_image(source, 3, "source")
     several = list(template) if isinstance(template, list | tuple) else [template]
-    templates = [as_image(one, 3, "template") for one in several]
+    templates = [as_image(component, 3, "template") for component in several]
     if not templates:
         raise ValueError("template is empty: expected an image, or several")
-    for one in templates[1:]:
-        check_same_grid(templates[0], one, "a further template")
-    centre = grid_centre(templates[0].shape, templates[0].affine)
-    starts = [np.eye(4), shifted(_centre_of_mass(source) - _centre_of_mass(*templates))]
+    for component in templates[1:]:
+        check_same_grid(templates[0], component, "a further template")
+    centre = grid_center(templates[0].shape, templates[0].affine)
+    starts = [np.eye(4), shifted(_center_of_mass(source) - _center_of_mass(*templates))]
     ends = []
     for start in starts:
         try:
@@ -133,36 +140,35 @@ def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLi
 def _coarse_to_fine(
     source: SpatialImage, templates: Sequence[SpatialImage], centre: np.ndarray, matrix: Matrix
 ) -> tuple[Matrix, float]:
-    """Return the motion found from a start, and how unlike the brains stay."""
+    """Return the motion found from a start, and the remaining dissimilarity."""
     unlike = np.inf
     for motion, fwhm, spacing in STAGES:
         fixed = _fixed(templates, centre, motion, fwhm, spacing)
         moving = Moving(voxels(source), source.affine, centre, fwhm)
-        matrix, unlike = register(moving, fixed, matrix, TOLERANCE)
+        matrix, unlike = register(moving, fixed, matrix, _TOL)
     return matrix, unlike
 
 
 @cache
 def tissue_templates(resolution: int = 4) -> tuple[SpatialImage, ...]:
-    """Return nilearn's maps of grey matter, white matter and the rest of the MNI brain."""
-    grey, white = load_mni152_gm_template(resolution), load_mni152_wm_template(resolution)
-    mask = load_mni152_brain_mask(resolution)
-    rest = np.clip(voxels(mask) - voxels(grey) - voxels(white), 0, 1)
-    return grey, white, new_img_like(grey, rest)
+    """Return nilearn's maps of gray matter, white matter and the rest of the MNI brain."""
+    gray, white = datasets.load_mni152_gm_template(resolution), datasets.load_mni152_wm_template(resolution)
+    mask = datasets.load_mni152_brain_mask(resolution)
+    rest = np.clip(voxels(mask) - voxels(gray) - voxels(white), 0, 1)
+    return gray, white, image.new_img_like(gray, rest)
 
 
 def _fixed(
     templates: Sequence[SpatialImage], centre: np.ndarray, motion: Motion, fwhm: float, spacing: float
 ) -> Fixed:
     affine = templates[0].affine
-    smoothed = [
-        ndimage.gaussian_filter(voxels(one), sigmas(fwhm, affine), mode="nearest") for one in templates
-    ]
+    width = sigmas(fwhm, affine)
+    smoothed = [ndimage.gaussian_filter(voxels(template), width, mode="nearest") for template in templates]
     total = sum(smoothed)
     return Fixed(smoothed, affine, centre, motion, spacing, inside=total > RIM * total.max())
 
 
-def _centre_of_mass(*images: SpatialImage) -> np.ndarray:
+def _center_of_mass(*images: SpatialImage) -> np.ndarray:
     weights = np.clip(sum(voxels(img) for img in images), 0, None)
     if not weights.any():
         raise ValueError("an image has no voxel above 0: expected a brain to register")

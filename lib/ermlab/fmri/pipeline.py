@@ -1,22 +1,22 @@
-"""The preprocessing of section 4.1.3 of the thesis, from a raw series to rows of voxels."""
+"""The preprocessing of the thesis (section 4.1.3), from a raw series to a matrix of voxels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nibabel.spatialimages import SpatialImage
 from numpy.typing import NDArray
 
 from ermlab.fmri.filters import high_pass, low_pass, scale_globally
 from ermlab.fmri.images import (
     ImageLike,
+    SpatialImage,
     as_image,
     as_series,
     check_repetition_time,
     check_same_grid,
     voxels,
 )
-from ermlab.fmri.masking import brain_mask, checked_mask, smooth
+from ermlab.fmri.masking import brain_mask, check_mask, smooth
 from ermlab.fmri.normalization import normalize, tissue_templates
 from ermlab.fmri.realignment import realign
 from ermlab.fmri.timing import correct_slice_timing
@@ -24,33 +24,59 @@ from ermlab.fmri.timing import correct_slice_timing
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What is done to a series, in this order; the defaults are those of the thesis."""
+    """Settings of `preprocess`, in the order of the steps; the defaults are those of the thesis.
 
-    repetition_time: float  #: seconds between volumes
-    slice_times: Sequence[float] | None = None  #: seconds of each slice in a volume; None: no correction
-    realign: bool = True  #: take out the head's motion
-    template: ImageLike | None = None  #: image in MNI space onto whose grid the series goes; None: stays
-    source: ImageLike | None = None  #: what is matched to the template; None: `mean_brain` of the series
-    components: Sequence[ImageLike] | None = None  #: what it is matched to; None: `tissue_templates`
-    mask: ImageLike | None = None  #: on the final grid; None: `brain_mask`
-    fwhm: float = 6.0  #: of the smoothing, in millimetres
-    scale: bool = True  #: every volume has the same mean
-    high_pass: float | None = 512.0  #: seconds; None: drifts stay
-    low_pass: bool = True  #: smooth in time as the haemodynamic response does
+    Parameters
+    ----------
+    repetition_time : float
+        Seconds between volumes.
+    slice_times : sequence of float, optional
+        Acquisition time of each slice within a volume, for slice-time correction.
+    realign : bool, default=True
+        Whether to remove head motion.
+    template : image or str or Path, optional
+        Image in MNI space that defines the grid, for normalization.
+    source : image or str or Path, optional
+        Image that is registered to the template, by default the `mean_brain` of the series.
+    components : sequence of images, optional
+        Images that it is matched to, by default `tissue_templates`.
+    mask : image or str or Path, optional
+        Mask on the final grid, by default `brain_mask`.
+    fwhm : float, default=6.0
+        Spatial smoothing in millimeters.
+    scale : bool, default=True
+        Whether to scale every volume to the same mean.
+    high_pass : float, optional, default=512.0
+        Shortest period of a drift in seconds; None keeps drifts.
+    low_pass : bool, default=True
+        Whether to smooth in time with the spectrum of the hemodynamic response.
+    """
+
+    repetition_time: float
+    slice_times: Sequence[float] | None = None
+    realign: bool = True
+    template: ImageLike | None = None
+    source: ImageLike | None = None
+    components: Sequence[ImageLike] | None = None
+    mask: ImageLike | None = None
+    fwhm: float = 6.0
+    scale: bool = True
+    high_pass: float | None = 512.0
+    low_pass: bool = True
 
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """A series ready for learning."""
+    """A preprocessed series."""
 
-    series: NDArray[np.float32]  #: (volumes, voxels of the mask)
-    mask: NDArray[np.bool_]  #: (x, y, z)
-    affine: NDArray[np.float64]  #: voxel to millimetres
-    motion: NDArray[np.float64]  #: (volumes, 6), as in `Realignment`; 0 without realignment
+    series: NDArray[np.float32]  #: of shape (n_volumes, n_voxels)
+    mask: NDArray[np.bool_]  #: of shape (x, y, z)
+    affine: NDArray[np.float64]  #: from voxels to millimeters
+    motion: NDArray[np.float64]  #: parameters as in `Realignment`; 0 without realignment
 
 
 def preprocess(img: ImageLike, settings: Preprocessing) -> Preprocessed:
-    """Run the chain of section 4.1.3: slices in time, motion, template, smoothing, mask, scale, filters."""
+    """Preprocess a series as in the thesis (section 4.1.3): the steps of `Preprocessing`, in its order."""
     img = as_series(img)
     repetition_time = check_repetition_time(settings.repetition_time, img)
     motion = np.zeros((img.shape[3], 6))
@@ -78,6 +104,6 @@ def _mask(img: SpatialImage, settings: Preprocessing) -> NDArray[np.bool_]:
     if settings.mask is None:
         mask = brain_mask(img, standard=settings.template is not None)
     else:
-        mask = checked_mask(as_image(settings.mask, 3, "mask"))
+        mask = check_mask(as_image(settings.mask, 3, "mask"))
         check_same_grid(img, mask)
     return voxels(mask) > 0

@@ -1,6 +1,6 @@
-"""Maps of weights over the anatomy: slices for print, and a viewer to click through.
+"""Plots of weight maps over the anatomy: slices, and an interactive viewer.
 
-Both show positive weights warm and negative ones cold, and nothing below a threshold in standard deviations.
+Both show positive weights in warm and negative ones in cold colors, above a threshold in standard deviations.
 """
 
 import warnings
@@ -8,32 +8,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
-from nibabel import Nifti1Image
-from nilearn import plotting
-from nilearn.image import resample_img
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.garbage import old_objects_kept
+from ermlab._utils.optional import import_optional
 from ermlab._utils.palette import GREEN
 from ermlab.fmri.weight_maps import threshold_level, threshold_weights
 
-# Orange against blue is told apart with any colour vision; voxels are shown as they are, not interpolated.
-_COLOURS = {"cmap": "cold_hot", "black_bg": False, "resampling_interpolation": "nearest"}
+plt = import_optional("matplotlib.pyplot", "plot")
+Nifti1Image = import_optional("nibabel", "fmri").Nifti1Image
+resample_img = import_optional("nilearn.image", "fmri").resample_img
+nilearn_plotting = import_optional("nilearn.plotting", "fmri")
+
+# Orange and blue are distinguishable with any color vision; voxels are not interpolated.
+_COLORS = {"cmap": "cold_hot", "black_bg": False, "resampling_interpolation": "nearest"}
 _ROW = 2.1  # inches
-#: A threshold in deviations that shows every weight and leaves voxels without one transparent.
+#: Threshold that shows every nonzero weight.
 _EVERY = 1e-6
 
 
 def to_image(values: ArrayLike, mask: NDArray[np.bool_], affine: ArrayLike) -> Nifti1Image:
-    """Put the value of each voxel of a mask into a volume that is 0 elsewhere."""
+    """Return a volume with the given values in the voxels of a mask, and 0 elsewhere.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_voxels,)
+        One value per voxel of the mask.
+    mask : ndarray of bool of shape (x, y, z)
+        The mask.
+    affine : array-like of shape (4, 4)
+        From voxels to millimeters.
+    """
     values, mask = np.asarray(values), np.asarray(mask, dtype=bool)
     if values.shape != (np.count_nonzero(mask),):
-        raise ValueError(
-            f"values of shape {values.shape}: expected one for each of {np.count_nonzero(mask)} voxels"
-        )
+        raise ValueError(f"values of shape {values.shape}: expected one per voxel, {np.count_nonzero(mask)}")
     volume = np.zeros(mask.shape, dtype=np.float32)
     volume[mask] = values
     return Nifti1Image(volume, np.asarray(affine, dtype=np.float64))
@@ -42,9 +51,9 @@ def to_image(values: ArrayLike, mask: NDArray[np.bool_], affine: ArrayLike) -> N
 def threshold_image(
     image: Nifti1Image, sd: float = 2.0, mask: NDArray[np.bool_] | None = None
 ) -> Nifti1Image:
-    """Return the map with weights of at most ``sd`` standard deviations, in size, set to 0.
+    """Return the map with weights of magnitude up to ``sd`` standard deviations set to 0.
 
-    The standard deviation is that over the voxels of ``mask``; without one, over those that are not 0.
+    The standard deviation is over the voxels of ``mask``, by default over the nonzero ones.
     """
     volume = _volume(image)
     inside = volume != 0 if mask is None else np.asarray(mask, dtype=bool)
@@ -69,33 +78,37 @@ def weight_map_figure(
     mask: NDArray[np.bool_] | None = None,
     display_mode: str = "ortho",
     target: Nifti1Image | None = None,
-) -> Figure:
-    """Draw thresholded maps over slices of the anatomy, a row a map, each in units of its own deviation.
+) -> plt.Figure:
+    """Plot thresholded maps over slices of the anatomy, one row per map, in units of its standard deviation.
 
     Parameters
     ----------
-    maps
-        Title of each row to its weights.
-    sd
-        Threshold in deviations; at 0 every weight is shown, and voxels without one stay transparent.
-    cut_coords
-        Where to cut, in millimetres; as nilearn's ``plot_stat_map`` has it for the ``display_mode``.
-    mask
-        Voxels over which deviations are taken; without it those that are not 0.
-    target
+    maps : mapping of str to image
+        The title and the weights of each row.
+    background : image
+        The anatomy.
+    cut_coords : sequence of float
+        Positions of the slices in millimeters, as in nilearn's ``plot_stat_map`` for the ``display_mode``.
+    sd : float, default=2.0
+        Threshold in standard deviations; 0 shows every nonzero weight.
+    mask : ndarray of bool, optional
+        Voxels for the standard deviation, by default those that are not 0.
+    display_mode : str, default="ortho"
+        As in ``plot_stat_map``.
+    target : image, optional
         A region whose outline is drawn, 0 outside.
     """
     if not maps:
         raise ValueError("no maps: expected at least one")
     height = 1 / len(maps)
     fig = plt.figure(figsize=(7.2, _ROW * len(maps)), layout="constrained")
-    # The slices have their own places. Made without a layout, the figure would take the style's when saved.
+    # The slices are placed by hand. Without a layout, the figure would use that of the style when saved.
     fig.set_layout_engine("none")
     for row, (title, image) in enumerate(maps.items()):
         bottom = 1 - (row + 1) * height
         shown = _in_deviations(image, sd, mask)
         with _empty_maps_allowed():
-            display = plotting.plot_stat_map(
+            display = nilearn_plotting.plot_stat_map(
                 shown,
                 bg_img=background,
                 display_mode=display_mode,
@@ -105,7 +118,7 @@ def weight_map_figure(
                 vmax=_largest(shown, sd),
                 draw_cross=False,
                 threshold=max(sd, _EVERY),
-                **_COLOURS,
+                **_COLORS,
             )
         fig.text(0.01, bottom + 0.99 * height, title, ha="left", va="top", fontsize=10)
         if target is not None:
@@ -115,7 +128,7 @@ def weight_map_figure(
 
 @dataclass(frozen=True)
 class InteractiveMap:
-    """A viewer that a notebook page shows; the page needs nothing but itself."""
+    """A self-contained viewer for notebooks."""
 
     html: str
 
@@ -135,23 +148,31 @@ def interactive_map(
     voxel: float = 3.0,
     width: int = 720,
 ) -> InteractiveMap:
-    """Return nilearn's viewer of a thresholded map over the anatomy, in units of the map's deviation.
+    """Return nilearn's viewer of a thresholded map over the anatomy, in units of its standard deviation.
 
     Parameters
     ----------
-    voxel
-        Edge in millimetres to which the background is resampled: the page's size goes with its inverse cube.
-    width
-        Of the viewer, in pixels.
+    image, background : image
+        The weights, and the anatomy.
+    title : str, optional
+        Title of the viewer.
+    sd, mask
+        As in `weight_map_figure`.
+    cut_coords : sequence of float, optional
+        Initial position in millimeters.
+    voxel : float, default=3.0
+        Size of the voxels of the background in millimeters; smaller ones make the page larger.
+    width : int, default=720
+        Width of the viewer in pixels.
     """
     if not voxel > 0:
-        raise ValueError(f"voxel is {voxel!r}: expected millimetres above 0")
+        raise ValueError(f"voxel is {voxel!r}: expected millimeters above 0")
     shown = _in_deviations(image, sd, mask)
     background = resample_img(
         background, np.eye(3) * voxel, interpolation="linear", copy_header=True, force_resample=True
     )
     with _empty_maps_allowed():
-        view = plotting.view_img(
+        view = nilearn_plotting.view_img(
             shown,
             bg_img=background,
             vmax=_largest(shown, sd),
@@ -159,7 +180,7 @@ def interactive_map(
             threshold=max(sd, _EVERY),
             title=title,
             width_view=width,
-            **_COLOURS,
+            **_COLORS,
         )
     return InteractiveMap(view.get_iframe())
 
@@ -175,7 +196,7 @@ def _in_deviations(image: Nifti1Image, sd: float, mask: NDArray[np.bool_] | None
 
 @contextmanager
 def _empty_maps_allowed() -> Iterator[None]:
-    """Silence what nilearn says of a map with nothing above the threshold: it is shown as such."""
+    """Ignore the warnings of nilearn about maps without a weight above the threshold."""
     with warnings.catch_warnings():
         for message in ("The given float value must not exceed", "Given img is empty", "empty mask"):
             warnings.filterwarnings("ignore", message=message, category=UserWarning)
@@ -183,7 +204,7 @@ def _empty_maps_allowed() -> Iterator[None]:
 
 
 def _largest(shown: Nifti1Image, sd: float) -> float:
-    """Return the end of the colour scale, one deviation above the threshold at least."""
+    """Return the end of the color scale, at least one standard deviation above the threshold."""
     return max(float(np.abs(_volume(shown)).max()), sd + 1)
 
 

@@ -1,12 +1,12 @@
-"""Slice-time correction: all slices of a volume as if taken at once (thesis, section 4.1.3)."""
+"""Slice-time correction (thesis, section 4.1.3)."""
 
 import numpy as np
-from nibabel.spatialimages import SpatialImage
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import real_array
 from ermlab.fmri.images import (
     ImageLike,
+    SpatialImage,
     as_series,
     check_repetition_time,
     check_slice_times,
@@ -16,10 +16,10 @@ from ermlab.fmri.images import (
 
 
 def reference_time(slice_times: ArrayLike) -> float:
-    """Return the time of the slice taken in the middle of a volume, to which all others are brought."""
+    """Return the acquisition time of the middle slice, the reference of `correct_slice_timing`."""
     times = np.sort(real_array(slice_times, "slice_times").ravel())
     if not len(times):
-        raise ValueError("slice_times is empty: expected a time for each slice")
+        raise ValueError("slice_times is empty: expected one time per slice")
     if not np.isfinite(times).all():
         raise ValueError(f"slice_times is {times.tolist()}: expected finite seconds")
     return float(times[len(times) // 2])
@@ -28,18 +28,22 @@ def reference_time(slice_times: ArrayLike) -> float:
 def correct_slice_timing(
     img: ImageLike, slice_times: ArrayLike, repetition_time: float, *, axis: int = 2
 ) -> SpatialImage:
-    """Shift the series of each slice in time, by sinc interpolation, to that of the middle slice.
+    """Shift the series of each slice in time to that of the middle slice, by sinc interpolation.
 
-    As in SPM, a shift is a change of phase of the Fourier transform, and a straight line from the last value
-    back to the first keeps the ends of the series from leaking into each other. A volume then shows the brain
-    `reference_time` seconds after its begin.
+    As in SPM, the phase of the Fourier transform is shifted, and a straight line from the last value back to
+    the first keeps the ends of the series apart. Each volume then shows the brain `reference_time` seconds
+    after its start.
 
     Parameters
     ----------
-    slice_times
-        Seconds from the begin of a volume at which each slice is taken.
-    axis
-        Axis of the slices: 0, 1 or 2.
+    img : image or str or Path
+        A series.
+    slice_times : array-like of shape (n_slices,)
+        Seconds from the start of a volume at which each slice is acquired.
+    repetition_time : float
+        Seconds between volumes.
+    axis : {0, 1, 2}, default=2
+        Axis of the slices.
     """
     img = as_series(img)
     repetition_time = check_repetition_time(repetition_time, img)
@@ -56,7 +60,7 @@ def correct_slice_timing(
 
 
 def _shifted(series: NDArray[np.float32], shift: float) -> NDArray[np.float64]:
-    """Return the series (volumes, ...) at times ``i + shift``."""
+    """Return a series of shape (n_volumes, ...) at the times ``i + shift``."""
     n = len(series)
     rows = series.reshape(n, -1)
     closing = np.linspace(0, 1, n + 2)[1:-1, None]

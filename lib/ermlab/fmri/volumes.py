@@ -1,23 +1,25 @@
-"""Reading brain images that may be missing or damaged: as :mod:`~ermlab._utils.files` for other files."""
+"""Reading of brain images, with a `DataError` for those that are missing or damaged."""
 
 import math
 from pathlib import Path
 from typing import NamedTuple
 
-import nibabel as nib
 import numpy as np
-from nibabel.spatialimages import SpatialImage
 
 from ermlab._utils.files import DEFLATE_RATIO, broken, check_promise, reading, require_file
+from ermlab._utils.optional import import_optional
 
-#: Endings of compressed files, as nibabel knows them.
+nib = import_optional("nibabel", "fmri")
+SpatialImage = nib.spatialimages.SpatialImage
+
+#: Suffixes of compressed files.
 _COMPRESSED = (".gz", ".bz2", ".zst", ".mgz")
-#: Endings of the files of an Analyze image, of which nibabel opens all that are there.
+#: Suffixes of the files of an Analyze image; nibabel opens all that exist.
 _PARTNERS = (".hdr", ".img", ".mat")
 
 
 class Volume(NamedTuple):
-    """A brain image: ``data`` (x, y, z[, time]), voxel-to-world ``affine``, and the step along each axis."""
+    """A brain image: ``data`` (x, y, z[, time]), voxel-to-world ``affine``, and ``steps`` along the axes."""
 
     data: np.ndarray
     affine: np.ndarray
@@ -25,7 +27,7 @@ class Volume(NamedTuple):
 
 
 def read_volume(path: Path, ndim: int) -> Volume:
-    """Read a NIfTI or Analyze image of ``ndim`` dimensions; further dimensions of length 1 are dropped."""
+    """Read a NIfTI or Analyze image of ``ndim`` dimensions; trailing dimensions of length 1 are dropped."""
     expected = f"a NIfTI or Analyze image of {ndim} dimensions"
     image = open_image(path, expected)
     if len(image.shape) < ndim or any(length != 1 for length in image.shape[ndim:]):
@@ -37,14 +39,14 @@ def read_volume(path: Path, ndim: int) -> Volume:
 
 
 def open_image(path: str | Path, expected: str) -> SpatialImage:
-    """Open a brain image without reading its voxels, which are real numbers and all in the file.
+    """Open a brain image without reading its voxels, after a check that the file can hold them.
 
     Parameters
     ----------
-    path
+    path : str or Path
         The file.
-    expected
-        What the file should be, for the message of an error.
+    expected : str
+        Description of a valid file, for error messages.
     """
     path = Path(path)
     if not path.is_file():
@@ -65,7 +67,7 @@ def open_image(path: str | Path, expected: str) -> SpatialImage:
         raise broken(path, f"voxels of type {pixels}", "real numbers")
     if image.affine is None or not np.isfinite(image.affine).all():
         raise broken(path, "an affine that is not finite", expected)
-    if not np.linalg.norm(image.affine[:3, :3], axis=0).all():  # which cannot be written again, either
+    if not np.linalg.norm(image.affine[:3, :3], axis=0).all():  # which could not be written, either
         raise broken(path, "an affine with voxels of size 0", expected)
     ratio = DEFLATE_RATIO if stored.suffix in _COMPRESSED else 1
     check_promise(stored, math.prod(shape) * pixels.itemsize, ratio)

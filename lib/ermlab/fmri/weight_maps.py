@@ -1,4 +1,4 @@
-"""What a map of weights puts where: levels in standard deviations, and the share inside a region."""
+"""Thresholds of weight maps in standard deviations, and the share of the weight inside a region."""
 
 from numbers import Real
 
@@ -9,8 +9,8 @@ from ermlab._utils.validation import largest_magnitude, real_array, safe_unit
 
 
 def threshold_level(weights: ArrayLike, sd: float = 2.0) -> float:
-    """Return ``sd`` standard deviations of the weights of all voxels, those that are 0 included."""
-    weights = _checked(weights)
+    """Return ``sd`` standard deviations of the weights of all voxels, including zeros."""
+    weights = _check(weights)
     if not (isinstance(sd, Real) and 0 <= sd < np.inf):
         raise ValueError(f"sd is {sd!r}: expected a number of at least 0")
     unit = safe_unit(weights)
@@ -23,18 +23,26 @@ def threshold_level(weights: ArrayLike, sd: float = 2.0) -> float:
 
 
 def threshold_weights(weights: ArrayLike, sd: float = 2.0) -> NDArray[np.float64]:
-    """Return the weights with those of at most ``sd`` standard deviations, in size, set to 0."""
-    weights = _checked(weights)
+    """Return the weights with those of magnitude up to ``sd`` standard deviations set to 0."""
+    weights = _check(weights)
     return np.where(np.abs(weights) > threshold_level(weights, sd), weights, 0.0)
 
 
 def target_share(weights: ArrayLike, target: ArrayLike, sd: float = 2.0) -> float:
-    """Return the share of the thresholded weight, by size, that lies on the target's voxels.
+    """Return the share of the absolute thresholded weights inside a target region.
 
-    A map without any weight above the threshold has the share 0. By chance the share is that of the target's
-    voxels among all (``np.mean(target)``).
+    The share is 0 without any weight above the threshold, and ``np.mean(target)`` by chance.
+
+    Parameters
+    ----------
+    weights : array-like
+        The weights of all voxels.
+    target : array-like of bool
+        Mask of the region, of the shape of the weights.
+    sd : float, default=2.0
+        Threshold in standard deviations.
     """
-    weights, target = _checked(weights), np.asarray(target, dtype=bool)
+    weights, target = _check(weights), np.asarray(target, dtype=bool)
     if target.shape != weights.shape:
         raise ValueError(f"target of shape {target.shape}: expected that of the weights, {weights.shape}")
     if not target.any():
@@ -45,7 +53,7 @@ def target_share(weights: ArrayLike, target: ArrayLike, sd: float = 2.0) -> floa
     return float(kept[target].sum() / total) if total > 0 else 0.0
 
 
-def _checked(weights: ArrayLike) -> NDArray[np.float64]:
+def _check(weights: ArrayLike) -> NDArray[np.float64]:
     weights = real_array(weights, "weights")
     if not weights.size:
         raise ValueError("no weights: expected at least one")

@@ -1,35 +1,35 @@
-"""Disjoint sets of cells with a large sum of gains, and prices that bound it (kernels of `packing.py`).
+"""Disjoint sets of cells with a large sum of gains, and dual prices that bound it (kernels of `packing.py`).
 
-Sets are pairs, of a source and a target, and triples. Pairs alone are a matching, which shortest augmenting
-paths solve; the prices of the cells prove it, as no pair is worth more than its cells. Triples are taken
-where they are worth more than the prices of their cells, and the rest is matched anew.
+Sets are pairs of a source and a target, and triples. Pairs alone are a matching problem, which shortest
+augmenting paths solve; the prices of the cells prove optimality, as no pair gains more than the prices of its
+cells. Triples are taken where they gain more than the prices of their cells, and the rest is matched again.
 
-The sets of a problem are given by four arrays: ``cells`` of each set, pairs (source, target, -1) by source,
-then triples; ``first_pair``: the pairs of source ``i`` are ``first_pair[i]`` to ``first_pair[i + 1]``, the
-end not among them; ``first_set`` and ``sets_of``: the sets of cell ``c`` are
-``sets_of[first_set[c]:first_set[c + 1]]``, rising.
+The sets of a problem are given by four arrays: ``cells`` of each set, pairs (source, target, -1) ordered by
+source, then triples; ``first_pair``: the pairs of source ``i`` are ``first_pair[i]:first_pair[i + 1]``;
+``first_set`` and ``sets_of``: the sets of cell ``c`` are ``sets_of[first_set[c]:first_set[c + 1]]``,
+ascending.
 """
 
 import numpy as np
 from numba import njit
 
-#: Rounds in which triples are taken or given back.
+#: Rounds in which triples are taken or returned.
 ROUNDS = 10
-#: Passes that balance the prices of chosen sets, and passes that lower prices as far as all sets allow.
+#: Passes that balance the prices of chosen sets, and passes that lower the prices of all cells.
 BALANCING, SWEEPS = 12, 2
 
 
 @njit(cache=True, nogil=True)
 def worthwhile(cells, n_pairs, pairs_of, gain, free):
-    """Return the numbers of the sets that may be in a best choice.
+    """Return the indices of the sets that may be in a best choice.
 
-    A set that gains nothing is not, nor is a triple that gains no more than a pair of its cells.
+    Sets without a gain are left out, and so are triples that gain no more than a pair of their cells.
 
     Parameters
     ----------
-    pairs_of
-        For each triple the pairs among its cells, (triples, 2), -1 where there is none.
-    free
+    pairs_of : ndarray of shape (n_triples, 2)
+        For each triple the pairs among its cells, -1 where there is none.
+    free : ndarray of bool of shape (n_cells,)
         Cells that may be taken.
     """
     kept, n = np.empty(len(cells), dtype=np.int64), 0
@@ -52,7 +52,7 @@ def worthwhile(cells, n_pairs, pairs_of, gain, free):
 
 @njit(cache=True, nogil=True)
 def index(cells, n_sources, n_cells):
-    """Return ``first_pair, first_set, sets_of`` of some sets."""
+    """Return ``first_pair, first_set, sets_of`` of the sets ``cells``."""
     first_pair = np.zeros(n_sources + 1, dtype=np.int64)
     first_set = np.zeros(n_cells + 1, dtype=np.int64)
     for s in range(len(cells)):
@@ -73,22 +73,16 @@ def index(cells, n_sources, n_cells):
 
 @njit(cache=True, nogil=True)
 def choose(cells, first_pair, first_set, sets_of, gain, tiny):
-    """Choose disjoint sets, and price the cells so that no set is worth more than its cells.
+    """Choose disjoint sets, and find prices of the cells such that no set gains more than its cells cost.
 
-    Parameters
-    ----------
-    tiny
-        Differences of gains that count as none.
-
-    Returns
-    -------
-    Which sets are chosen, and the prices: the gains sum up to no more than these, whatever is chosen.
+    Differences of gains of at most ``tiny`` are ignored. Returns a mask of the chosen sets, and the prices:
+    their sum bounds the sum of the gains of any choice.
     """
     n_pairs, n_cells = first_pair[-1], len(first_set) - 1
     chosen, price, lack = np.zeros(len(cells), dtype=np.bool_), np.zeros(n_cells), np.zeros(len(cells))
     best, best_gain = chosen.copy(), -np.inf
     bound, least = price.copy(), np.inf
-    inside = np.zeros(n_cells, dtype=np.bool_)  # whether a cell is in a chosen triple
+    inside = np.zeros(n_cells, dtype=np.bool_)  # cells of chosen triples
     for _ in range(ROUNDS):
         chosen[:n_pairs] = False
         _match(cells, first_pair, gain, inside, chosen, price)
@@ -109,23 +103,23 @@ def choose(cells, first_pair, first_set, sets_of, gain, tiny):
             better = True
         if least - best_gain <= tiny or not better:
             break
-        given_back = _give_back_triples(n_pairs, cells, lack, tiny, inside, chosen)
-        if not _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen) and not given_back:
+        released = _release_triples(n_pairs, cells, lack, tiny, inside, chosen)
+        if not _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen) and not released:
             break
     return best, bound
 
 
 @njit(cache=True, nogil=True)
 def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
-    """Return which sets another choice that is better could have, or would have to give up.
+    """Return a mask of the sets that a better choice could add or remove.
 
-    Prices cover all sets, so a choice falls short of their sum by what its sets cost more than they gain (the
-    excess) and by the prices of cells it leaves. A better choice differs from the given one in connected
-    parts; each holds a place where the given one loses something, as nothing is to be won elsewhere, and on
-    the way from there to any set of the part the excess is at most ``gap``, all that is lost.
+    Prices cover all sets. The value of a choice is their sum minus the excess of its sets (price minus gain)
+    and minus the prices of the cells that it leaves. A better choice differs from the given one in connected
+    components. Each component holds a cell where the given choice loses something, and on a path from there
+    to any set of the component the total excess is at most ``gap``.
 
-    The least excess on the way to each cell is found by label correction. Cells wait first in, first out, so
-    that there are at most ``n_cells`` passes over all sets; last in, first out may take exponential time.
+    The smallest excess on a path to each cell is found by label correction with a first-in, first-out queue,
+    so that there are at most ``n_cells`` passes over all sets; last in, first out may take exponential time.
     """
     n_cells = len(price)
     excess = np.empty(len(cells))
@@ -137,7 +131,7 @@ def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
             for c in cells[s]:
                 if c >= 0:
                     left[c] = excess[s] > 0
-    # A ring: no cell waits twice at a time, so there is room for all that wait.
+    # A ring buffer: no cell is in the queue twice, so there is room for all.
     queue, first, n = np.empty(n_cells, dtype=np.int64), 0, 0
     waiting = np.zeros(n_cells, dtype=np.bool_)
     for c in range(n_cells):
@@ -176,11 +170,12 @@ def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
 def _match(cells, first_pair, gain, inside, chosen, price):
     """Match the cells that are in no triple, by shortest augmenting paths.
 
-    Every price is at least 0, every pair is worth at most its prices, a chosen one just as much, and a cell
-    without a mate costs nothing: so the matching is the best. Other cells get the price 0.
+    Prices are nonnegative, no pair gains more than its prices, a chosen pair gains exactly as much, and the
+    price of an unmatched cell is 0: complementary slackness proves the matching. Cells in triples get the
+    price 0.
     """
     n_sources, n_cells = len(first_pair) - 1, len(price)
-    mate = np.full(n_cells, -1, dtype=np.int64)  # the chosen pair of a cell
+    mate = np.full(n_cells, -1, dtype=np.int64)  # chosen pair of each cell
     distance, via = np.empty(n_cells), np.empty(n_cells, dtype=np.int64)
     state = np.zeros(n_cells, dtype=np.int8)  # of a target: 1 reached, 2 settled
     reached, tree = np.empty(n_cells, dtype=np.int64), np.empty(n_sources, dtype=np.int64)
@@ -191,7 +186,7 @@ def _match(cells, first_pair, gain, inside, chosen, price):
         for e in range(first_pair[root], first_pair[root + 1]):
             if not inside[cells[e, 1]]:
                 price[root] = max(price[root], gain[e] - price[cells[e, 1]])
-        # Alternating paths grow until they meet a target without a mate, or a source worth giving up.
+        # Alternating paths grow until they reach an unmatched target, or a source to leave unmatched.
         n_reached = n_tree = 0
         source, here = root, 0.0
         last_target, last_source, length = -1, root, price[root]
@@ -259,10 +254,10 @@ def _augment(cells, via, root, last_target, last_source, chosen, mate):
 
 @njit(cache=True, nogil=True)
 def _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack):
-    """Share the gain of each chosen set among its cells, so that other sets are worth no more than theirs.
+    """Share the gain of each chosen set among its cells such that other sets gain no more than their prices.
 
-    A cell needs the price at which no other set would rather have it. What is left of the gain after the
-    needs is shared alike, and so is what they lack; the needs follow, so this is done again and again.
+    A cell needs the price that the other sets would pay for it. The difference between the gain and the sum
+    of the needs is shared equally. As the needs depend on the prices, this is repeated.
     """
     needs = np.empty(3)
     for _ in range(BALANCING):
@@ -286,7 +281,7 @@ def _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack):
 
 @njit(cache=True, nogil=True)
 def _need(cells, first_set, sets_of, gain, price, s, c):
-    """Return what sets that share no other cell with ``s`` would pay for its cell ``c``."""
+    """Return what the sets that share only cell ``c`` with set ``s`` would pay for it."""
     need = 0.0
     for k in range(first_set[c], first_set[c + 1]):
         q = sets_of[k]
@@ -305,8 +300,8 @@ def _need(cells, first_set, sets_of, gain, price, s, c):
 
 
 @njit(cache=True, nogil=True)
-def _give_back_triples(n_pairs, cells, lack, tiny, inside, chosen):
-    """Give back triples that are worth less than their cells need; return whether there were any."""
+def _release_triples(n_pairs, cells, lack, tiny, inside, chosen):
+    """Release triples that gain less than their cells need; say whether there were any."""
     found = False
     for t in range(n_pairs, len(cells)):
         if chosen[t] and lack[t] > tiny:
@@ -319,7 +314,7 @@ def _give_back_triples(n_pairs, cells, lack, tiny, inside, chosen):
 
 @njit(cache=True, nogil=True)
 def _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen):
-    """Choose triples that are worth more than their cells, the best first; return whether there were any."""
+    """Choose triples that gain more than their prices, the best first; say whether there were any."""
     surplus = np.zeros(len(cells) - n_pairs)
     for t in range(n_pairs, len(cells)):
         if not chosen[t]:
@@ -338,7 +333,7 @@ def _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen):
 
 @njit(cache=True, nogil=True)
 def cover(cells, first_set, sets_of, gain, price):
-    """Raise prices until they cover every set, then lower them while they still do."""
+    """Raise prices until they cover every set, then lower each as far as they still do."""
     for s in range(len(cells)):
         price[cells[s, 0]] += max(_surplus(cells[s], gain[s], price), 0.0)
     for _ in range(SWEEPS):
@@ -352,7 +347,7 @@ def cover(cells, first_set, sets_of, gain, price):
 
 @njit(cache=True, nogil=True)
 def _surplus(members, worth, price):
-    """Return by how much a set is worth more than its cells."""
+    """Return the gain of a set minus the prices of its cells."""
     for c in members:
         if c >= 0:
             worth -= price[c]

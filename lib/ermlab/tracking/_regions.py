@@ -1,16 +1,19 @@
-"""Steps of finding regions in images: coarse images, holes, basins that are joined again."""
+"""Operations on images and regions: coarse images, holes, watershed basins that are merged."""
 
 import numpy as np
 from numpy.typing import NDArray
-from skimage.measure import label
-from skimage.segmentation import watershed
+
+from ermlab._utils.optional import import_optional
+
+label = import_optional("skimage.measure", "tracking").label
+watershed = import_optional("skimage.segmentation", "tracking").watershed
 
 Image = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 
 def block_means(image: Image, side: int) -> Image:
-    """Return the means over blocks of ``side`` times ``side`` pixels; border pixels are repeated to fill."""
+    """Return the means over blocks of ``side`` times ``side`` pixels; the border is padded with its edge."""
     if side == 1:
         return image
     padded = np.pad(image, [(0, -n % side) for n in image.shape], mode="edge")
@@ -20,19 +23,19 @@ def block_means(image: Image, side: int) -> Image:
 
 
 def spread_blocks(means: Image, side: int, shape: tuple[int, int]) -> Image:
-    """Return an image of ``shape`` that goes straight from the middle of a block to that of the next."""
+    """Return an image of ``shape`` by linear interpolation between the centers of blocks."""
     for axis, n in enumerate(shape):
         last = means.shape[axis] - 1
         place = np.clip((np.arange(n) + 0.5) / side - 0.5, 0, last)
         below = place.astype(int)
         share = np.expand_dims((place - below).astype(means.dtype), 1 - axis)
-        left, right = (np.take(means, some, axis=axis) for some in (below, np.minimum(below + 1, last)))
+        left, right = (np.take(means, at, axis=axis) for at in (below, np.minimum(below + 1, last)))
         means = left + share * (right - left)
     return means
 
 
 def fill_holes(mask: NDArray[np.bool_], area: float) -> NDArray[np.bool_]:
-    """Return a mask without its holes of less than ``area`` pixels; what meets the border is no hole."""
+    """Return a mask with holes of less than ``area`` pixels filled; a hole does not touch the border."""
     outside = label(~mask, connectivity=1)
     hole = np.bincount(outside.ravel()) < area
     for edge in (outside[0], outside[-1], outside[:, 0], outside[:, -1]):
@@ -42,7 +45,7 @@ def fill_holes(mask: NDArray[np.bool_], area: float) -> NDArray[np.bool_]:
 
 
 def drop_small(labels: Labels, area: float) -> Labels:
-    """Return connected regions of one label, numbered from 1, without those of less than ``area`` pixels."""
+    """Return the connected regions of equal label, numbered from 1, of at least ``area`` pixels."""
     regions = label(labels, connectivity=1)
     kept = np.bincount(regions.ravel()) >= area
     kept[0] = False
@@ -50,9 +53,9 @@ def drop_small(labels: Labels, area: float) -> Labels:
 
 
 def basins(height: Image, tops: NDArray[np.bool_], mask: NDArray[np.bool_], neck: float) -> Labels:
-    """Return the parts of a mask around the tops of a height map.
+    """Return the watershed basins of a mask around the tops of a height map.
 
-    Two neighbours are one if the pass between them is higher than ``neck`` times the lower of their tops.
+    Neighboring basins are merged if the pass between them is higher than ``neck`` times the lower top.
     """
     seeds = label(tops, connectivity=2)
     parts = watershed(-height, seeds, mask=mask)
@@ -63,7 +66,7 @@ def basins(height: Image, tops: NDArray[np.bool_], mask: NDArray[np.bool_], neck
 
     def find(part: int) -> int:
         while root[part] != part:
-            root[part] = root[root[part]]  # without shortcuts a row of parts takes quadratic time
+            root[part] = root[root[part]]  # path halving: a chain of parts would take quadratic time
             part = root[part]
         return part
 
@@ -75,14 +78,14 @@ def basins(height: Image, tops: NDArray[np.bool_], mask: NDArray[np.bool_], neck
 
 
 def _passes(parts: Labels, height: Image) -> tuple[Labels, Labels, NDArray[np.float64]]:
-    """Return the pairs of neighbouring parts, and how high the highest way from one to the other is."""
+    """Return the pairs of neighboring parts, and the height of the highest pass between them."""
     found = []
     for axis in (0, 1):
         here, there = (np.delete(parts, end, axis=axis) for end in (-1, 0))
         lower = np.minimum(*(np.delete(height, end, axis=axis) for end in (-1, 0)))
         at = np.nonzero((here != there) & (here > 0) & (there > 0))
         found.append((np.minimum(here[at], there[at]), np.maximum(here[at], there[at]), lower[at]))
-    first, second, lower = (np.concatenate(some) for some in zip(*found, strict=True))
+    first, second, lower = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.lexsort([-lower, second, first])
     first, second, lower = first[order], second[order], lower[order]
     new = np.ones(len(first), dtype=bool)

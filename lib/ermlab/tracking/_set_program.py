@@ -1,44 +1,44 @@
-"""Integer programmes over sets of cells, by HiGHS: linear relaxations, branch and bound, branch and cut."""
+"""Set packing and set partitioning by HiGHS: linear relaxations, branch and bound, branch and cut."""
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-#: What counts as integral, and as better than the best value so far; scores are at most 1 in size by then.
+#: Tolerance of integrality, and of comparisons with the best value; scores are at most 1 in size here.
 _PRECISION = 1e-7
-#: Linear programmes after which branch and bound gives way to branch and cut.
-_FEW_PROGRAMMES = 20
-#: Nodes of branch and cut after which a search is given up: where hundreds of sets are tied, the proof alone
-#: may never end. A number of nodes and no time, so that the result does not depend on the machine.
-_MOST_NODES = 10_000
+#: Linear programs after which branch and bound gives way to branch and cut.
+_MAX_PROGRAMS = 20
+#: Nodes of branch and cut after which a search is stopped: if hundreds of sets are tied, the proof may take
+#: forever. A limit on nodes instead of time keeps the result independent of the machine.
+_MAX_NODES = 10_000
 
 Vector = NDArray[np.float64]
 Columns = NDArray[np.int32]
 
 
 class UnprovedError(ValueError):
-    """The best choice was not proved within the nodes that a search may take."""
+    """The best choice was not proved within the limit on nodes."""
 
 
 class SetProgram:
-    """The best choice of columns that take each row once, or at most once.
+    """The best choice of columns that take each row exactly once, or at most once.
 
-    The relaxation is solved by the simplex method, from the last solution on. Where it is not integral,
-    branch and bound follows: its programmes differ by a bound or two, so each is solved in a few steps. Where
-    a few of them do not settle it, the solver's branch and cut does, or raises an `UnprovedError`: an answer
-    is the best one or none.
+    The relaxation is solved by the simplex method, with a warm start from the last solution. If the result is
+    not integral, branch and bound follows: its programs differ in one or two bounds, so that each takes few
+    steps. If a few programs do not suffice, branch and cut follows. The result is optimal, or an
+    `UnprovedError` is raised.
 
     Parameters
     ----------
-    incidence
+    incidence : csc_array of shape (n_rows, n_columns)
         1 where a column takes a row.
-    every_row
+    every_row : bool
         Whether each row must be taken.
 
     Attributes
     ----------
-    integral
+    integral : bool
         Whether the last relaxation was integral.
     """
 
@@ -46,24 +46,31 @@ class SetProgram:
         self.integral = True
         self._n_rows, n_columns = incidence.shape
         self._columns = np.arange(n_columns, dtype=np.int32)
-        self._model = _linear_programme(incidence, every_row)
+        self._model = _linear_program(incidence, every_row)
         self._forbidden: Columns | None = None
 
     def best(
-        self, scores: Vector, *, including: Columns = (), excluding: Columns | None = None
+        self,
+        scores: Vector,
+        *,
+        including: NDArray[np.integer] = (),
+        excluding: NDArray[np.integer] | None = None,
     ) -> NDArray[np.bool_] | None:
         """Return the choice with the largest sum of scores, None if there is none.
 
         Parameters
         ----------
-        including
+        scores : ndarray of shape (n_columns,)
+            The score of each column.
+        including : ndarray of int, default=()
             Columns that are chosen.
-        excluding
-            Columns of which at least one, there is one, is not chosen.
+        excluding : ndarray of int, optional
+            Columns, at least one, of which one or more are not chosen.
         """
         self._set_scores(scores)
         if excluding is not None:
-            self._forbid(excluding)
+            self._forbid(np.asarray(excluding, dtype=np.int32))
+        including = np.asarray(including, dtype=np.int32)
         self._fix(including, np.ones(len(including)))
         try:
             y = self._best_integral()
@@ -74,20 +81,20 @@ class SetProgram:
         return None if y is None else y > 0.5
 
     def relaxation(self, scores: Vector) -> tuple[Vector, Vector]:
-        """Return the best choice if columns can be chosen in part, and the prices of rows that prove it."""
+        """Return the solution of the linear relaxation, and the prices of the rows that prove it."""
         scale = self._set_scores(scores)
         y, _ = self._run()
         self.integral = bool((np.abs(y - np.round(y)) <= _PRECISION).all())
         return y, scale * np.abs(self._model.getSolution().row_dual)
 
     def _set_scores(self, scores: Vector) -> float:
-        """Hand over the scores, at most 1 in size since tolerances of the solver are absolute."""
+        """Pass the scores, scaled to at most 1 in size since the tolerances of the solver are absolute."""
         scale = np.abs(scores).max(initial=0.0) or 1.0
         self._model.changeColsCost(len(self._columns), self._columns, scores / scale)
         return float(scale)
 
     def _forbid(self, columns: Columns) -> None:
-        """Demand that one of the columns is missing, by a row that stays and is only bounded anew."""
+        """Require that one of the columns is not chosen, by a row that is kept for later searches."""
         if self._forbidden is None or not np.array_equal(columns, self._forbidden):
             if self._forbidden is not None:
                 self._model.deleteRows(1, np.array([self._n_rows], dtype=np.int32))
@@ -98,13 +105,13 @@ class SetProgram:
         self._model.changeRowBounds(self._n_rows, -highspy.kHighsInf, len(columns) - 1.0)
 
     def _best_integral(self) -> Vector | None:
-        """Return the best integral solution, None if there is none: depth first, with the column first."""
+        """Return the best integral solution, None if there is none: depth first, the branch with 1 first."""
         best, best_value = None, -np.inf
         nodes: list[dict[int, float]] = [{}]
         self.integral = False
-        for _ in range(_FEW_PROGRAMMES):
+        for _ in range(_MAX_PROGRAMS):
             fixed = nodes.pop()
-            y, value = self._with_some_decided(fixed)
+            y, value = self._solve_with_fixed(fixed)
             if y is not None and value > best_value + _PRECISION:
                 distance = np.abs(y - np.round(y))
                 if (distance <= _PRECISION).all():
@@ -115,18 +122,18 @@ class SetProgram:
                     nodes += [{**fixed, undecided: 0.0}, {**fixed, undecided: 1.0}]
             if not nodes:
                 return best
-        return self._by_cutting_planes()
+        return self._branch_and_cut()
 
-    def _by_cutting_planes(self) -> Vector | None:
-        """Let the solver's own branch and cut do what is left: slow to begin, but it comes to an end."""
+    def _branch_and_cut(self) -> Vector | None:
+        """Return the result of the solver's own branch and cut, which starts slowly but scales better."""
         self._set_kind(highspy.HighsVarType.kInteger)
         try:
             return self._run()[0]
         finally:
             self._set_kind(highspy.HighsVarType.kContinuous)
 
-    def _with_some_decided(self, fixed: dict[int, float]) -> tuple[Vector | None, float]:
-        """Return the solution of the linear programme with some columns decided, and its value."""
+    def _solve_with_fixed(self, fixed: dict[int, float]) -> tuple[Vector | None, float]:
+        """Return the solution of the linear program with some columns fixed, and its value."""
         columns = np.array(list(fixed), dtype=np.int32)
         self._fix(columns, np.array(list(fixed.values())))
         try:
@@ -140,11 +147,9 @@ class SetProgram:
         if status == highspy.HighsModelStatus.kInfeasible:
             return None, -np.inf
         if status == highspy.HighsModelStatus.kSolutionLimit:
-            info = self._model.getInfo()
+            nodes = self._model.getInfo().mip_node_count
             raise UnprovedError(
-                f"{len(self._columns)} sets of {self._n_rows} cells: the best choice is not proved after "
-                f"{info.mip_node_count} nodes of branch and cut (the bound is {info.mip_gap:.1%} off); "
-                "expected scores with fewer ties, or fewer candidates"
+                f"{len(self._columns)} sets of {self._n_rows} cells: no proof after {nodes} nodes"
             )
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
             raise RuntimeError(f"the solver ended with {self._model.modelStatusToString(status)}")
@@ -163,25 +168,43 @@ class SetProgram:
             self._model.changeColsBounds(len(columns), columns, np.zeros(len(columns)), np.ones(len(columns)))
 
 
-def _linear_programme(incidence: csc_array, every_row: bool) -> highspy.Highs:
-    """Return the maximisation over ``incidence @ y = 1`` (or at most 1) and ``0 <= y <= 1`` without costs."""
+def incidence_matrix(cells: NDArray[np.int64], n_cells: int) -> csc_array:
+    """Return the matrix of shape (n_cells, n_sets) with 1 where a set takes a cell.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (n_sets, n)
+        The cells of each set; negative entries are padding.
+    n_cells : int
+        Number of all cells.
+    """
+    present = cells >= 0
+    rows = cells[present]
+    starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    return csc_array(
+        (np.ones(len(rows)), rows.astype(np.int32), starts.astype(np.int32)), shape=(n_cells, len(cells))
+    )
+
+
+def _linear_program(incidence: csc_array, every_row: bool) -> highspy.Highs:
+    """Return the maximization over ``incidence @ y = 1`` (or ``<= 1``) and ``0 <= y <= 1``, without costs."""
     n_rows, n_columns = incidence.shape
-    programme = highspy.HighsLp()
-    programme.num_col_, programme.num_row_ = n_columns, n_rows
-    programme.sense_ = highspy.ObjSense.kMaximize
-    programme.col_cost_ = np.zeros(n_columns)
-    programme.col_lower_, programme.col_upper_ = np.zeros(n_columns), np.ones(n_columns)
-    programme.row_lower_ = np.full(n_rows, 1.0 if every_row else -highspy.kHighsInf)
-    programme.row_upper_ = np.ones(n_rows)
-    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    programme.a_matrix_.start_ = incidence.indptr
-    programme.a_matrix_.index_ = incidence.indices
-    programme.a_matrix_.value_ = incidence.data
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = n_columns, n_rows
+    program.sense_ = highspy.ObjSense.kMaximize
+    program.col_cost_ = np.zeros(n_columns)
+    program.col_lower_, program.col_upper_ = np.zeros(n_columns), np.ones(n_columns)
+    program.row_lower_ = np.full(n_rows, 1.0 if every_row else -highspy.kHighsInf)
+    program.row_upper_ = np.ones(n_rows)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = incidence.indptr
+    program.a_matrix_.index_ = incidence.indices
+    program.a_matrix_.value_ = incidence.data
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     model.setOptionValue("threads", 1)
     model.setOptionValue("mip_rel_gap", 0.0)
     model.setOptionValue("mip_abs_gap", 0.0)
-    model.setOptionValue("mip_max_nodes", _MOST_NODES)
-    model.passModel(programme)
+    model.setOptionValue("mip_max_nodes", _MAX_NODES)
+    model.passModel(program)
     return model

@@ -1,39 +1,39 @@
-"""The best assignments between few cells, by depth-first search with bounds.
+"""The best assignments between few cells, by depth-first branch and bound.
 
-Sets of cells are the bits of a number. Each cell has a price; what an event is worth is its score minus the
-prices of its cells, at most 0 by the choice of the prices. So an assignment scores the sum of all prices plus
-what its events are worth, and a part of one no more than that of the events it has.
+Sets of cells are bits of an integer. Each cell has a price; the worth of an event is its score minus the
+prices of its cells, and the prices are chosen such that it is at most 0. The score of an assignment is the
+sum of all prices plus the worth of its events. The events of a partial assignment thus give an upper bound.
 """
 
 import numpy as np
 from numba import njit
 
-#: What counts as better, as a share of the largest score.
+#: Smallest improvement that counts, relative to the largest score.
 _PRECISION = 1e-13
 _NOTHING, _ONE = np.uint64(0), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def search_all(numbers, starts, n_cells, taken, scores, limit, values):
+def search_all(numbers, starts, n_cells, taken, scores, max_steps, values):
     """Fill ``values[k]`` with the scores of the best assignments of problem ``numbers[k]``, as in `search`.
 
-    The events of problem i are those from ``starts[i]`` to ``starts[i + 1] - 1``. A problem that takes more
-    than ``limit`` steps gets NaN.
+    The events of problem ``i`` are ``starts[i]:starts[i + 1]``. Problems that need more than ``max_steps``
+    steps get NaN.
     """
     for k in range(len(numbers)):
         i = numbers[k]
         here = slice(starts[i], starts[i + 1])
         found = np.empty((values.shape[1], n_cells[i]), dtype=np.int64)
-        if not search(taken[here], scores[here], n_cells[i], _NOTHING, limit, values[k], found):
+        if not search(taken[here], scores[here], n_cells[i], _NOTHING, max_steps, values[k], found):
             values[k] = np.nan
 
 
 @njit(cache=True, nogil=True)
-def choose_all(numbers, starts, n_cells, taken, scores, including, limit, chosen, solved):
+def choose_all(numbers, starts, n_cells, taken, scores, including, max_steps, chosen, solved):
     """Mark in ``chosen`` the events of the best assignment of each problem ``numbers[k]``.
 
-    Those marked in ``including`` are events of it. ``solved[k]`` tells whether ``limit`` steps sufficed, and
-    no two of the events to be included take the same cell; if not, no event is marked.
+    It has the events of the mask ``including``. ``solved[k]`` is False, and no event is marked, if
+    ``max_steps`` steps did not suffice or if two of the included events take the same cell.
     """
     value = np.empty(1)
     for k in range(len(numbers)):
@@ -48,10 +48,10 @@ def choose_all(numbers, starts, n_cells, taken, scores, including, limit, chosen
             continue
         found = np.empty((1, n_cells[numbers[k]]), dtype=np.int64)
         solved[k] = search(
-            taken[first:last], scores[first:last], n_cells[numbers[k]], covered, limit, value, found
+            taken[first:last], scores[first:last], n_cells[numbers[k]], covered, max_steps, value, found
         )
         if solved[k]:
-            # A loop here and below: with the copy of a slice numba compiles its error messages, for seconds.
+            # A loop here and below: to copy a slice, numba compiles error messages, which takes seconds.
             for e in range(first, last):
                 chosen[e] = including[e]
             for e in found[0]:
@@ -61,17 +61,18 @@ def choose_all(numbers, starts, n_cells, taken, scores, including, limit, chosen
 
 
 @njit(cache=True, nogil=True)
-def search(taken, scores, n_cells, covered, limit, values, found):
-    """Find the best assignments, as many as ``values`` has places; return whether ``limit`` steps sufficed.
+def search(taken, scores, n_cells, covered, max_steps, values, found):
+    """Find the ``len(values)`` best assignments; return whether ``max_steps`` steps sufficed.
 
     Parameters
     ----------
-    taken
+    taken : ndarray of uint64
         The cells of each event.
-    covered
-        Cells that need no event and whose events are left out.
-    values, found
-        Filled with the scores, -inf where there is no assignment left, and the events of each, then -1.
+    covered : uint64
+        Cells that need no event; events that take one of them are ignored.
+    values, found : ndarray
+        Filled with the scores, -inf where there are no more assignments, and with the events of each, then
+        -1.
     """
     values[:] = -np.inf
     found[:] = -1
@@ -82,16 +83,16 @@ def search(taken, scores, n_cells, covered, limit, values, found):
     starts, events = _events_of_cells(taken, np.argsort(-worth, kind="mergesort"), n_cells)
     tolerance = _PRECISION * np.abs(scores).max() if len(scores) else 0.0
     return _descend(
-        taken, scores, worth, starts, events, prices.sum(), covered, tolerance, limit, values, found
+        taken, scores, worth, starts, events, prices.sum(), covered, tolerance, max_steps, values, found
     )
 
 
 @njit(cache=True, nogil=True)
 def _prices(taken, scores, n_cells, covered):
-    """Return prices with which no event is worth more than 0, and none of which could be lower alone.
+    """Return prices such that no event is worth more than 0, and no single price could be lower.
 
-    A cell's price is first the best share that an event would pay for it; then each in turn is lowered. When
-    its turn has passed, an event of the cell is worth 0 and stays so.
+    The price of a cell is first the largest share of a score among its events; then the prices are lowered
+    one after the other. Afterwards an event of each cell is worth exactly 0.
     """
     prices = np.full(n_cells, -np.inf)
     for e in range(len(taken)):
@@ -114,7 +115,7 @@ def _prices(taken, scores, n_cells, covered):
 
 @njit(cache=True, nogil=True)
 def _events_of_cells(taken, order, n_cells):
-    """Return the events of each cell in the given order: those of c from ``starts[c]`` on."""
+    """Return the events of each cell in the given order: those of ``c`` are ``starts[c]:starts[c + 1]``."""
     starts = np.zeros(n_cells + 1, dtype=np.int64)
     for e in order:
         for c in range(n_cells):
@@ -130,13 +131,13 @@ def _events_of_cells(taken, order, n_cells):
 
 
 @njit(cache=True, nogil=True)
-def _descend(taken, scores, worth, starts, events, bound, covered, tolerance, limit, values, found):
-    """Give one cell after the other its events in turn, those of most worth first."""
+def _descend(taken, scores, worth, starts, events, bound, covered, tolerance, max_steps, values, found):
+    """Branch on the events of one cell after the other, those of largest worth first."""
     n_cells = len(starts) - 1
     bounds, masks = np.empty(n_cells + 1), np.empty(n_cells + 1, dtype=np.uint64)
     chosen, ends, places = np.empty((3, n_cells + 1), dtype=np.int64)
     bounds[0], masks[0], depth, entered = bound, covered, 0, True
-    for _ in range(limit):
+    for _ in range(max_steps):
         if entered:
             room = values[-1] + tolerance - bounds[depth]
             c = _narrowest(taken, worth, starts, events, masks[depth], room)
@@ -151,7 +152,7 @@ def _descend(taken, scores, worth, starts, events, bound, covered, tolerance, li
             places[depth] += 1
             reached = bounds[depth] + worth[e]
             if reached <= values[-1] + tolerance:
-                break  # the events that follow are worth no more
+                break  # later events are worth no more
             if not taken[e] & masks[depth]:
                 chosen[depth] = e
                 depth += 1
@@ -166,7 +167,7 @@ def _descend(taken, scores, worth, starts, events, bound, covered, tolerance, li
 
 @njit(cache=True, nogil=True)
 def _narrowest(taken, worth, starts, events, mask, room):
-    """Return the free cell with the fewest events that fit and are worth more than ``room``, else -1."""
+    """Return the free cell with the fewest feasible events that are worth more than ``room``, else -1."""
     best, fewest = -1, len(taken) + 1
     for c in range(len(starts) - 1):
         if _has(mask, c):
@@ -184,7 +185,7 @@ def _narrowest(taken, worth, starts, events, mask, room):
 
 @njit(cache=True, nogil=True)
 def _enter(scores, chosen, values, found):
-    """Put an assignment at its place among the best."""
+    """Insert an assignment at its rank among the best."""
     value = 0.0
     for e in chosen:
         value += scores[e]

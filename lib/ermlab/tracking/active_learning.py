@@ -1,8 +1,7 @@
 """Active structured learning: which sample to annotate next, and when to stop (cheap-data, section 1.4).
 
-Uncertainties are exponentials of scores that grow with the weights, so their logarithms are kept. Which
-sample is the most uncertain does not depend on the length of the weights. The average uncertainty does, and
-with it when to stop, since both are of the values themselves.
+Uncertainties are exponentials of scores, so their logarithms are kept. The most uncertain sample does not
+depend on the norm of the weights. The average uncertainty, and with it the time to stop, does.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from ermlab.tracking.assignment import check_events
 from ermlab.tracking.patches import Patch
 from ermlab.tracking.perceptron import perceptron_pass
 from ermlab.tracking.small_assignment import SmallProblems
-from ermlab.tracking.task import event_numbers
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-#: Quantiles between which the elements of a robust mean lie.
+#: Quantiles that limit the elements of a robust mean.
 _INNER = (0.1, 0.9)
 
 
@@ -30,19 +29,19 @@ def scoring(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int
 
 
 def best_worst(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
-    """Return the logarithm of *best vs. worst*: the least minus the best score."""
+    """Return the logarithm of *best vs. worst*: the smallest minus the best score."""
     best = problems.best_values(w, numbers, n_threads=n_threads)[:, 0]
     worst = -problems.best_values(-w, numbers, n_threads=n_threads)[:, 0]
     return worst - best
 
 
 def best_second(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
-    """Return the logarithm of *best vs. second best*: -inf, certainty, where there is but one output."""
-    best, second = problems.best_values(w, numbers, wanted=2, n_threads=n_threads).T
+    """Return the logarithm of *best vs. second best*; -inf if there is only one assignment."""
+    best, second = problems.best_values(w, numbers, n_best=2, n_threads=n_threads).T
     return second - best
 
 
-#: Measures of uncertainty by name; *random* asks for no weights.
+#: Measures of uncertainty by name; *random* needs no weights.
 MEASURES: dict[str, Callable[..., Vector] | None] = {
     "random": None,
     "scoring": scoring,
@@ -53,35 +52,44 @@ MEASURES: dict[str, Callable[..., Vector] | None] = {
 
 @dataclass
 class ActiveHistory:
-    """One entry for each annotated sample."""
+    """History of active learning, one entry per annotated sample."""
 
-    queries: list[int] = field(default_factory=list)  #: numbers of the samples
-    weights: list[Vector] = field(default_factory=list)  #: after the pass that follows
+    queries: list[int] = field(default_factory=list)  #: indices of the samples
+    weights: list[Vector] = field(default_factory=list)  #: after the following pass
     averaged: list[Vector] = field(default_factory=list)  #: mean of the weights after each step so far
-    log_uncertainty: list[Vector] = field(default_factory=list)  #: of the samples that are left
+    log_uncertainty: list[Vector] = field(default_factory=list)  #: of the remaining samples
     log_average: list[float] = field(default_factory=list)  #: logarithm of their average uncertainty
-    log_eta: list[float] = field(default_factory=list)  #: logarithm of eq. 1.8; inf while it is not defined
+    log_eta: list[float] = field(default_factory=list)  #: logarithm of eq. 1.8; inf while undefined
 
 
 class ActiveLearner:
     """Active structured learning with the perceptron (cheap-data, Algorithm 1.2).
 
-    Ask for the next sample with `query`, give its annotation with `annotate`, until `stopped`.
+    Call `query` for the next sample and `annotate` with its annotation, until `stopped`.
 
     Parameters
     ----------
-    samples
-        Patches; what is known of them is not looked at.
-    measure
-        A name of `MEASURES`.
-    window, threshold
-        ``T`` and the value of the convergence measure at which to stop (eq. 1.8).
-    w0
-        Where to start, by default 0: then the first sample is asked for first.
-    random_state
-        Draws the uncertainties of *random*, which stops only when nothing is left.
-    n_threads
-        Samples that are assigned side by side; the result does not depend on it.
+    samples : sequence of Patch
+        The pool; the annotations of the patches are ignored.
+    measure : {"random", "scoring", "best_worst", "best_second"}, default="best_second"
+        Measure of uncertainty.
+    window : int, default=80
+        ``T`` of the convergence measure (eq. 1.8).
+    threshold : float, default=1e-4
+        Value of the convergence measure at which to stop.
+    w0 : array-like, optional
+        Initial weights, by default 0: the first query is then the first sample.
+    random_state : int or Generator, default=0
+        Seed of the uncertainties of *random*, which stops only when all samples are annotated.
+    n_threads : int, optional
+        Number of threads; the result does not depend on it.
+
+    Attributes
+    ----------
+    w : ndarray
+        The current weights.
+    history : ActiveHistory
+        The queries and what followed from each.
     """
 
     def __init__(
@@ -115,35 +123,37 @@ class ActiveLearner:
 
     @property
     def labeled(self) -> list[int]:
-        """Numbers of the samples that are annotated, in their order."""
+        """Indices of the annotated samples, in the order of their annotation."""
         return list(self.history.queries)
 
     @property
     def stopped(self) -> bool:
-        """Whether the average uncertainty has settled, or nothing is left to annotate."""
-        with np.errstate(over="ignore"):  # infinite is not settled
-            settled = self.history.log_eta and np.exp(self.history.log_eta[-1]) <= self._threshold
-        return bool(settled) or not len(self._left)
+        """Whether the average uncertainty has converged, or all samples are annotated."""
+        with np.errstate(over="ignore"):  # infinity is above any threshold
+            converged = self.history.log_eta and np.exp(self.history.log_eta[-1]) <= self._threshold
+        return bool(converged) or not len(self._left)
 
     def query(self) -> int:
-        """Return the number of the most uncertain sample, the first of several (line 4)."""
+        """Return the index of the most uncertain sample, of several the first (line 4)."""
         if not len(self._left):
-            raise ValueError("all samples are annotated: there is none to ask for")
+            raise ValueError("all samples are annotated: expected one that is not")
         return int(self._left[np.argmax(self._log_uncertainty)])
 
     def annotate(self, number: int, events: ArrayLike) -> None:
-        """Take the annotation of a sample, and go through all that are annotated (lines 5 to 13).
+        """Add the annotation of a sample, and update the weights with all annotated samples (lines 5 to 13).
 
         Parameters
         ----------
-        events
-            Numbers of the hypotheses that are known to be true; nothing is learned from none.
+        number : int
+            Index of the sample.
+        events : array-like of int
+            Indices of the events that are known to be true; may be empty.
         """
         if number not in self._left:
-            raise ValueError(f"sample {number}: expected one of those that are not annotated yet")
+            raise ValueError(f"sample {number}: expected one that is not annotated yet")
         sample = self._samples[number]
-        events = event_numbers(events, len(sample.hypotheses))
-        sample.assigner.best(np.zeros(len(sample.hypotheses)), including=events)  # they must go together
+        events = check_events(events, len(sample.hypotheses))
+        sample.assigner.best(np.zeros(len(sample.hypotheses)), including=events)  # raises if they clash
         self._left = self._left[self._left != number]
         self.history.queries.append(number)
         self._annotations.append(events)
@@ -154,7 +164,7 @@ class ActiveLearner:
         self._record()
 
     def _measured(self) -> Vector:
-        """Return the logarithm of the uncertainty of each sample that is left."""
+        """Return the logarithm of the uncertainty of each remaining sample."""
         measure = MEASURES[self._measure]
         if measure is None:
             return np.log(1 - self._rng.random(len(self._left)))
@@ -166,14 +176,14 @@ class ActiveLearner:
         history.averaged.append(self._total / self._steps)
         history.log_uncertainty.append(self._log_uncertainty)
         history.log_average.append(log_mean(self._log_uncertainty))
-        # Random uncertainties settle at once, whatever was learned.
+        # Random uncertainties converge at once, whatever was learned.
         defined = len(history.log_average) > self._window and len(self._left) and self._measure != "random"
         last = history.log_average[-self._window - 1 :]
         history.log_eta.append(log_convergence(last) if defined else np.inf)
 
 
 def log_mean(log_values: ArrayLike) -> float:
-    """Return the logarithm of the mean of numbers given by their logarithms; -inf for none."""
+    """Return the logarithm of the mean of numbers that are given by their logarithms; -inf without any."""
     log_values = np.asarray(log_values, dtype=np.float64)
     return float(logsumexp(log_values) - np.log(len(log_values))) if len(log_values) else -np.inf
 
@@ -181,7 +191,7 @@ def log_mean(log_values: ArrayLike) -> float:
 def log_convergence(log_averages: ArrayLike) -> float:
     """Return the logarithm of the convergence measure of average uncertainties (cheap-data, eq. 1.8).
 
-    Of ``T + 1`` successive ones: how far the robust means of the first and of the last ``T`` are apart.
+    Of ``T + 1`` successive ones: the distance between the robust means of the first and of the last ``T``.
     """
     log_averages = np.asarray(log_averages, dtype=np.float64)
     if len(log_averages) < 2:
@@ -199,5 +209,5 @@ def robust_mean(values: ArrayLike) -> float:
     values = np.asarray(values, dtype=np.float64)
     low, high = np.quantile(values, _INNER)
     inner = values[(low <= values) & (values <= high)]
-    # Two numbers have none between their quantiles.
+    # No element of two lies between their quantiles.
     return float(inner.mean()) if len(inner) else float(values.mean())

@@ -1,7 +1,7 @@
-"""True events between two frames, from tracks: what a tracker should find, as far as it is known.
+"""True events between two frames, derived from true tracks.
 
-Detections are cells, pieces of a cell or several cells in one. Those that share a cell, or a parent with its
-children, belong together; from how many belong together follows what happened.
+A detection may be a cell, a piece of a cell or several cells in one. Detections that share a cell, or a
+parent and its children, are connected; the numbers of connected detections determine the event.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,36 +15,38 @@ from scipy.sparse.csgraph import connected_components
 from ermlab.tracking.assignment import EVENTS, NONE, Hypotheses
 from ermlab.tracking.ctc import Lineage
 
-#: Kind of an event by how many detections of either frame it takes; divisions are split off from the splits.
+#: Kind of an event by its number of detections in each frame; divisions are told apart from splits later.
 _KINDS = {(1, 1): "move", (1, 2): "split", (2, 1): "merge", (0, 1): "appearance", (1, 0): "disappearance"}
 Tracks = Iterable[Iterable[int]]
+#: Kind, cells of the first frame, cells of the second.
+Event = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What is known of a pair of frames.
+    """The known events of a pair of frames.
 
     Parameters
     ----------
-    events
-        Numbers of the hypotheses that are true, rising.
-    lost
-        True events that are no hypothesis, (kind, detections of the first frame, of the second).
-    complete
-        Whether each detection has a true event among the hypotheses: the events are then an assignment.
+    events : ndarray of int
+        Indices of the true events among the hypotheses, ascending.
+    lost : tuple of (str, tuple of int, tuple of int)
+        True events that are no hypothesis: kind, detections of the first frame, detections of the second.
+    complete : bool
+        Whether ``events`` is an assignment: each detection has a true event among the hypotheses.
     """
 
     events: NDArray[np.int64]
-    lost: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    lost: tuple[Event, ...]
     complete: bool
 
 
 class Family:
-    """What becomes of tracks, and where they come from.
+    """Successors and predecessors of tracks.
 
     Parameters
     ----------
-    lineage
+    lineage : Lineage
         First and last frame of each track, and its parent.
     """
 
@@ -57,25 +59,25 @@ class Family:
             self._children.setdefault(parent, set()).add(child)
 
     def check(self, tracks: Iterable[int]) -> None:
-        """Raise a ValueError for a track that the lineage does not have."""
+        """Raise a ValueError unless all tracks are in the lineage."""
         if unknown := sorted(set(tracks) - set(self._begin)):
             raise ValueError(f"track {unknown[0]} is not in the lineage: expected its labels")
 
     def after(self, track: int, frame: int) -> set[int]:
-        """Return the tracks in ``frame + 1`` that a track of ``frame`` has become."""
+        """Return the tracks in ``frame + 1`` that continue a track of ``frame``: itself or its children."""
         if self._end[track] > frame:
             return {track}
         return {c for c in self._children.get(track, ()) if self._begin[c] == frame + 1}
 
     def before(self, track: int, frame: int) -> set[int]:
-        """Return the tracks in ``frame`` that a track of ``frame + 1`` comes from."""
+        """Return the tracks in ``frame`` that a track of ``frame + 1`` continues: itself or its parent."""
         if self._begin[track] <= frame:
             return {track}
         parent = self._parent[track]
         return {parent} if parent and self._end[parent] == frame else set()
 
     def divides(self, track: int, frame: int) -> bool:
-        """Return whether a track of ``frame`` has children in the next one."""
+        """Return whether a track of ``frame`` has several children in the next frame."""
         return len(self.after(track, frame) - {track}) > 1
 
 
@@ -86,13 +88,23 @@ def annotate(
 
     Parameters
     ----------
-    sources, targets
-        The tracks of each detection of either frame: none where they are not known, several where cells were
-        taken for one. A track may have several detections, its pieces. A track that begins or ends where an
-        unknown detection could be its cell is not known to appear or disappear.
+    hypotheses : Hypotheses
+        The candidate events.
+    sources, targets : iterable of iterables of int
+        The tracks of each detection of the first and of the second frame: none where they are unknown,
+        several where cells were detected as one. A track may have several detections, its pieces.
+    lineage : Lineage
+        The true tracks.
+    frame : int
+        Index of the first frame.
+
+    Notes
+    -----
+    Where a track begins or ends beside a detection without a known track, which could be the same cell, its
+    appearance or disappearance is unknown.
     """
     family = Family(lineage)
-    sources, targets = [set(some) for some in sources], [set(some) for some in targets]
+    sources, targets = ([set(tracks) for tracks in side] for side in (sources, targets))
     if (len(sources), len(targets)) != (hypotheses.n_sources, hypotheses.n_targets):
         raise ValueError(
             f"tracks of {len(sources)} and {len(targets)} detections: expected those of "
@@ -102,7 +114,7 @@ def annotate(
     known = _known(sources, targets, family, frame)
     true = [
         (_kind(before, after, sources, family, frame), before, after)
-        for before, after in _together(sources, targets, family, frame)
+        for before, after in _connected(sources, targets, family, frame)
         if all(known[0][i] for i in before) and all(known[1][j] for j in after)
     ]
     doubtful = _doubtful(sources, targets, hypotheses)
@@ -122,18 +134,16 @@ def annotate(
 def _known(
     sources: list[set[int]], targets: list[set[int]], family: Family, frame: int
 ) -> tuple[list[bool], list[bool]]:
-    """Return of which detections all is known: they have tracks, whose next or last detection is there."""
+    """Return masks of the detections with known tracks whose successors or predecessors are detected."""
     here, there = set().union(*sources), set().union(*targets)
-    fates = [bool(some) and all(family.after(k, frame) <= there for k in some) for some in sources]
-    pasts = [bool(some) and all(family.before(k, frame) <= here for k in some) for some in targets]
+    fates = [bool(tracks) and all(family.after(k, frame) <= there for k in tracks) for tracks in sources]
+    pasts = [bool(tracks) and all(family.before(k, frame) <= here for k in tracks) for tracks in targets]
     return fates, pasts
 
 
-def _doubtful(
-    sources: list[set[int]], targets: list[set[int]], hypotheses: Hypotheses
-) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """Return what is not known to appear or disappear: a detection without a track may be the same cell."""
-    unknown = [np.array([not some for some in side], dtype=bool) for side in (sources, targets)]
+def _doubtful(sources: list[set[int]], targets: list[set[int]], hypotheses: Hypotheses) -> set[Event]:
+    """Return the appearances and disappearances that a detection without a known track makes doubtful."""
+    unknown = [np.array([not tracks for tracks in side], dtype=bool) for side in (sources, targets)]
     found = set()
     for i in hypotheses.sources.T:
         for j in hypotheses.targets.T:
@@ -144,18 +154,18 @@ def _doubtful(
     return found
 
 
-def _together(
+def _connected(
     sources: list[set[int]], targets: list[set[int]], family: Family, frame: int
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the sets of detections that belong together."""
+    """Return the connected detections of the two frames."""
     holders: dict[int, list[int]] = {}
-    for j, some in enumerate(targets):
-        for track in some:
+    for j, tracks in enumerate(targets):
+        for track in tracks:
             holders.setdefault(track, []).append(j)
     links = [
         (i, j)
-        for i, some in enumerate(sources)
-        for track in some
+        for i, tracks in enumerate(sources)
+        for track in tracks
         for successor in family.after(track, frame)
         for j in holders.get(successor, ())
     ]
@@ -181,19 +191,13 @@ def _kind(
     return kind
 
 
-def _numbers(hypotheses: Hypotheses) -> Mapping[tuple[str, tuple[int, ...], tuple[int, ...]], int]:
-    """Return the number of each hypothesis by its kind and detections."""
+def _numbers(hypotheses: Hypotheses) -> Mapping[Event, int]:
+    """Return the index of each hypothesis by its kind and detections."""
     names = list(EVENTS)
+    columns = (hypotheses.kind.tolist(), hypotheses.sources.tolist(), hypotheses.targets.tolist())
     return {
         (names[kind], _cells(before), _cells(after)): number
-        for number, (kind, before, after) in enumerate(
-            zip(
-                hypotheses.kind.tolist(),
-                hypotheses.sources.tolist(),
-                hypotheses.targets.tolist(),
-                strict=True,
-            )
-        )
+        for number, (kind, before, after) in enumerate(zip(*columns, strict=True))
     }
 
 

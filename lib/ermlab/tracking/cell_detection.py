@@ -1,8 +1,8 @@
-"""Detection of bright nuclei on a dark background, whatever their size, brightness and background.
+"""Detection of bright nuclei on a dark background.
 
-The background is taken off. Where what remains is curved like a blob, for its brightness (Laplacian of
-Gaussian over Gaussian), there are cores of nuclei; a distance transform cuts them at their necks. A watershed
-grows the parts to whole nuclei, each up to a share of its own brightness.
+The background is subtracted. Cores of nuclei are where the curvature relative to the brightness (Laplacian of
+Gaussian over Gaussian) is that of a blob; they are cut at their necks by a distance transform. A watershed
+grows the cores to whole nuclei, each up to a share of its own brightness.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,69 +11,76 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
-from skimage.filters import threshold_otsu
-from skimage.measure import label
-from skimage.segmentation import watershed
 
-from ermlab.tracking._regions import basins, block_means, drop_small, fill_holes, spread_blocks
+from ermlab._utils.optional import import_optional
+from ermlab.tracking._regions import (
+    basins,
+    block_means,
+    drop_small,
+    fill_holes,
+    label,
+    spread_blocks,
+    watershed,
+)
 from ermlab.tracking.cells import as_image, join_frames, match_tracks, measure
 from ermlab.tracking.ctc import TrackedCells
 from ermlab.tracking.events import Cells
 from ermlab.tracking.films import CellFilm
 
+threshold_otsu = import_optional("skimage.filters", "tracking").threshold_otsu
+
 Image = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
-#: The background is this percentile of block means over so many diameters around.
+#: The background is this percentile of block means within this number of diameters.
 _PERCENTILE, _REACH = 25, 4.0
-#: The noise is the standard deviation in the quietest blocks, at this percentile.
+#: The noise is this percentile of the standard deviations within blocks.
 _QUIET = 10
-#: Noise that is there at least, in ranges of the image: drawn images would have none.
-_LEAST_NOISE = 1e-4
-#: Standard deviation of the weakest smoothing, in pixels.
-_LEAST_SMOOTHING = 0.7
-#: Blobs are sought on an image of about so many pixels a diameter.
+#: Smallest noise relative to the range of the image: synthetic images may have none.
+_MIN_NOISE = 1e-4
+#: Smallest standard deviation of smoothing, in pixels.
+_MIN_SMOOTHING = 0.7
+#: Pixels per diameter of the coarse image on which blobs are found.
 _COARSE = 10
-#: How depths are smoothed before their tops are sought, and how far apart tops are; in diameters.
+#: Smoothing of the distance transform, and smallest distance between its maxima; in diameters.
 _DEPTH_SMOOTHING, _BETWEEN_TOPS = 0.08, 0.3
-#: In pixels: the smallest nuclei that are looked for, and what is taken where no frame has any.
-_LEAST_DIAMETER, _USUAL_DIAMETER = 6.0, 20.0
-#: The disc as large as a nucleus is that much wider than the largest circle in it: nuclei are ellipses.
+#: In pixels: the smallest diameter, and the one if no frame has a nucleus.
+_MIN_DIAMETER, _USUAL_DIAMETER = 6.0, 20.0
+#: Ratio of the diameter of a disc of the same area to that of the largest circle inside: nuclei are ellipses.
 _STRETCH = 1.2
-#: How many frames the typical diameter is taken from.
-_LOOKS = 5
-#: Images are scaled so that their largest value is between these powers of 2: their squares stay in the range
-#: of single precision.
+#: Number of frames from which the typical diameter is estimated.
+_DIAMETER_FRAMES = 5
+#: Powers of 2 between which the largest value of an image is scaled: squares stay in single precision.
 _EXPONENTS = (-40, 40)
-#: Settings in this range keep thresholds in the range of single precision, too.
-_LEAST_SETTING, _LARGEST_SETTING = 1e-6, 1e6
-#: Widest Gaussians that smooth an image and find its blobs, in diameters.
+#: Range of the settings: thresholds stay in single precision.
+_MIN_SETTING, _MAX_SETTING = 1e-6, 1e6
+#: Largest standard deviation of a Gaussian, in diameters.
 _WIDEST = 10.0
-#: In pixels: nuclei may be that large in any image, or twice as large as the image; blocks as large as half a
-#: nucleus are taken of it.
+#: In pixels: the largest diameter is this, or twice the size of the image.
 _LARGE_DIAMETER = 1000
 
 
 @dataclass(frozen=True)
 class DetectionSettings:
-    """How nuclei are found, in units of a typical one.
+    """Settings of the detection of nuclei.
 
     Parameters
     ----------
-    diameter
-        Of a typical nucleus, in pixels; None finds it out from the images.
-    contrast
-        How much brighter than the background a nucleus is at least, in standard deviations of the noise.
-    smoothing, blob
-        Standard deviations of the Gaussians that smooth an image and that find its blobs, in diameters.
-    core, peak
-        How strongly the image is curved, for its brightness, all over the core of a nucleus, and where most.
-    neck
-        Two parts are one nucleus if their neck is wider than this share of the narrower one.
-    level
-        The outline is where this share of the core's brightness is reached.
-    smallest
-        Area of the smallest nucleus, as a share of the typical one's.
+    diameter : float, optional
+        Diameter of a typical nucleus in pixels, by default estimated from the images.
+    contrast : float, default=6.0
+        Smallest brightness above the background, in standard deviations of the noise.
+    smoothing, blob : float, default=0.06, 0.2
+        Standard deviations of the Gaussians that smooth an image and that find blobs, in diameters.
+    core, peak : float, default=0.02, 0.2
+        Smallest curvature relative to the brightness: everywhere in the core of a nucleus, and at its
+        maximum.
+    neck : float, default=0.85
+        Two parts are one nucleus if their neck is wider than this share of the narrower part.
+    level : float, default=0.5
+        The outline of a nucleus is where this share of the brightness of its core is reached.
+    smallest : float, default=0.08
+        Smallest area of a nucleus, as a share of that of a typical one.
     """
 
     diameter: float | None = None
@@ -89,10 +96,10 @@ class DetectionSettings:
     def __post_init__(self) -> None:
         numbers = {name: value for name, value in vars(self).items() if value is not None}
         for name, value in numbers.items():
-            if not _LEAST_SETTING <= value <= _LARGEST_SETTING:
+            if not _MIN_SETTING <= value <= _MAX_SETTING:
                 raise ValueError(
-                    f"{name} is {value}: expected a positive number, from {_LEAST_SETTING:g} to "
-                    f"{_LARGEST_SETTING:g}"
+                    f"{name} is {value}: expected a positive number, from {_MIN_SETTING:g} to "
+                    f"{_MAX_SETTING:g}"
                 )
         for name in ("neck", "level", "smallest"):
             if numbers[name] >= 1:
@@ -103,7 +110,20 @@ class DetectionSettings:
 
 
 def detect(image: ArrayLike, settings: DetectionSettings | None = None) -> Labels:
-    """Return a label image of the nuclei, numbered from 1; without a nucleus it is 0 all over."""
+    """Detect the nuclei of an image.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width)
+        A gray image.
+    settings : DetectionSettings, optional
+        Settings, by default the default ones.
+
+    Returns
+    -------
+    ndarray of int of shape (height, width)
+        Label image of the nuclei, numbered from 1; 0 for the background.
+    """
     ((labels, _),) = detect_frames([image], settings)
     return labels
 
@@ -111,13 +131,17 @@ def detect(image: ArrayLike, settings: DetectionSettings | None = None) -> Label
 def film_of_images(
     images: Sequence[ArrayLike], settings: DetectionSettings | None = None, truth: TrackedCells | None = None
 ) -> CellFilm:
-    """Detect the nuclei of a film; a frame may have none.
+    """Return the film of the nuclei that are detected in images; a frame may have none.
 
     Parameters
     ----------
-    truth
-        True masks of each frame, and their lineage: a detection gets the tracks that `match_tracks` finds.
-        Without it nothing is known of tracks.
+    images : sequence of array-like of shape (height, width)
+        The frames.
+    settings : DetectionSettings, optional
+        Settings of the detection.
+    truth : TrackedCells, optional
+        True masks of each frame and their lineage: detections get the tracks that `match_tracks` finds.
+        Without it no track is known.
     """
     if truth is not None and len(truth.masks) != len(images):
         raise ValueError(f"{len(images)} images and {len(truth.masks)} true masks: expected as many")
@@ -132,9 +156,9 @@ def film_of_images(
 def detect_frames(
     images: Sequence[ArrayLike], settings: DetectionSettings | None = None
 ) -> Iterator[tuple[Labels, Cells]]:
-    """Yield for each frame the label image of its nuclei, and what they measure, by rising label.
+    """Yield for each frame the label image of its nuclei, and their measurements by ascending label.
 
-    The intensity is the mean above the background, at least as large as the noise.
+    The intensity is the mean above the background, at least the standard deviation of the noise.
     """
     settings = settings or DetectionSettings()
     if settings.diameter is None:
@@ -149,33 +173,33 @@ def detect_frames(
             )
         signal = image - _background(image, settings.diameter)
         smooth = ndimage.gaussian_filter(
-            signal, max(settings.smoothing * settings.diameter, _LEAST_SMOOTHING), mode="nearest", truncate=3
+            signal, max(settings.smoothing * settings.diameter, _MIN_SMOOTHING), mode="nearest", truncate=3
         )
         noise = _noise(smooth, settings.diameter)
         labels = _segment(smooth, noise, settings)
         cells = measure(labels)[1]
-        # Not by `measure`, which refuses a mean below 0: next to a far brighter spot there may be one.
+        # Not by `measure`, which rejects a mean below 0: it may occur beside a much brighter spot.
         light = np.bincount(labels.ravel(), weights=signal.ravel())[1:] / cells.area
-        with np.errstate(over="ignore"):  # `Cells` refuses what is not finite
+        with np.errstate(over="ignore"):  # `Cells` rejects infinite values
             light = np.ldexp(np.maximum(light, noise), exponent)
         yield labels, replace(cells, intensity=light)
 
 
 def typical_diameter(images: Sequence[ArrayLike], contrast: float = 6.0) -> float:
-    """Return the diameter of a disc as large as a typical nucleus, in pixels.
+    """Return the diameter of a disc with the area of a typical nucleus, in pixels.
 
-    It is read off the largest circle in each bright region, so that nuclei may touch. Frames without regions
-    of the given ``contrast``, in standard deviations of the noise, say nothing, nor do those where one region
-    takes half the height or width.
+    It is estimated from the largest circle in each bright region, so that nuclei may touch. Frames without
+    regions of the given ``contrast`` (in standard deviations of the noise) are ignored, and so are those with
+    a region of half the height or width.
     """
-    shown = np.unique(np.linspace(0, len(images) - 1, _LOOKS).astype(int)) if len(images) else []
+    shown = np.unique(np.linspace(0, len(images) - 1, _DIAMETER_FRAMES).astype(int)) if len(images) else []
     found = [_typical_circle(_in_range(images[t])[0], contrast) for t in shown]
     known = [diameter for diameter in found if diameter is not None]
-    return max(_STRETCH * float(np.median(known)), _LEAST_DIAMETER) if known else _USUAL_DIAMETER
+    return max(_STRETCH * float(np.median(known)), _MIN_DIAMETER) if known else _USUAL_DIAMETER
 
 
 def _in_range(image: ArrayLike) -> tuple[Image, int]:
-    """Return an image in single precision, and the power of 2 that it was divided by: as a rule 2**0."""
+    """Return an image in single precision, and the power of 2 by which it was divided, usually 2**0."""
     image = as_image(image)
     exponent = int(np.frexp(np.abs(image).max())[1])
     if _EXPONENTS[0] <= exponent <= _EXPONENTS[1]:
@@ -184,9 +208,9 @@ def _in_range(image: ArrayLike) -> tuple[Image, int]:
 
 
 def _typical_circle(image: Image, contrast: float) -> float | None:
-    """Return the median diameter of circles in bright regions, each counted by the area of its region."""
+    """Return the median diameter of the circles in bright regions, weighted by the area of the region."""
     signal = image - _background(image, 2 * _USUAL_DIAMETER)
-    smooth = ndimage.gaussian_filter(signal, _LEAST_SMOOTHING, mode="nearest", truncate=3)
+    smooth = ndimage.gaussian_filter(signal, _MIN_SMOOTHING, mode="nearest", truncate=3)
     bright = smooth > threshold_otsu(smooth)
     if not bright.any():
         return None
@@ -202,7 +226,7 @@ def _typical_circle(image: Image, contrast: float) -> float | None:
 
 
 def _background(image: Image, diameter: float) -> Image:
-    """Return a low percentile of what is around each pixel, smoothed."""
+    """Return a low percentile of the surroundings of each pixel, smoothed."""
     side = max(1, round(diameter / 2))
     window = int(_REACH * diameter / side) | 1
     low = ndimage.percentile_filter(block_means(image, side), _PERCENTILE, size=window, mode="nearest")
@@ -210,15 +234,15 @@ def _background(image: Image, diameter: float) -> Image:
 
 
 def _noise(smooth: Image, diameter: float) -> float:
-    """Return the standard deviation of the noise of a smoothed image, from blocks where little else is."""
+    """Return the standard deviation of the noise of a smoothed image, from its most uniform blocks."""
     side = max(1, round(diameter / 2))
     variance = block_means(smooth**2, side) - block_means(smooth, side) ** 2
     noise = np.percentile(np.sqrt(np.maximum(variance, 0)), _QUIET)
-    return float(max(noise, _LEAST_NOISE * np.ptp(smooth)))
+    return float(max(noise, _MIN_NOISE * np.ptp(smooth)))
 
 
 def _segment(smooth: Image, noise: float, settings: DetectionSettings) -> Labels:
-    """Return the nuclei of an image without background."""
+    """Return the label image of the nuclei of an image without background."""
     floor, smallest = settings.contrast * noise, _smallest_area(settings)
     mask = fill_holes(smooth > floor, smallest)
     parts = _cores(smooth, mask, floor, settings) if mask.any() else mask
@@ -236,7 +260,7 @@ def _smallest_area(settings: DetectionSettings) -> float:
 
 
 def _cores(smooth: Image, mask: NDArray[np.bool_], floor: float, settings: DetectionSettings) -> Labels:
-    """Return the cores of nuclei within a mask: parts between necks that are curved like a blob."""
+    """Return the cores of nuclei within a mask: parts between necks with the curvature of a blob."""
     curvature = _curvature(np.maximum(smooth, 0), floor, settings)
     parts = _cut(fill_holes(mask & (curvature > settings.core), _smallest_area(settings)), settings)
     sure = np.bincount(parts[curvature >= settings.peak], minlength=parts.max() + 1) > 0
@@ -244,7 +268,7 @@ def _cores(smooth: Image, mask: NDArray[np.bool_], floor: float, settings: Detec
 
 
 def _curvature(image: Image, floor: float, settings: DetectionSettings) -> Image:
-    """Return how much an image is curved downwards over the width of a blob, in units of its brightness."""
+    """Return the downward curvature of an image at the scale of a blob, relative to its brightness."""
     side = max(1, int(settings.diameter / _COARSE))
     width = settings.blob * settings.diameter / side
     coarse = block_means(image, side)

@@ -1,4 +1,4 @@
-"""A tracker of cells that learns from films, however few of their cells are annotated (cheap-data)."""
+"""A trainable tracker of cells, from fully or partially annotated films (cheap-data chapter)."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -24,36 +24,36 @@ from ermlab.tracking.tracks import CellTracks
 from ermlab.tracking.training import average_loss, train_tracker
 
 _FORMAT = "ermlab cell tracker 1"
-#: Parameters that are kept in files as they are.
+#: Parameters that files contain unchanged.
 _PLAIN = ("alpha", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
 _SETTINGS = {"gates": Gates, "detection": DetectionSettings}
-#: No parameter and no weight of a sensible tracker is as large; infinity and NaN are not below it, either.
+#: Limit on parameters and weights in files, which excludes infinity and NaN, too.
 _LARGEST = 1e100
 
 
 class CellTracker(BaseEstimator):
-    """Tracks cells by the best assignment of events between frames, whose scores are learned.
+    """Tracker of cells by the best assignment of events between frames, with learned scores.
 
     Parameters
     ----------
-    alpha
-        Strength of regularisation.
-    norm
-        ``"l2"`` or ``"l1"``; the latter leaves features out.
-    gates
-        Which events are considered; None takes the usual ones.
-    detection
-        How cells are found in images; None takes the usual settings.
-    tol
+    alpha : float, default=1e-3
+        Regularization strength.
+    norm : {"l2", "l1"}, default="l2"
+        Norm of the weights that is penalized; ``"l1"`` selects features.
+    gates : Gates, optional
+        Limits of the candidate events, by default ``Gates()``.
+    detection : DetectionSettings, optional
+        Settings of the detection of cells in images, by default ``DetectionSettings()``.
+    tol : float, default=1e-2
         Relative gap at which training ends.
-    n_threads
-        Pairs of frames that are worked on at the same time; results do not depend on it.
+    n_threads : int, optional
+        Number of threads; results do not depend on it.
 
     Attributes
     ----------
-    coef_
-        Weights of the features of `ermlab.tracking.events.FEATURES`, one after the other.
+    coef_ : ndarray
+        Weights of the features, in the order of `ermlab.tracking.events.FEATURES`.
     """
 
     def __init__(
@@ -75,15 +75,15 @@ class CellTracker(BaseEstimator):
     def fit(
         self, films: CellFilm | Sequence[CellFilm], annotations: Sequence[Sequence[ArrayLike]] | None = None
     ) -> Self:
-        """Learn from what is known of the tracks of some films.
+        """Learn from the known tracks of films.
 
         Parameters
         ----------
-        films
-            With the true tracks of all detections or of some.
-        annotations
-            For each film and each of its pairs of frames the numbers of the events that are known, in place
-            of all that the tracks tell.
+        films : CellFilm or sequence of CellFilm
+            Films with the true tracks of all or some detections.
+        annotations : sequence of sequences of array-like of int, optional
+            For each film and each pair of its frames the indices of the known events, instead of all events
+            that follow from the tracks.
         """
         if self.norm not in _NORMS:
             raise ValueError(f"norm is {self.norm!r}: expected one of {', '.join(_NORMS)}")
@@ -101,7 +101,10 @@ class CellTracker(BaseEstimator):
     def predict(self, film: CellFilm | Sequence[ArrayLike]) -> CellTracks:
         """Return the tracks of a film: the label of each detection, and the lineage.
 
-        ``film`` may be its images, too: the detections are then those that `track_images` finds in them.
+        Parameters
+        ----------
+        film : CellFilm or sequence of array-like
+            The detections, or the images in which to detect cells.
         """
         check_is_fitted(self)
         if not isinstance(film, CellFilm):
@@ -115,11 +118,16 @@ class CellTracker(BaseEstimator):
     def track_images(self, images: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int32]], Lineage]:
         """Detect and track the cells of a film.
 
+        Parameters
+        ----------
+        images : sequence of array-like of shape (height, width)
+            The frames.
+
         Returns
         -------
-        label_images
-            For each frame: the label of its track at the pixels of a cell, 0 elsewhere.
-        lineage
+        label_images : list of ndarray of int
+            For each frame the label of the track at the pixels of a cell, 0 elsewhere.
+        lineage : Lineage
             First and last frame of each label, and its parent.
         """
         check_is_fitted(self)
@@ -128,12 +136,12 @@ class CellTracker(BaseEstimator):
         return list(relabel(label_images, film, tracks.label)), tracks.lineage
 
     def score(self, films: CellFilm | Sequence[CellFilm], y: None = None) -> float:
-        """Return the share of the known true events that are found."""
+        """Return the share of the known true events that the tracker finds."""
         check_is_fitted(self)
         return 1 - average_loss(self.coef_, self._pairs(films), self.n_threads)
 
     def save(self, path: str | Path, notes: str = "") -> None:
-        """Write settings and weights as a text file; ``notes`` say where they come from."""
+        """Write parameters and weights to a JSON file; ``notes`` describe their origin."""
         check_is_fitted(self)
         weights = iter(self.coef_.tolist())
         document = {
@@ -146,7 +154,7 @@ class CellTracker(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote."""
+        """Read a tracker that `save` wrote."""
         path = Path(path)
         document = read_json(path)
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
@@ -157,7 +165,7 @@ class CellTracker(BaseEstimator):
 
     @classmethod
     def pretrained(cls) -> Self:
-        """Return the tracker that comes with the library, trained on simulated films of two laboratories."""
+        """Return the bundled tracker; the notes in its file describe the films it was trained on."""
         return cls.load(str(files("ermlab") / "tracking" / "models" / "cell_tracker.json"))
 
     @property
@@ -173,15 +181,15 @@ class CellTracker(BaseEstimator):
         return [labels for labels, _ in found], join_frames([cells for _, cells in found])
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters as what JSON knows; the number of threads is a matter of the machine."""
-        made = {name: getattr(self, name) for name in ("gates", "detection")}
+        """Return the parameters for JSON, without the number of threads, which depends on the machine."""
+        settings = {name: getattr(self, name) for name in _SETTINGS}
         return {name: getattr(self, name) for name in _PLAIN} | {
-            name: None if value is None else asdict(value) for name, value in made.items()
+            name: None if value is None else asdict(value) for name, value in settings.items()
         }
 
 
 def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[CellFilm]) -> list[ArrayLike]:
-    """Return the annotations of the pairs of frames of all films in one list."""
+    """Return the annotations of the pairs of frames of all films as one list."""
     if len(annotations) != len(films):
         raise ValueError(f"annotations of {len(annotations)} films: expected {len(films)}")
     for number, (film, of_film) in enumerate(zip(films, annotations, strict=True)):
@@ -193,19 +201,19 @@ def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[Ce
 
 
 def _parameters(path: Path, parameters: Any) -> dict[str, Any]:
-    """Return the arguments of a tracker from those in a file."""
+    """Return the parameters of a tracker from those in a file."""
     with reading(f"{path}: parameters {parameters!r:.200}", "those of a CellTracker"):
         for name in ("alpha", "tol"):
             if not _is_number(parameters[name]) or parameters[name] < 0:
                 raise ValueError(f"{name} is {parameters[name]!r}")
         if parameters["norm"] not in _NORMS:
             raise ValueError(f"norm is {parameters['norm']!r}")
-        made = {name: _settings(kind, parameters[name]) for name, kind in _SETTINGS.items()}
-        return {name: parameters[name] for name in _PLAIN} | made
+        settings = {name: _settings(kind, parameters[name]) for name, kind in _SETTINGS.items()}
+        return {name: parameters[name] for name in _PLAIN} | settings
 
 
 def _settings(kind: type, values: dict[str, Any] | None) -> Gates | DetectionSettings | None:
-    """Return settings of finite numbers; None where they are, or where that is the default of a number."""
+    """Return settings of finite numbers; None is kept, and allowed for numbers whose default is None."""
     if values is None:
         return None
     optional = {field.name for field in fields(kind) if field.default is None}
@@ -220,14 +228,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _weights(path: Path, weights: Any) -> NDArray[np.float64]:
-    """Return the weights of a file in one vector; each feature must have one."""
+    """Return the weights of a file as a vector; each feature must have one."""
     with reading(f"{path}: weights", "a number for each feature of each event"):
         if not isinstance(weights, dict):
-            raise ValueError(f"{type(weights).__name__!r} in place of an object")
+            raise ValueError(f"{type(weights).__name__!r} instead of an object")
         if {kind: set(of_kind) for kind, of_kind in weights.items()} != {
             kind: set(names) for kind, names in FEATURES.items()
         }:
-            raise ValueError("events or features are others")
+            raise ValueError("events or features differ")
         vector = [weights[kind][name] for kind, names in FEATURES.items() for name in names]
         if wrong := [value for value in vector if not _is_number(value)]:
             raise ValueError(

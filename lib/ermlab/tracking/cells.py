@@ -1,4 +1,4 @@
-"""Regions of a label image as cells: what they measure, which true cells they hold, and films of them."""
+"""Cells from label images: their measurements, the true cells they hold, and films of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,21 +12,21 @@ from ermlab.tracking.events import Cells
 from ermlab.tracking.films import CellFilm
 
 Numbers = NDArray[np.int64]
-#: Label images have 32 bits or less; a pair of labels is then one number of 64 bits.
+#: Largest label: two labels then fit into an integer of 64 bits.
 _LARGEST_LABEL = (1 << 31) - 1
 
 
 def measure(labels: ArrayLike, image: ArrayLike | None = None) -> tuple[Numbers, Cells]:
-    """Return the labels of the regions of an image, rising, and the cell that each is.
+    """Return the labels of the regions of an image, ascending, and their measurements.
 
-    All are measured at once by sums over pixels, where `skimage.measure.regionprops` goes through them.
+    All regions are measured at once by sums over pixels, unlike in `skimage.measure.regionprops`.
 
     Parameters
     ----------
-    labels
+    labels : array-like of shape (height, width)
         Label image, 0 for the background.
-    image
-        What the mean intensity is taken of, positive within the regions; without it all regions get 1.
+    image : array-like of shape (height, width), optional
+        Image for the mean intensity, positive within the regions; without it all intensities are 1.
     """
     labels = as_label_image(labels)
     place = np.flatnonzero(labels)
@@ -52,11 +52,16 @@ def _eccentricity(yy: NDArray, xx: NDArray, yx: NDArray) -> NDArray[np.float64]:
 
 
 def match_tracks(labels: ArrayLike, truth: ArrayLike) -> Numbers:
-    """Return rows (label of a detection, label of a true cell that it holds), rising.
+    """Return rows (label of a detection, label of a true cell that it holds), ascending.
 
     A detection holds a cell if it covers more than half of the cell, or if the cell covers more than half of
-    the detection. So each piece of a cell that was cut holds it, and cells that were taken for one are all
-    held by one detection.
+    the detection. Each piece of an oversegmented cell thus holds it, and a detection of several cells holds
+    all.
+
+    Parameters
+    ----------
+    labels, truth : array-like of shape (height, width)
+        Label images of the detections and of the true cells, 0 for the background.
     """
     labels, truth = as_label_image(labels), as_label_image(truth)
     if labels.shape != truth.shape:
@@ -69,16 +74,13 @@ def match_tracks(labels: ArrayLike, truth: ArrayLike) -> Numbers:
 
 
 def _sums(key: Numbers, values: Numbers) -> NDArray[np.float64]:
-    """Return for each key the sum of the values that have it."""
+    """Return for each entry the sum of the values with the same key."""
     _, number = np.unique(key, return_inverse=True)
     return np.bincount(number, weights=values)[number]
 
 
 def film_of_masks(truth: TrackedCells) -> CellFilm:
-    """Return true cells as if they had been detected without an error.
-
-    Masks do not tell how bright a cell was: the intensity is 1 for all.
-    """
+    """Return a film of true cells, as if they had been detected without errors; all intensities are 1."""
     found = [measure(mask) for mask in truth.masks]
     tracks = [np.column_stack([np.arange(len(numbers)), numbers]) for numbers, _ in found]
     return join_frames([cells for _, cells in found], tracks, truth.lineage)
@@ -87,15 +89,16 @@ def film_of_masks(truth: TrackedCells) -> CellFilm:
 def join_frames(
     frames: Sequence[Cells], tracks: Iterable[Numbers] | None = None, lineage: Lineage | None = None
 ) -> CellFilm:
-    """Return the film of some frames, at least one.
+    """Return the film that consists of the given frames.
 
     Parameters
     ----------
-    tracks
-        For each frame rows (cell, track), by cell; those of the film count the cells of the frames before.
-        Without them nothing is known of the cells.
-    lineage
-        Of the tracks.
+    frames : sequence of Cells
+        The detections of each frame, at least one frame.
+    tracks : iterable of ndarray of shape (n_rows, 2), optional
+        For each frame rows (cell, true track), ordered by cell; without them no track is known.
+    lineage : Lineage, optional
+        The lineage of the tracks.
     """
     tracks = [np.zeros((0, 2), dtype=np.int64) for _ in frames] if tracks is None else tracks
     lineage = Lineage.empty() if lineage is None else lineage
@@ -106,7 +109,7 @@ def join_frames(
         raise ValueError(f"frames of shapes {sorted(shapes)}: expected all the same")
     counts = [len(cells) for cells in frames]
     first = np.cumsum([0, *counts[:-1]])
-    rows = [some + np.array([start, 0]) for start, some in zip(first, tracks, strict=True)]
+    rows = [of_frame + np.array([start, 0]) for start, of_frame in zip(first, tracks, strict=True)]
     return CellFilm(
         frame=np.repeat(np.arange(len(frames)), counts),
         position=np.concatenate([cells.position for cells in frames]),
@@ -121,11 +124,11 @@ def join_frames(
 
 
 def settle_tracks(film: CellFilm) -> CellFilm:
-    """Return a film whose truth names every cell, with what follows from this for its detections.
+    """Return a completely annotated film with tracks that follow its detections.
 
-    A detection that holds no cell gets a track of its own: it appears and disappears. A track that is not
-    detected in some frames is broken: it disappears, and later another one appears. Where this concerns the
-    last frame before a division or the first one after it, the division stays unknown.
+    A detection without a cell gets a track of its own: it appears and disappears. A track that is not
+    detected in some frames is broken: it disappears, and another one appears later. If it is not detected in
+    the last frame before a division, or the first one after it, the division stays unknown.
     """
     seen: dict[int, list[int]] = {}
     for frame, track in zip(film.frame[film.tracks[:, 0]].tolist(), film.tracks[:, 1].tolist(), strict=True):
@@ -136,9 +139,9 @@ def settle_tracks(film: CellFilm) -> CellFilm:
     for label, begin, end, parent in film.lineage.tolist():
         known = label in seen
         *earlier, (first, last) = _stretches(seen[label]) if known else [(begin, end)]
-        # The last stretch keeps the label, by which children know their parent.
-        for name, start, stop in [*((next(fresh), *some) for some in earlier), (label, first, last)]:
-            # Of a track that is never seen no frame is named: its lineage may claim any length.
+        # The last stretch keeps the label, to which children refer.
+        for name, start, stop in [*((next(fresh), *stretch) for stretch in earlier), (label, first, last)]:
+            # A track that is never detected gets no names: its lineage may claim any length.
             names |= {(label, frame): name for frame in range(start, stop + 1)} if known else {}
             lineage.append([name, start, stop, 0])
         lineage[-1][2] = end if label in dividing else last
@@ -160,14 +163,14 @@ def settle_tracks(film: CellFilm) -> CellFilm:
 
 
 def _stretches(frames: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the first and last of each stretch of successive frames."""
+    """Return the first and last frame of each stretch of successive frames."""
     present = np.unique(list(frames))
     parts = np.split(present, np.flatnonzero(np.diff(present) > 1) + 1)
     return [(int(part[0]), int(part[-1])) for part in parts]
 
 
 def as_label_image(labels: ArrayLike) -> Numbers:
-    """Return a label image as whole numbers; a ValueError says what is wrong with it."""
+    """Return a label image as integers, or raise a ValueError."""
     labels = np.asarray(labels)
     if labels.ndim != 2 or labels.dtype.kind not in "iu":
         raise ValueError(
@@ -181,10 +184,10 @@ def as_label_image(labels: ArrayLike) -> Numbers:
 
 
 def as_image(image: ArrayLike, shape: tuple[int, int] | None = None) -> NDArray[np.float64]:
-    """Return a grey image, of a given shape if any, as finite numbers; a ValueError says what is wrong."""
+    """Return a gray image of finite numbers, with the given shape if any, or raise a ValueError."""
     image = np.asarray(image)
     if image.ndim != 2 or 0 in image.shape or (shape is not None and image.shape != shape):
-        raise ValueError(f"an image has shape {image.shape}: expected {shape or 'two axes, grey'}")
+        raise ValueError(f"an image has shape {image.shape}: expected {shape or 'two axes, gray'}")
     if image.dtype.kind not in "iuf":
         raise ValueError(f"an image is of {image.dtype}: expected numbers")
     if not np.isfinite(image).all():

@@ -1,4 +1,4 @@
-"""The layout of the Cell Tracking Challenge: label images, and a lineage in ``man_track.txt``."""
+"""Ground truth in the format of the Cell Tracking Challenge: label images and ``man_track.txt``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,18 @@ from typing import Self
 
 import numpy as np
 
-from ermlab._utils.files import ImageFiles, broken, list_series, read_labels, read_table, require_folder
+from ermlab._utils.files import broken, list_series, read_table, require_folder
+from ermlab._utils.image_files import ImageFiles, read_labels
 
-#: Labels and frames stay below, so that sums of them fit into any integer that they are kept in.
+#: Labels and frames stay below, so that sums of them fit into any integer type in use.
 _LARGEST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """Tracks: which cell lives from which frame to which, and from which parent it comes."""
+    """The lineage of tracks, one entry per track."""
 
-    label: np.ndarray
+    label: np.ndarray  #: from 1
     begin: np.ndarray  #: first frame
     end: np.ndarray  #: last frame
     parent: np.ndarray  #: label of the parent, 0 without one
@@ -31,7 +32,7 @@ class Lineage:
         return len(self.label)
 
     def rows(self) -> list[list[int]]:
-        """The lines of the file: label, begin, end, parent."""
+        """Return the lines of the file: label, begin, end, parent."""
         return np.column_stack([self.label, self.begin, self.end, self.parent]).tolist()
 
     @property
@@ -43,14 +44,14 @@ class Lineage:
 
 @dataclass(frozen=True)
 class TrackedCells:
-    """A true tracking: in frame t the pixels of a cell hold its label, those of the background 0."""
+    """Tracked cells: a label image per frame, 0 for the background, and the lineage of the labels."""
 
     masks: ImageFiles
     lineage: Lineage
 
 
 def read_tracked_cells(folder: str | Path) -> TrackedCells:
-    """Read ``man_track.txt`` and find ``man_track<frame>.tif``; the two must agree in every frame."""
+    """Read ``man_track.txt`` and ``man_track<frame>.tif``, which must agree in every frame."""
     folder = require_folder(folder)
     lineage = read_lineage(folder / "man_track.txt")
     masks = ImageFiles(list_series(folder, "man_track*.tif"), read_labels)
@@ -67,7 +68,7 @@ def read_lineage(path: Path) -> Lineage:
 
 
 def lineage_problem(lineage: Lineage) -> tuple[str, str] | None:
-    """Return what is wrong with a lineage and what was expected, None if nothing is."""
+    """Return what is wrong with a lineage and what was expected, None if it is valid."""
     if max(column.max(initial=0) for column in (lineage.label, lineage.end, lineage.parent)) >= _LARGEST:
         return "a number that is too large", f"labels and frames below {_LARGEST}"
     known = dict(zip(lineage.label.tolist(), lineage.end.tolist(), strict=True))
@@ -85,17 +86,17 @@ def lineage_problem(lineage: Lineage) -> tuple[str, str] | None:
 
 
 def lives_problem(seen: Mapping[int, Sequence[int]], lineage: Lineage) -> tuple[str, str] | None:
-    """Compare the first and last frame of each label in the images with those in the lineage."""
-    told = {label: [begin, end] for label, begin, end, _ in lineage.rows()}
-    for label in sorted(seen.keys() | told.keys()):
-        if seen.get(label) != told.get(label):
-            found, expected = told.get(label, "in no line"), seen.get(label, "in no frame")
+    """Return where the first and last frames in the images contradict the lineage, None if they agree."""
+    stated = {label: [begin, end] for label, begin, end, _ in lineage.rows()}
+    for label in sorted(seen.keys() | stated.keys()):
+        if seen.get(label) != stated.get(label):
+            found, expected = stated.get(label, "in no line"), seen.get(label, "in no frame")
             return f"cell {label} is {found} [begin, end]", f"{expected} as in the images"
     return None
 
 
 def note_frame(seen: dict[int, list[int]], frame: int, mask: np.ndarray) -> None:
-    """Add the labels of a frame to the first and last frame of each label."""
+    """Update the first and last frame of each label with those of a frame."""
     for label in np.flatnonzero(np.bincount(mask.ravel())).tolist():
         if label:
             seen.setdefault(label, [frame, frame])[1] = frame

@@ -1,4 +1,4 @@
-"""Films in the layout of the Cell Tracking Challenge: frames, and as much of them as is annotated."""
+"""Films in the format of the Cell Tracking Challenge: frames, and masks of the annotated ones."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -6,32 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import tifffile
 
-from ermlab._utils.files import (
-    ImageFiles,
-    broken,
-    file_number,
-    is_folder,
-    list_files,
-    list_series,
-    read_image,
-    read_labels,
-    reading,
-    require_file,
-)
+from ermlab._utils.files import broken, file_number, is_folder, list_files, list_series, reading, require_file
+from ermlab._utils.image_files import ImageFiles, read_image, read_labels
+from ermlab._utils.optional import import_optional
 from ermlab.tracking.ctc import Lineage, TrackedCells, read_lineage
 
+tifffile = import_optional("tifffile", "tracking")
+
 _LINEAGE = "man_track.txt"
-#: Pixels of frames and of label images that can be read; Pillow takes large ones of uint32 for negative.
+#: Supported types of pixels and labels; Pillow reads large values of uint32 as negative.
 _PIXELS = ("uint8", "uint16", "int16", "int32", "float32")
 _LABELS = ("uint8", "uint16")
 
 
 def read_frames(folder: str | Path) -> ImageFiles:
-    """Find the grey frames ``t000.tif``, ``t001.tif``, ..., without a gap in the numbers.
+    """Open the gray frames ``t000.tif``, ``t001.tif``, ..., without gaps in the numbers.
 
-    All must be of one size, with pixels of one type: otherwise brightness would change with the type.
+    All must have the same size and type of pixels: otherwise brightness would change with the type.
     """
     paths = list_series(_own_folder(folder, "a folder with t000.tif, t001.tif, ..."), "t*.tif")
     first = None
@@ -48,7 +40,7 @@ def read_frames(folder: str | Path) -> ImageFiles:
 
 
 def _own_folder(folder: str | Path, expected: str) -> Path:
-    """Return the folder of a user, which no other command makes."""
+    """Return the path of an existing folder."""
     folder = Path(folder)
     if not is_folder(folder):
         raise broken(folder, "no such folder", expected)
@@ -56,24 +48,24 @@ def _own_folder(folder: str | Path, expected: str) -> Path:
 
 
 def _grey_image(path: Path) -> tuple[tuple[int, ...], str]:
-    """Return shape and type of the pixels of a file that has one grey image, as its header tells."""
-    # What OME files tell of is the whole film, of which this may be one frame.
+    """Return shape and type of the pixels of a file with one gray image, according to its header."""
+    # OME metadata describe the whole film, of which this may be one frame.
     with reading(path, "a complete image"), tifffile.TiffFile(require_file(path), is_ome=False) as file:
         page = file.pages[0]
         shape, pixels = page.shape, str(page.dtype)
-        # Some programs write one header for a whole stack.
+        # Some programs write a single header for a whole stack.
         n_images = max(len(file.pages), file.series[0].size // max(page.size, 1))
     if n_images > 1:
-        raise broken(path, f"{n_images} images", "one: each frame in a file of its own, no stack")
+        raise broken(path, f"{n_images} images", "one file per frame, no stack")
     if len(shape) != 2:
-        raise broken(path, f"shape {shape}", "a grey image")
+        raise broken(path, f"shape {shape}", "a gray image")
     return shape, pixels
 
 
 def _read_frame(path: Path) -> np.ndarray:
     frame = read_image(path)
     if frame.ndim != 2:
-        raise broken(path, f"shape {frame.shape}", "a grey image")
+        raise broken(path, f"shape {frame.shape}", "a gray image")
     if not np.isfinite(frame).all():
         raise broken(path, "a pixel that is no finite number", "finite numbers")
     return frame
@@ -82,13 +74,15 @@ def _read_frame(path: Path) -> np.ndarray:
 def read_annotation(folder: str | Path, frames: Sequence[np.ndarray]) -> TrackedCells:
     """Read ``man_track.txt`` and the masks ``man_track<frame>.tif`` of some frames of a film.
 
-    Masks may leave out frames, and cells. Where a track ends or begins beside a frame without a mask, it may
-    well go on: the lineage that is returned says so. A division with one child is left open in it. A label
-    must be in a line that has it in this frame, and a line must be of a cell of some mask.
+    Frames and cells may lack a mask. In the returned lineage, a track that begins or ends beside a frame
+    without a mask continues into it, and a division with a single child is unknown. Each label must live in
+    its frame according to ``man_track.txt``, and each line must belong to a cell of a mask.
 
     Parameters
     ----------
-    frames
+    folder : str or Path
+        Folder of the annotation.
+    frames : sequence of ndarray
         The frames of the film.
     """
     folder = _own_folder(folder, f"a folder with {_LINEAGE} and man_track<frame>.tif of some frames")
@@ -114,7 +108,7 @@ def read_annotation(folder: str | Path, frames: Sequence[np.ndarray]) -> Tracked
     if missing := sorted(lives.keys() - seen):
         raise broken(folder / _LINEAGE, f"cell {missing[0]} is in no mask", "cells of the masks")
     known = _without_half_divisions(_open_ended(lineage, paths.keys()))
-    return TrackedCells(_SomeMasks(paths, len(frames), shape), known)
+    return TrackedCells(_PartialMasks(paths, len(frames), shape), known)
 
 
 def _mask_files(folder: Path) -> dict[int, Path]:
@@ -123,13 +117,13 @@ def _mask_files(folder: Path) -> dict[int, Path]:
     for path in list_files(folder, "man_track*.tif"):
         frame = file_number(path)
         if frame in paths:
-            raise broken(path, f"frame {frame} as in {paths[frame].name}", "one mask a frame")
+            raise broken(path, f"frame {frame} as in {paths[frame].name}", "one mask per frame")
         paths[frame] = path
     return paths
 
 
 def _open_ended(lineage: Lineage, annotated: Collection[int]) -> Lineage:
-    """Return a lineage whose tracks go on into frames that are not annotated, unless they divide there."""
+    """Return a lineage whose tracks continue into frames without annotation, unless they divide there."""
     parents = set(lineage.parent.tolist())
     begin = [
         first if first - 1 in annotated or mother or not first else first - 1
@@ -143,9 +137,9 @@ def _open_ended(lineage: Lineage, annotated: Collection[int]) -> Lineage:
 
 
 def _without_half_divisions(lineage: Lineage) -> Lineage:
-    """Return a lineage in which it is not known what became of a cell with one child in the next frame.
+    """Return a lineage in which the fate of a cell with a single child in the next frame is unknown.
 
-    It has not just moved: it has another label. The other child was left out, or is out of view.
+    It did not move, since the label differs. The other child was left out, or is out of view.
     """
     last = dict(zip(lineage.label.tolist(), lineage.end.tolist(), strict=True))
     families = Counter(lineage.parent.tolist())
@@ -162,8 +156,8 @@ def _without_half_divisions(lineage: Lineage) -> Lineage:
     )
 
 
-class _SomeMasks(Sequence[np.ndarray]):
-    """The masks of all frames of a film, of which only some are there: the others show nothing."""
+class _PartialMasks(Sequence[np.ndarray]):
+    """The masks of all frames of a film; frames without a file are empty."""
 
     def __init__(self, paths: Mapping[int, Path], n_frames: int, shape: tuple[int, int]):
         self._paths, self._n_frames, self._shape = paths, n_frames, shape

@@ -1,4 +1,4 @@
-"""Results in the layout of the Cell Tracking Challenge: ``mask<frame>.tif`` and ``res_track.txt``."""
+"""Results in the format of the Cell Tracking Challenge: ``mask<frame>.tif`` and ``res_track.txt``."""
 
 import re
 import shutil
@@ -7,18 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
-from ermlab._utils.files import (
-    ImageFiles,
-    broken,
-    file_number,
-    list_series,
-    read_labels,
-    read_text,
-    reading,
-    require_folder,
-)
+from ermlab._utils.files import broken, file_number, list_series, read_text, reading, require_folder
+from ermlab._utils.image_files import ImageFiles, read_labels
+from ermlab._utils.optional import import_optional
 from ermlab.tracking.ctc import (
     Lineage,
     TrackedCells,
@@ -29,17 +21,28 @@ from ermlab.tracking.ctc import (
     read_lineage,
 )
 
+Image = import_optional("PIL.Image", "tracking")
+
 _LINEAGE = "res_track.txt"
 _RESULT = re.compile(r"mask\d+\.tif|res_track\.txt")
-#: Digits of a frame's number in the name of its mask, more where there are more frames.
+#: Smallest number of digits of the frame in the name of a mask.
 _DIGITS = 3
 
 
 def write_tracking(folder: str | Path, label_images: Iterable[np.ndarray], lineage: Lineage) -> None:
-    """Write label images and lineage, which must agree.
+    """Write label images and their lineage, which must agree.
 
-    The folder is complete or not there: after an error it is as it was before. An earlier tracking in it is
-    replaced; a folder with other files is left alone.
+    An earlier result in the folder is replaced; a folder with other files is rejected. After an error the
+    folder is unchanged.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder for the files.
+    label_images : iterable of ndarray of int
+        One image per frame, 0 for the background.
+    lineage : Lineage
+        First and last frame of each label, and its parent.
     """
     if problem := lineage_problem(lineage):
         raise ValueError("the lineage has {}: expected {}".format(*problem))
@@ -62,23 +65,23 @@ def write_tracking(folder: str | Path, label_images: Iterable[np.ndarray], linea
         (part / _LINEAGE).write_text("".join(lines))
 
 
-def require_place_for_tracking(folder: str | Path) -> Path:
-    """Return a folder that is not there, is empty or has an earlier tracking, or say what is in the way."""
+def check_result_folder(folder: str | Path) -> Path:
+    """Return the path of a folder that is new, empty or has an earlier result, or raise a DataError."""
     folder = Path(folder)
     with reading(folder, "a folder to write to"):
-        for name in _beside(folder.resolve()):  # not if a link leads to itself
-            name.exists()  # not if a name is too long
+        for name in _beside(folder.resolve()):  # fails for a link to itself
+            name.exists()  # fails for a name that is too long
         in_the_way = folder.exists() and not folder.is_dir()
     if in_the_way:
         raise broken(folder, "a file", "a folder to write to")
     others = sorted(path.name for path in folder.glob("*") if not _RESULT.fullmatch(path.name))
     if others:
-        raise broken(folder, f"there is {others[0]}", "no such folder, or one with an earlier tracking alone")
+        raise broken(folder, f"there is {others[0]}", "a new folder, or one with an earlier result only")
     return folder
 
 
 def read_tracking(folder: str | Path) -> TrackedCells:
-    """Read what `write_tracking` or another tracker wrote; a tracking without a single cell is legal."""
+    """Read the result of `write_tracking` or of another tracker; it may be without any cell."""
     folder = require_folder(folder)
     path = folder / _LINEAGE
     empty = not read_text(path).strip()
@@ -93,7 +96,7 @@ def _mask_name(frame: int, digits: int) -> str:
 
 
 def _with_equal_digits(folder: Path, digits: int) -> None:
-    """Rename the masks so that their names are in order, too: other programs read them in that of names."""
+    """Rename the masks such that their names sort by frame, the order in which other programs read them."""
     if digits > _DIGITS:
         for path in list(folder.glob("mask*.tif")):
             path.rename(folder / _mask_name(file_number(path), digits))
@@ -103,8 +106,8 @@ def _check_image(frame: int, labels: np.ndarray, shape: tuple[int, ...]) -> None
     name = f"the label image of frame {frame}"
     if labels.ndim != 2 or labels.dtype.kind not in "iu" or labels.shape != shape:
         raise ValueError(
-            f"{name} has shape {labels.shape} of {labels.dtype}: expected whole numbers in two axes, "
-            f"as long as in the first frame"
+            f"{name} has shape {labels.shape} of {labels.dtype}: expected integers of the shape "
+            f"of the first frame"
         )
     if labels.size and not 0 <= labels.min() <= labels.max() <= np.iinfo(np.uint16).max:
         raise ValueError(f"{name} has labels {labels.min()} to {labels.max()}: expected 0 to 65535")
@@ -112,10 +115,10 @@ def _check_image(frame: int, labels: np.ndarray, shape: tuple[int, ...]) -> None
 
 @contextmanager
 def _whole(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of ``folder`` when all went well, and vanishes when not."""
-    folder = require_place_for_tracking(folder).resolve()  # a link stays, and leads to the new folder
+    """Yield an empty folder that replaces ``folder`` on success, and is removed after an error."""
+    folder = check_result_folder(folder).resolve()  # a link stays and points to the new folder
     part, old = _beside(folder)
-    if old.exists() and not folder.exists():  # a run was stopped between the two renamings below
+    if old.exists() and not folder.exists():  # a run was stopped between the two renames below
         old.rename(folder)
     _remove(part, old)
     part.mkdir(parents=True)
@@ -133,7 +136,7 @@ def _whole(folder: Path) -> Iterator[Path]:
 
 
 def _beside(folder: Path) -> tuple[Path, Path]:
-    """Return where a new folder is made, and where an old one is kept until it is."""
+    """Return the paths of the new folder and of the old one while the files are written."""
     return tuple(folder.with_name(f".{kind}-{folder.name}") for kind in ("part", "old"))
 
 

@@ -1,7 +1,7 @@
-"""What may have happened to cells between two frames, and how likely it looks (cheap-data, section 1.2.2).
+"""Candidate events between two frames, and their features (cheap-data, section 1.2.2).
 
-Lengths are measured in the size of a typical cell, areas and intensities as logarithms of ratios, so that one
-set of weights serves images of any magnification and exposure.
+Lengths are relative to the size of a typical cell, areas and intensities are logarithms of ratios, so that
+the same weights apply to images of any magnification and exposure.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from ermlab.tracking.assignment import EVENTS, NONE, Candidates, Hypotheses
+from ermlab.tracking.assignment import NONE, Candidates, Hypotheses
 
 Vector = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -38,8 +38,8 @@ FEATURES = {
     "appearance": ("one", "border", "size", "nearest"),
     "disappearance": ("one", "border", "size", "nearest"),
 }
-#: Weights of a plain tracker, a feature that is not named weighs nothing: cells stay where they are; what is
-#: not a move costs as much as a move by a cell's size.
+#: Nonzero weights of a simple tracker: a move costs its distance, any other event as much as a move by the
+#: size of a cell.
 _GUESS = {
     "move": {"distance": -1.0},
     "division": {"one": -1.0, "distance": -1.0},
@@ -48,22 +48,34 @@ _GUESS = {
     "appearance": {"one": -1.0},
     "disappearance": {"one": -1.0},
 }
-#: Distances to the border and to the nearest cell count up to so many sizes of a cell.
+#: Distances to the border and to the nearest cell are clipped at this multiple of the size of a cell.
 _FAR = 3.0
-#: Measures of cells are at most so large, areas and intensities at least so small: their ratios, products and
-#: squares of distances stay finite.
+#: Largest measurement of a cell, and smallest area and intensity: ratios, products and squared distances stay
+#: finite.
 _LARGEST, _LEAST = 1e100, 1e-100
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that were detected in a frame."""
+    """The cells that were detected in a frame.
 
-    position: Vector  #: (n, 2) row and column
-    area: Vector  #: pixels
-    intensity: Vector  #: mean over the cell
-    eccentricity: Vector  #: of the ellipse with the same moments, 0 for a circle
-    shape: tuple[int, int]  #: height and width of the frame
+    Parameters
+    ----------
+    position : ndarray of shape (n_cells, 2)
+        Row and column.
+    area, intensity : ndarray of shape (n_cells,)
+        Number of pixels, and mean intensity.
+    eccentricity : ndarray of shape (n_cells,)
+        Eccentricity of the ellipse with the same second moments, 0 for a circle.
+    shape : tuple of int
+        Height and width of the frame.
+    """
+
+    position: Vector
+    area: Vector
+    intensity: Vector
+    eccentricity: Vector
+    shape: tuple[int, int]
 
     def __post_init__(self) -> None:
         for name in ("position", "area", "intensity", "eccentricity"):
@@ -74,7 +86,7 @@ class Cells:
         for name in ("area", "intensity", "eccentricity"):
             values = getattr(self, name)
             if np.shape(values) != (n,):
-                raise ValueError(f"{name} has shape {np.shape(values)}: expected ({n},), one for each cell")
+                raise ValueError(f"{name} has shape {np.shape(values)}: expected ({n},), one per cell")
         numbers = np.column_stack([self.position, self.area, self.intensity, self.eccentricity])
         if not np.isfinite(numbers).all():
             raise ValueError(f"cell {int(np.argwhere(~np.isfinite(numbers))[0, 0])} is not finite")
@@ -91,23 +103,23 @@ class Cells:
         return len(self.position)
 
     def border_distance(self) -> Vector:
-        """Return how far each cell is from the border of the frame, in pixels."""
+        """Return the distance of each cell to the border of the frame, in pixels."""
         room = np.minimum(self.position, np.subtract(self.shape, 1) - self.position)
         return np.maximum(room.min(axis=1, initial=np.inf), 0.0)
 
 
 @dataclass(frozen=True)
 class Gates:
-    """Which events are considered: those of near cells, in sizes of a typical cell.
+    """Limits of the candidate events; distances are relative to the size of a typical cell.
 
     Parameters
     ----------
-    n_neighbors
-        A cell may go to so many of the nearest cells of the next frame.
-    move, division
-        How far a cell may go, and a child from its parent.
-    pieces
-        How far apart two pieces of a cell may lie, or two cells that were taken for one.
+    n_neighbors : int, default=5
+        Number of nearest cells in the next frame that a cell may move to.
+    move, division : float, default=2.0
+        Largest distance of a move, and between a parent and its child.
+    pieces : float, default=1.5
+        Largest distance between two pieces of a cell, or between two cells that were detected as one.
     """
 
     n_neighbors: int = 5
@@ -130,37 +142,30 @@ def hypotheses_between(before: Cells, after: Cells, gates: Gates) -> Hypotheses:
     fragments = _close(after, children, gates.pieces * size)
     merged = _pairs_about(after, before, gates.n_neighbors, gates.pieces * size)
     merged = _close(before, merged, gates.pieces * size)
+    every_source, every_target = (np.arange(len(cells))[:, None] for cells in (before, after))
+    # Cells of the first frame, cells of the second frame, features.
     found = {
-        "move": _moves(before, after, moves, size),
-        "division": _divisions(before, after, children, size),
-        "merge": _pieces(after, before, merged, size),
-        "split": _pieces(before, after, fragments, size),
-        "appearance": _alone(after, before, size),
-        "disappearance": _alone(before, after, size),
+        "move": (moves[:, :1], moves[:, 1:], _moves(before, after, moves, size)),
+        "division": (children[:, :1], children[:, 1:], _divisions(before, after, children, size)),
+        "merge": (merged[:, 1:], merged[:, :1], _pieces(after, before, merged, size)),
+        "split": (fragments[:, :1], fragments[:, 1:], _pieces(before, after, fragments, size)),
+        "appearance": (every_target[:, :0], every_target, _alone(after, before, size)),
+        "disappearance": (every_source, every_source[:, :0], _alone(before, after, size)),
     }
-    first = {"move": moves[:, :1], "division": children[:, :1], "merge": merged[:, 1:]}
-    first |= {"split": fragments[:, :1], "appearance": np.zeros((len(after), 0), dtype=np.int64)}
-    second = {"move": moves[:, 1:], "division": children[:, 1:], "merge": merged[:, :1]}
-    second |= {"split": fragments[:, 1:], "appearance": np.arange(len(after))[:, None]}
-    first["disappearance"] = np.arange(len(before))[:, None]
-    second["disappearance"] = np.zeros((len(before), 0), dtype=np.int64)
-    return Hypotheses(
-        len(before),
-        len(after),
-        {
-            name: Candidates(_two_columns(first[name]), _two_columns(second[name]), found[name])
-            for name in EVENTS
-        },
-    )
+    candidates = {
+        name: Candidates(_two_columns(sources), _two_columns(targets), features)
+        for name, (sources, targets, features) in found.items()
+    }
+    return Hypotheses(len(before), len(after), candidates)
 
 
 def guessed_weights() -> Vector:
-    """Return the weights of a plain tracker, to start from: with them assignments are easy to find."""
+    """Return the weights of a simple tracker, for which assignments are easy to find."""
     return np.array([_GUESS[kind].get(name, 0.0) for kind, names in FEATURES.items() for name in names])
 
 
 def typical_size(frames: Iterable[Cells]) -> float:
-    """Return the square root of the median area of the cells of some frames; 1 without a cell."""
+    """Return the square root of the median area of all cells of the frames; 1 without cells."""
     areas = np.concatenate([cells.area for cells in frames])
     return float(np.sqrt(np.median(areas))) if len(areas) else 1.0
 
@@ -169,20 +174,20 @@ def _two_columns(cells: Pairs) -> Pairs:
     return np.pad(cells, ((0, 0), (0, 2 - cells.shape[1])), constant_values=NONE)
 
 
-def _near(centres: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
-    """Return pairs (centre, cell around it): its nearest ones within reach."""
-    if not len(centres) or not len(around):
+def _near(centers: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
+    """Return pairs of a center and each of its nearest cells within reach."""
+    if not len(centers) or not len(around):
         return np.zeros((0, 2), dtype=np.int64)
     wanted = min(n_neighbors, len(around))
-    distances, numbers = cKDTree(around.position).query(centres.position, k=np.arange(1, wanted + 1))
+    distances, numbers = cKDTree(around.position).query(centers.position, k=np.arange(1, wanted + 1))
     i, rank = np.nonzero(distances <= reach)
     return np.column_stack([i, numbers[i, rank]])
 
 
-def _pairs_about(centres: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
-    """Return triples (centre, two of its nearest cells within reach, the smaller number first)."""
-    pairs = _near(centres, around, n_neighbors, reach)
-    starts = np.searchsorted(pairs[:, 0], np.arange(len(centres) + 1))
+def _pairs_about(centers: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
+    """Return triples of a center and two of its nearest cells within reach, the smaller index first."""
+    pairs = _near(centers, around, n_neighbors, reach)
+    starts = np.searchsorted(pairs[:, 0], np.arange(len(centers) + 1))
     counts = np.diff(starts)
     parts = [np.zeros((0, 3), dtype=np.int64)]
     for first, second in combinations(range(counts.max(initial=0)), 2):
@@ -193,7 +198,7 @@ def _pairs_about(centres: Cells, around: Cells, n_neighbors: int, reach: float) 
 
 
 def _close(cells: Cells, triples: Pairs, reach: float) -> Pairs:
-    """Keep the triples whose two cells are near each other."""
+    """Return the triples whose last two cells are within reach of each other."""
     return triples[_distance(cells.position[triples[:, 1]], cells.position[triples[:, 2]]) <= reach]
 
 
@@ -234,7 +239,7 @@ def _divisions(before: Cells, after: Cells, triples: Pairs, size: float) -> Vect
 
 
 def _pieces(whole: Cells, parts: Cells, triples: Pairs, size: float) -> Vector:
-    """Describe two pieces that are one cell in the other frame: it is where they are, and as large."""
+    """Return the features of two pieces of a cell that is whole in the other frame."""
     i, a, b = triples.T
     area = parts.area[a] + parts.area[b]
     weight = (parts.area[a] / area)[:, None]
@@ -250,7 +255,7 @@ def _pieces(whole: Cells, parts: Cells, triples: Pairs, size: float) -> Vector:
 
 
 def _alone(cells: Cells, others: Cells, size: float) -> Vector:
-    """Describe cells that no cell of the other frame explains: at the border, small, with no cell near."""
+    """Return the features of appearances or disappearances."""
     nearest = np.full(len(cells), np.inf)
     if len(cells) and len(others):
         nearest = cKDTree(others.position).query(cells.position)[0]
@@ -262,7 +267,7 @@ def _alone(cells: Cells, others: Cells, size: float) -> Vector:
 
 
 def _columns(*columns: Vector) -> Vector:
-    """Return features as columns, the first of them 1."""
+    """Return a column of ones and the given columns."""
     return np.column_stack([np.ones(len(columns[0])), *columns])
 
 
@@ -271,5 +276,5 @@ def _distance(p: Vector, q: Vector) -> Vector:
 
 
 def _change(p: Vector, q: Vector) -> Vector:
-    """Return by how much two positive quantities differ, whichever is larger."""
+    """Return the absolute logarithm of the ratio of two positive quantities."""
     return np.abs(np.log(p / q))

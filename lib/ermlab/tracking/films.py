@@ -1,4 +1,4 @@
-"""Films of cells as a tracker sees them: detections, and as much as is known of their true tracks."""
+"""Films of cells: detections and their known true tracks, and pairs of successive frames."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +14,10 @@ from ermlab.tracking.events import Cells, Gates, hypotheses_between
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-#: Labels, frames and sides stay below, so that sums of them fit into any integer that they are kept in.
+#: Largest label, frame and side: sums of them fit into any integer type in use.
 _LARGEST = np.iinfo(np.int32).max
-#: Frames of a film, of which each takes memory even without a cell.
-_MOST_FRAMES = 10_000_000
+#: Largest number of frames; each takes memory even without a cell.
+_MAX_FRAMES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,19 @@ class CellFilm(ArrayFile):
 
     Parameters
     ----------
-    frame
-        Frame of each detection, (n,), from 0, never falling.
-    position, area, intensity, eccentricity
+    frame : ndarray of shape (n_detections,)
+        Frame of each detection, ascending from 0.
+    position, area, intensity, eccentricity : ndarray
         As in `Cells`, for all detections.
-    shape
+    shape : ndarray of shape (2,)
         Height and width of a frame.
-    n_frames
-        Number of frames; those without a detection count.
-    tracks
-        Rows (detection, track), by detection: its true track, (m, 2). A detection of several cells that were
-        taken for one has several rows, one of which nothing is known has none.
-    lineage
-        Rows (label, first frame, last frame, parent or 0) of the true tracks, (k, 4).
+    n_frames : int
+        Number of frames, including those without a detection.
+    tracks : ndarray of shape (n_rows, 2)
+        Rows (detection, true track), ordered by detection. A detection of several cells has several rows, one
+        whose track is unknown has none.
+    lineage : ndarray of shape (n_tracks, 4)
+        Rows (label, first frame, last frame, parent or 0) of the true tracks.
     """
 
     frame: Numbers
@@ -57,20 +57,20 @@ class CellFilm(ArrayFile):
         if np.any(np.diff(self.frame) < 0) or (
             n and not 0 <= self.frame[0] <= self.frame[-1] < self.n_frames
         ):
-            raise ValueError(f"frame: expected rising numbers from 0 to {self.n_frames - 1}")
+            raise ValueError(f"frame: expected ascending numbers from 0 to {self.n_frames - 1}")
         for name, array, width in (("tracks", self.tracks, 2), ("lineage", self.lineage, 4)):
             if np.ndim(array) != 2 or np.shape(array)[1] != width:
                 raise ValueError(f"{name} has shape {np.shape(array)}: expected (rows, {width})")
         tracked = self.tracks[:, 0]
         if np.any(np.diff(tracked) < 0) or (len(tracked) and not 0 <= tracked[0] <= tracked[-1] < n):
-            raise ValueError(f"tracks: expected rows by detection, those from 0 to {n - 1}")
+            raise ValueError(f"tracks: expected rows ordered by detection, from 0 to {n - 1}")
         self._check_lineage()
         self._check_tracks()
 
     def _check_types(self) -> None:
-        """Raise a ValueError unless whole numbers are such, fit each other and promise no endless film."""
-        if not isinstance(self.n_frames, (int, np.integer)) or not 0 <= self.n_frames <= _MOST_FRAMES:
-            raise ValueError(f"n_frames is {self.n_frames!r}: expected a whole number up to {_MOST_FRAMES}")
+        """Raise a ValueError unless types, shapes and sizes are valid."""
+        if not isinstance(self.n_frames, (int, np.integer)) or not 0 <= self.n_frames <= _MAX_FRAMES:
+            raise ValueError(f"n_frames is {self.n_frames!r}: expected a whole number up to {_MAX_FRAMES}")
         for name in ("frame", "shape", "tracks", "lineage"):
             array = np.asarray(getattr(self, name))
             if array.dtype.kind not in "iu" and array.size:
@@ -83,15 +83,13 @@ class CellFilm(ArrayFile):
         if self.shape.shape != (2,) or self.shape.min() < 0:
             raise ValueError(f"shape is {self.shape.tolist()}: expected height and width")
         n = self.frame.size
-        for name, expected in (("frame", (n,)), ("position", (n, 2))):
-            if np.shape(getattr(self, name)) != expected:
-                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}: expected {expected}")
-        for name in ("area", "intensity", "eccentricity"):
-            if np.shape(getattr(self, name)) != (n,):
-                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}: expected {(n,)}")
+        for name in ("frame", "position", "area", "intensity", "eccentricity"):
+            shape, expected = np.shape(getattr(self, name)), (n, 2) if name == "position" else (n,)
+            if shape != expected:
+                raise ValueError(f"{name} has shape {shape}: expected {expected}")
 
     def _check_lineage(self) -> None:
-        """Raise a ValueError unless each track has one row, and ends before its children begin."""
+        """Raise a ValueError unless each track has one row and ends before its children begin."""
         label, begin, end, parent = self.lineage.T
         if label.min(initial=1) < 1 or len(np.unique(label)) < len(label):
             raise ValueError("lineage has a label below 1 or twice: expected labels from 1, each once")
@@ -104,7 +102,7 @@ class CellFilm(ArrayFile):
             )
 
     def _check_tracks(self) -> None:
-        """Raise a ValueError unless each track is seen in frames in which it lives."""
+        """Raise a ValueError unless each track is detected only between its first and last frame."""
         detection, track = self.tracks.T
         frame, (begin, end) = self.frame[detection], self.lineage[self._rows(track), 1:3].T
         for seen in np.flatnonzero((frame < begin) | (frame > end)):
@@ -114,7 +112,7 @@ class CellFilm(ArrayFile):
             )
 
     def _rows(self, tracks: Numbers) -> Numbers:
-        """Return the rows of some tracks in the lineage."""
+        """Return the rows of the given tracks in the lineage."""
         label = self.lineage[:, 0]
         if len(unknown := np.setdiff1d(tracks, label)):
             raise ValueError(f"track {unknown[0]} is not in the lineage: expected a row for each track")
@@ -125,7 +123,7 @@ class CellFilm(ArrayFile):
         return self.n_frames
 
     def numbers(self, t: int) -> slice:
-        """Return which detections are those of frame ``t``."""
+        """Return the slice of the detections of frame ``t``."""
         return slice(self._starts[t], self._starts[t + 1])
 
     def cells(self, t: int) -> Cells:
@@ -161,25 +159,29 @@ class CellFilm(ArrayFile):
 
 @dataclass(frozen=True)
 class FramePair:
-    """Two successive frames: what may have happened, and what is known of it."""
+    """Two successive frames: the candidate events and the known ones."""
 
-    frame: int  #: number of the first
+    frame: int  #: index of the first frame
     hypotheses: Hypotheses
     annotation: Annotation
 
     @cached_property
     def assigner(self) -> Assigner:
-        """Finds assignments; built once, since that takes longer than many a search."""
+        """Search for assignments; cached, since to build it may take longer than a search."""
         return Assigner(self.hypotheses)
 
 
 def frame_pairs(film: CellFilm, gates: Gates, frames: range | None = None) -> list[FramePair]:
-    """Return successive frames with their hypotheses and true events.
+    """Return pairs of successive frames with their candidate events and known true events.
 
     Parameters
     ----------
-    frames
-        Numbers of the first frames, by default all but the last.
+    film : CellFilm
+        The detections.
+    gates : Gates
+        Limits of the candidate events.
+    frames : range, optional
+        Indices of the first frames, by default all but the last.
     """
     frames = range(len(film) - 1) if frames is None else frames
     if len(frames) and not 0 <= min(frames[0], frames[-1]) <= max(frames[0], frames[-1]) < len(film) - 1:
@@ -193,9 +195,9 @@ def frame_pairs(film: CellFilm, gates: Gates, frames: range | None = None) -> li
 
 
 def halves(film: CellFilm) -> tuple[range, range]:
-    """Return the first frames of the pairs of either half of a film, one to learn from and one to test on.
+    """Return the first frames of the pairs in each half of a film, for training and test.
 
-    The pair between the halves is left out: no frame is in both.
+    The pair between the halves is left out, so that no frame is in both.
     """
     middle = (len(film) - 1) // 2
     return range(middle), range(middle + 1, len(film) - 1)

@@ -1,14 +1,15 @@
-"""From events between frames to tracks through a film, as the files of the Cell Tracking Challenge tell them.
+"""Tracks from events between frames, with one label per detection as in the Cell Tracking Challenge.
 
-A move goes on with a track; a division ends it, and begins one for each child; an appearance begins one. But
-detections may be pieces of a cell, or several cells in one, while a file gives each one label:
+A move continues a track, a division ends it and begins one per child, an appearance begins one. As detections
+may be pieces of a cell, or several cells in one:
 
-- Pieces of a cell have its label: those into which it splits, which only move, and which merge again.
-- Two tracks that merge otherwise are two cells taken for one, which has the label of the larger. When it
-  splits, one part goes on with this label, and the other begins a track whose parent is the track that it had
-  been before: so the files tell of a gap.
-- A detection that splits otherwise had been two cells all along. The larger part goes on with the label, the
-  other begins a track without a parent, since no cell has divided.
+- The pieces of a cell that splits, whose pieces only move until they merge again, keep its label.
+- Two tracks that merge otherwise are two cells detected as one, which has the label of the larger. When it
+  splits, one part continues this label; the other begins a track whose parent is the hidden track, which is
+  how the files describe a gap.
+- A detection that splits otherwise had been two cells. The larger part continues the label, the other begins
+a
+  track without a parent, since no cell divided.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +30,7 @@ _NAMES = tuple(EVENTS)
 
 @dataclass(frozen=True, eq=False)
 class _Event:
-    """What happened to detections, known by their numbers in the film."""
+    """An event, with the indices of its detections in the film."""
 
     kind: str
     before: tuple[int, ...]
@@ -41,8 +42,12 @@ def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence
 
     Parameters
     ----------
-    pairs, assignments
-        All pairs of successive frames of the film, in order, and which of their events happened.
+    film : CellFilm
+        The detections.
+    pairs : sequence of FramePair
+        All pairs of successive frames of the film, in order.
+    assignments : sequence of ndarray of bool
+        Masks of the events of each pair that happened.
     """
     if [pair.frame for pair in pairs] != list(range(len(film) - 1)) or len(pairs) != len(assignments):
         raise ValueError(
@@ -62,9 +67,11 @@ def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -
 
     Parameters
     ----------
-    label_images
-        Of each frame of the film; their regions, by rising label, are its detections.
-    label
+    label_images : iterable of array-like
+        The label image of each frame; its regions, by ascending label, are the detections.
+    film : CellFilm
+        The detections.
+    label : ndarray of shape (n_detections,)
         Label of each detection, as in `CellTracks`.
     """
     t = -1
@@ -90,7 +97,7 @@ def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> Iterator[_
     hypotheses = pair.hypotheses
     if chosen.shape != (len(hypotheses),) or not hypotheses.is_assignment(chosen):
         raise ValueError(
-            f"the events of frame {pair.frame} are no assignment: expected a fate and a past of each cell"
+            f"the events of frame {pair.frame} are no assignment: expected one fate or past for each cell"
         )
     first, second = film.numbers(pair.frame).start, film.numbers(pair.frame + 1).start
     for number in np.flatnonzero(chosen):
@@ -103,18 +110,18 @@ def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> Iterator[_
 
 
 class _Labels:
-    """Gives labels to detections, event by event."""
+    """Assignment of labels to detections, event by event."""
 
     def __init__(self, film: CellFilm, events: Sequence[_Event]):
         self._film, self._events = film, events
         self._fate = {detection: event for event in events for detection in event.before}
         self._label = np.zeros(len(film.frame), dtype=np.int64)
         self._parents: list[int] = []  # of the labels 1, 2, ...
-        # Labels of cells within a detection of another label, and in which direction from it they were.
+        # Labels of cells hidden in a detection of another label, and their direction from it before.
         self._hidden: dict[int, list[tuple[int, NDArray[np.float64]]]] = {}
 
     def tracks(self) -> CellTracks:
-        """Return the labels, and the lineage that they make up."""
+        """Return the labels and their lineage."""
         for detection in range(self._film.numbers(0).stop):
             self._begin(detection)
         for event in self._events:
@@ -149,7 +156,7 @@ class _Labels:
             self._begin(child, parent)
 
     def _merge(self, event: _Event) -> None:
-        """Go on with the larger of two tracks, which hides the other, or with the track of both pieces."""
+        """Continue the larger of two tracks, which hides the other, or the common track of two pieces."""
         large, small = self._by_area(event.before)
         label, other = int(self._label[large]), int(self._label[small])
         self._label[event.after[0]] = label
@@ -159,32 +166,32 @@ class _Labels:
             within += [*self._hidden.pop(other, []), (other, direction)]
 
     def _split(self, event: _Event) -> None:
-        """Go on with the track for both pieces, or for one of two cells."""
+        """Continue the track with both pieces of a cell, or with one of two cells."""
         label = int(self._label[event.before[0]])
-        if self._come_together(*event.after):
+        if self._merge_again(*event.after):
             self._label[list(event.after)] = label
             return
-        one, other = self._by_area(event.after)
+        kept, other = self._by_area(event.after)
         parent = 0
         if hidden := self._hidden.get(label):
             parent, direction = hidden.pop()
-            if (self._film.position[other] - self._film.position[one]) @ direction < 0:
-                one, other = other, one
-        self._label[one] = label
+            if (self._film.position[other] - self._film.position[kept]) @ direction < 0:
+                kept, other = other, kept
+        self._label[kept] = label
         self._begin(other, parent)
 
-    def _come_together(self, a: int, b: int) -> bool:
-        """Return whether two detections move until they merge with each other."""
+    def _merge_again(self, a: int, b: int) -> bool:
+        """Return whether two detections only move until they merge with each other."""
         ends = [self._after_moves(detection) for detection in (a, b)]
         return ends[0] is ends[1] is not None and ends[0].kind == "merge"
 
     def _after_moves(self, detection: int) -> _Event | None:
-        """Return what happens to a detection other than that it moves; None at the end of the film."""
+        """Return the first event of a detection that is no move; None at the end of the film."""
         event = self._fate.get(detection)
         while event is not None and event.kind == "move":
             event = self._fate.get(event.after[0])
         return event
 
     def _by_area(self, detections: tuple[int, int]) -> list[int]:
-        """Return two detections, the larger first."""
+        """Return two detections, the larger one first."""
         return sorted(detections, key=lambda detection: -self._film.area[detection])

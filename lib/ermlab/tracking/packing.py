@@ -1,8 +1,8 @@
-"""Disjoint sets of cells with the largest sum of gains: matching with triples, exactly.
+"""Disjoint sets of cells with the largest sum of gains: matching with triples, solved exactly.
 
-Pairs alone are matched in well under a millisecond, with prices of the cells that prove it; triples join
-where they pay. Where the prices leave a gap, only sets near the places where something is lost can do better,
-and an integer programme decides among these few.
+Pairs alone are matched in well under a millisecond, with dual prices of the cells as proof; triples are added
+where they pay. If the prices leave a gap, only sets near the places where something is lost can improve the
+choice, and an integer program over these few sets decides.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
 
 from ermlab.tracking._packing_numba import choose, cover, index, undecided, worthwhile
-from ermlab.tracking._set_program import SetProgram
+from ermlab.tracking._set_program import SetProgram, incidence_matrix
 
-#: Place of a third cell that a pair does not have.
+#: Padding for the third cell of a pair.
 NONE = -1
-#: Differences of gains that count as none, as a share of the largest gain.
+#: Tolerance of comparisons of gains, relative to the largest gain.
 _PRECISION = 1e-10
-#: Largest size of a score, and of a gain, the difference of up to four scores: sums over all cells, and
-#: differences of such sums, stay finite.
+#: Largest magnitude of a score, and of a gain, which is a difference of up to four scores: sums over all
+#: cells, and differences of such sums, stay finite.
 LARGEST_SCORE = 2.0**900
 _LARGEST_GAIN = 4 * LARGEST_SCORE
 
@@ -27,26 +27,25 @@ Choice = NDArray[np.bool_]
 
 
 class Packing:
-    """Finds the best choice of disjoint sets again and again, for other gains; each search is a new one.
+    """Search for the best choice of disjoint sets, for changing gains; searches are independent.
 
     Parameters
     ----------
-    n_sources, n_cells
+    n_sources, n_cells : int
         Cells ``0 .. n_sources - 1`` are sources, the others targets.
-    cells
-        Cells of each set, (n, 3): a pair is a source, a target and `NONE`; of a triple, two cells lie on one
-        side.
+    cells : ndarray of shape (n_sets, 3)
+        Cells of each set: a pair is a source, a target and `NONE`; a triple has two cells on one side.
 
     Attributes
     ----------
-    searches, proved, integral
-        Choices searched so far, how many of them prices alone proved, and how many of the others had an
-        integral relaxation.
+    searches, proved, integral : int
+        Number of searches, how many of them prices alone proved, and how many of the others had an integral
+        relaxation.
     """
 
     def __init__(self, n_sources: int, n_cells: int, cells: NDArray[np.int64]):
         self.searches = self.proved = self.integral = 0
-        cells = _checked_cells(n_sources, n_cells, cells)
+        cells = _check_cells(n_sources, n_cells, cells)
         triple = cells[:, 2] != NONE
         self._order = np.lexsort([np.where(triple, 0, cells[:, 0]), triple])
         self._cells = _middle_first(cells[self._order], n_sources)
@@ -54,20 +53,20 @@ class Packing:
         self._pairs_of = self._pairs_in_triples()
 
     def best(self, gains: ArrayLike, free: NDArray[np.bool_]) -> Choice:
-        """Return which sets to choose; a set of gain 0 or less never pays.
+        """Return a mask of the sets to choose; a set with gain 0 or less is never chosen.
 
         Parameters
         ----------
-        gains
-            Finite, of each set.
-        free
-            Which cells may be taken.
+        gains : array-like of shape (n_sets,)
+            The gain of each set.
+        free : ndarray of bool of shape (n_cells,)
+            Cells that may be taken.
         """
-        gains = checked_scores(gains, len(self._order), "gains", _LARGEST_GAIN)
+        gains = check_scores(gains, len(self._order), "gains", _LARGEST_GAIN)
         free = np.asarray(free)
         if free.shape != (self._n_cells,) or free.dtype != np.bool_:
             raise ValueError(
-                f"free has shape {free.shape} of {free.dtype}: expected {self._n_cells} marks of cells"
+                f"free has shape {free.shape} of {free.dtype}: expected a mask of {self._n_cells} cells"
             )
         self.searches += 1
         gains = gains[self._order]
@@ -85,31 +84,33 @@ class Packing:
         if gap <= slack:
             self.proved += 1
             return chosen
-        some = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap + slack))
-        chosen[some] = self._by_programmes(cells[some], gains[some], chosen[some], tiny)
+        is_open = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap + slack))
+        chosen[is_open] = self._by_programs(cells[is_open], gains[is_open], chosen[is_open], tiny)
         return chosen
 
-    def _by_programmes(self, cells: NDArray[np.int64], gains: Vector, chosen: Choice, tiny: float) -> Choice:
-        """Decide by linear programming; where that ends in fractions, part by part with integers."""
-        incidence, names = _incidence(cells)
-        programme = SetProgram(incidence, every_row=False)
-        y, row_price = programme.relaxation(gains)
-        self.integral += programme.integral
-        if programme.integral:
+    def _by_programs(self, cells: NDArray[np.int64], gains: Vector, chosen: Choice, tiny: float) -> Choice:
+        """Solve the linear relaxation; if it is not integral, an integer program for each component."""
+        incidence, names = _compact_incidence(cells)
+        program = SetProgram(incidence, every_row=False)
+        y, row_price = program.relaxation(gains)
+        self.integral += program.integral
+        if program.integral:
             return y > 0.5
-        chosen = max(chosen, _rounded(cells, gains, y, self._n_cells), key=lambda some: gains[some].sum())
+        chosen = max(chosen, _rounded(cells, gains, y, self._n_cells), key=lambda choice: gains[choice].sum())
         price = np.zeros(self._n_cells)
         price[names] = row_price
         _, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
         cover(cells, first_set, sets_of, gains, price)
         gap = price.sum() - gains[chosen].sum() + tiny * self._n_cells
-        some = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap))
-        incidence, _ = _incidence(cells[some])
-        _, part = connected_components(incidence.T @ incidence, directed=False)
-        for number in range(part.max(initial=-1) + 1):
-            here = some[part == number]
+        is_open = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap))
+        incidence, _ = _compact_incidence(cells[is_open])
+        _, component = connected_components(incidence.T @ incidence, directed=False)
+        for number in range(component.max(initial=-1) + 1):
+            here = is_open[component == number]
             if len(here) > 1:
-                chosen[here] = SetProgram(_incidence(cells[here])[0], every_row=False).best(gains[here])
+                chosen[here] = SetProgram(_compact_incidence(cells[here])[0], every_row=False).best(
+                    gains[here]
+                )
         return chosen
 
     def _pairs_in_triples(self) -> NDArray[np.int64]:
@@ -123,12 +124,12 @@ class Packing:
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def checked_scores(scores: ArrayLike, n: int, name: str = "scores", largest: float = LARGEST_SCORE) -> Vector:
-    """Return n finite scores whose sums stay finite; a ValueError says what is wrong with them."""
+def check_scores(scores: ArrayLike, n: int, name: str = "scores", largest: float = LARGEST_SCORE) -> Vector:
+    """Return n finite scores whose sums stay finite, or raise a ValueError."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (n,):
         raise ValueError(f"{name} of shape {scores.shape}: expected {n} finite numbers")
-    # NaN is not less than anything, so this refuses it, too.
+    # The comparison is false for NaN, too.
     if n and not np.abs(scores).max() <= largest:
         wrong = int(np.argmin(np.abs(scores) <= largest))
         raise ValueError(
@@ -137,8 +138,8 @@ def checked_scores(scores: ArrayLike, n: int, name: str = "scores", largest: flo
     return np.ascontiguousarray(scores)
 
 
-def _checked_cells(n_sources: int, n_cells: int, cells: ArrayLike) -> NDArray[np.int64]:
-    """Return the cells of each set as whole numbers; a ValueError says what is wrong with them."""
+def _check_cells(n_sources: int, n_cells: int, cells: ArrayLike) -> NDArray[np.int64]:
+    """Return the cells of each set as integers, or raise a ValueError."""
     if not 0 <= n_sources <= n_cells:
         raise ValueError(f"{n_sources} sources of {n_cells} cells: expected from 0 to all of them")
     cells = np.asarray(cells)
@@ -150,7 +151,7 @@ def _checked_cells(n_sources: int, n_cells: int, cells: ArrayLike) -> NDArray[np
     proper = (cells[:, :2] >= 0).all(axis=1) & (pair | (third >= 0)) & (cells < n_cells).all(axis=1)
     proper &= (first != second) & (second != third) & (first != third)
     sources = ((cells < n_sources) & (cells >= 0)).sum(axis=1)
-    # A pair has its source first; of a triple, two cells lie on one side.
+    # A pair has its source first; a triple has two cells on one side.
     proper &= np.where(pair, (first < n_sources) & (second >= n_sources), (sources == 1) | (sources == 2))
     if not proper.all():
         wrong = int(np.argmin(proper))
@@ -162,7 +163,7 @@ def _checked_cells(n_sources: int, n_cells: int, cells: ArrayLike) -> NDArray[np
 
 
 def _middle_first(cells: NDArray[np.int64], n_sources: int) -> NDArray[np.int64]:
-    """Return the sets with the cell of a triple that is alone on its side first, and pairs as they are."""
+    """Return the sets with the cell of a triple that is alone on its side first; pairs are unchanged."""
     triple = cells[:, 2] != NONE
     source = cells < n_sources
     lonely = np.where(source.sum(axis=1) == 1, source.argmax(axis=1), (~source).argmax(axis=1))
@@ -171,7 +172,7 @@ def _middle_first(cells: NDArray[np.int64], n_sources: int) -> NDArray[np.int64]
 
 
 def _rounded(cells: NDArray[np.int64], gains: Vector, y: Vector, n_cells: int) -> Choice:
-    """Return disjoint sets, those first that are chosen most, then those that gain most."""
+    """Return disjoint sets, chosen greedily by their value in the relaxation, then by their gain."""
     chosen, taken = np.zeros(len(cells), dtype=bool), np.zeros(n_cells, dtype=bool)
     for s in np.lexsort([-gains, -y])[: np.count_nonzero(y)]:
         members = cells[s][cells[s] != NONE]
@@ -180,10 +181,10 @@ def _rounded(cells: NDArray[np.int64], gains: Vector, y: Vector, n_cells: int) -
     return chosen
 
 
-def _incidence(cells: NDArray[np.int64]) -> tuple[csc_array, NDArray[np.int64]]:
-    """Return 1 where a set (column) takes a cell (row), over the cells that are taken at all, and these."""
+def _compact_incidence(cells: NDArray[np.int64]) -> tuple[csc_array, NDArray[np.int64]]:
+    """Return the incidence matrix over those cells only that are in a set, and these cells."""
     present = cells != NONE
     names, rows = np.unique(cells[present], return_inverse=True)
-    starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    shape = (len(names), len(cells))
-    return csc_array((np.ones(len(rows)), rows.astype(np.int32), starts.astype(np.int32)), shape), names
+    compact = np.full(cells.shape, NONE)
+    compact[present] = rows
+    return incidence_matrix(compact, len(names)), names

@@ -1,7 +1,7 @@
-"""The structured perceptron for tracking, from full or partial annotations (cheap-data, 1.3.5 and 1.4.2).
+"""The structured perceptron for tracking with full or partial annotations (cheap-data, 1.3.5 and 1.4.2).
 
-Where the best assignment contradicts what is known, the weights move from it towards the best assignment that
-agrees (Collins 2002; Fernandes and Brefeld 2011). A full annotation leaves one that agrees: the true one.
+If the best assignment contradicts the annotation, the weights move from its features to those of the best
+assignment that agrees (Collins 2002; Fernandes and Brefeld 2011), with a full annotation the true one.
 """
 
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.parallel import map_in_threads
-from ermlab.tracking.assignment import EVENTS, Assigner
-from ermlab.tracking.task import event_numbers, missed_share
+from ermlab.tracking.assignment import EVENTS, Assigner, check_events
+from ermlab.tracking.task import missed_share
 
 Vector = NDArray[np.float64]
-#: Kinds of events that take one cell.
+#: Kinds of events that take a single cell.
 _ALONE = [number for number, taken in enumerate(EVENTS.values()) if sum(taken) == 1]
 
 
 @dataclass
 class PerceptronHistory:
-    """One entry a pass; ``loss`` begins with the start."""
+    """One entry per pass; ``loss`` has the initial loss first."""
 
     loss: list[float] = field(default_factory=list)
     updates: list[int] = field(default_factory=list)
@@ -29,7 +29,7 @@ class PerceptronHistory:
 
 @dataclass(frozen=True)
 class PerceptronResult:
-    """What `train_perceptron` found: the weights with the least ``loss``, and whether that is zero."""
+    """Result of `train_perceptron`: the weights with the smallest ``loss``, ``converged`` if that is 0."""
 
     w: Vector
     loss: float
@@ -39,11 +39,11 @@ class PerceptronResult:
 
 
 def perceptron_step(w: Vector, sample: Assigner, events: ArrayLike) -> Vector:
-    """Return ``Phi(x, y*) - Phi(x, y)``: ``y`` the best assignment, ``y*`` the best that has the events.
+    """Return ``Phi(x, y*) - Phi(x, y)``: ``y`` is the best assignment, ``y*`` the best that has the events.
 
-    Zero if ``y`` has them itself.
+    The step is zero if ``y`` has the events.
     """
-    scores, events = _scores(w, sample), event_numbers(events, len(sample.hypotheses))
+    scores, events = _scores(w, sample), check_events(events, len(sample.hypotheses))
     y = sample.best(scores)
     if y[events].all():
         return np.zeros(sample.hypotheses.dimension)
@@ -54,16 +54,23 @@ def perceptron_step(w: Vector, sample: Assigner, events: ArrayLike) -> Vector:
 def perceptron_pass(
     w: ArrayLike, samples: Sequence[Assigner], annotations: Sequence[ArrayLike]
 ) -> tuple[Vector, Vector, int]:
-    """Go once through the samples, one after the other (cheap-data, Algorithm 1.2, lines 8 to 11).
-
-    Return the weights after the last sample, their sum over all samples, and how many samples changed them.
+    """Update the weights with one sample after the other (cheap-data, Algorithm 1.2, lines 8 to 11).
 
     Parameters
     ----------
-    samples
+    w : array-like
+        Initial weights.
+    samples : sequence of Assigner
         Assigners of pairs of frames.
-    annotations
-        The events that are known of each.
+    annotations : sequence of array-like of int
+        Indices of the known events of each pair.
+
+    Returns
+    -------
+    w, total : ndarray
+        The weights after the last sample, and their sum over all samples.
+    updates : int
+        Number of samples that changed the weights.
     """
     w = np.array(w, dtype=np.float64)
     total, updates = np.zeros_like(w), 0
@@ -85,22 +92,22 @@ def train_perceptron(
     max_iter: int = 100,
     n_threads: int | None = None,
 ) -> PerceptronResult:
-    """Train until the task loss on the samples is zero or no longer falls; keep the best weights.
+    """Train until the loss on the samples is zero or no longer decreases; return the best weights.
 
     Parameters
     ----------
     samples, annotations
         As in `perceptron_pass`.
-    w0
-        Where to start, by default 0.
-    averaged
-        Judge and return the mean of the weights after each sample so far, which varies less.
-    patience
-        Passes without a smaller loss after which to stop.
-    max_iter
-        Limit on the passes.
-    n_threads
-        Pairs that are assigned side by side when the loss is taken; the result does not depend on it.
+    w0 : array-like, optional
+        Initial weights, by default 0.
+    averaged : bool, default=False
+        Whether to use the mean of the weights after each sample, which varies less.
+    patience : int, default=5
+        Number of passes without a smaller loss after which to stop.
+    max_iter : int, default=100
+        Largest number of passes.
+    n_threads : int, optional
+        Number of threads for the loss; the result does not depend on it.
     """
     if len(samples) != len(annotations) or not len(samples):
         raise ValueError(
@@ -128,24 +135,24 @@ def train_perceptron(
 def annotated_loss(
     w: ArrayLike, samples: Sequence[Assigner], annotations: Sequence[ArrayLike], n_threads: int | None = None
 ) -> float:
-    """Return the share of the annotated events that the best assignment misses, averaged over the samples."""
+    """Return the share of annotated events that the best assignment misses, averaged over the samples."""
 
     def loss(i: int) -> float:
         y = samples[i].best(_scores(w, samples[i]))
-        return missed_share(event_numbers(annotations[i], len(samples[i].hypotheses)), y)
+        return missed_share(check_events(annotations[i], len(samples[i].hypotheses)), y)
 
     return float(np.mean(map_in_threads(loss, range(len(samples)), n_threads)))
 
 
 def _scores(w: ArrayLike, sample: Assigner) -> Vector:
-    """Return the scores of the events; without weights, cells that come and go are best.
+    """Return the scores of the events; with zero weights, those that prefer appearances and disappearances.
 
-    Were all scores 0, any assignment would be best, and the one that is found might well be the truth.
+    If all scores were 0, any assignment would be best, and the search might happen to return the true one.
     """
     w = np.asarray(w, dtype=np.float64)
     return sample.hypotheses.scores(w) if w.any() else np.isin(sample.hypotheses.kind, _ALONE).astype(float)
 
 
 def _improves(losses: list[float], patience: int) -> bool:
-    """Return whether the least loss so far is at most so many passes old."""
+    """Return whether the smallest loss is less than ``patience`` passes old."""
     return len(losses) - 1 - int(np.argmin(losses)) < patience

@@ -1,4 +1,4 @@
-"""How strongly to regularise a tracker, decided on the pairs of frames that it is trained on."""
+"""Choice of the regularization strength of a tracker by cross-validation over stretches of time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from ermlab.tracking.training import average_loss, train_tracker
 
 @dataclass(frozen=True)
 class AlphaChoice:
-    """The strength with the least loss on held out pairs, and the loss of each."""
+    """The strength ``alpha`` with the smallest loss on held-out pairs, and the ``losses`` of all."""
 
     alpha: float
     losses: dict[float, float]
 
     @property
     def inside(self) -> bool:
-        """Whether both a weaker and a stronger one were tried."""
+        """Whether a smaller and a larger value were tried, too."""
         return min(self.losses) < self.alpha < max(self.losses)
 
 
 def hold_out(pairs: Sequence[FramePair], n_splits: int) -> Iterator[tuple[list[FramePair], list[FramePair]]]:
-    """Yield pairs to learn from and a stretch of successive ones that is held out, for each stretch."""
+    """Yield training pairs and held-out pairs, a stretch of successive frames, for each of the stretches."""
     if not 2 <= n_splits <= len(pairs):
         raise ValueError(f"n_splits is {n_splits}: expected 2 to {len(pairs)}, the number of pairs")
     for stretch in np.array_split(np.arange(len(pairs)), n_splits):
@@ -43,23 +43,23 @@ def choose_alpha(
     tol: float = 1e-2,
     n_threads: int | None = None,
 ) -> AlphaChoice:
-    """Return the strength of the L2 regulariser that misses the fewest events of pairs left out of training.
+    """Choose the strength of L2 regularization that misses the fewest events of held-out pairs.
 
-    Of equally good ones the strongest.
+    Of equally good values the largest is chosen.
 
     Parameters
     ----------
-    pairs
-        Pairs of frames, or patches of them; those without a known event are left out.
-    alphas
-        Values of lambda to try.
-    n_splits
-        Stretches of time, each of which is left out once.
+    pairs : sequence of FramePair
+        Pairs of frames, or patches of them; those without a known event are ignored.
+    alphas : sequence of float
+        Values to try.
+    n_splits : int, default=3
+        Number of stretches of time, each of which is held out once.
     tol, n_threads
         As in `train_tracker`.
     """
     if not len(alphas):
-        raise ValueError("no alphas: expected at least 1")
+        raise ValueError("alphas is empty: expected at least 1 value")
     known = sorted((pair for pair in pairs if len(pair.annotation.events)), key=lambda pair: pair.frame)
     alphas = sorted(map(float, alphas), reverse=True)
     missed = dict.fromkeys(alphas, 0.0)

@@ -1,6 +1,6 @@
-"""Learning to track cells, from full and from partial annotations (cheap-data, sections 1.2 and 1.3).
+"""Structured learning of cell tracking from full and partial annotations (cheap-data, sections 1.2 and 1.3).
 
-A sample is an `ermlab.tracking.assignment.Assigner` of a pair of frames; its output is an assignment.
+A sample is the `Assigner` of a pair of frames; its output is an assignment.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.parallel import map_in_threads
 from ermlab.optimize.parts import MeanInParts
-from ermlab.tracking.assignment import Assigner, Assignment
+from ermlab.tracking.assignment import Assigner, Assignment, check_events
 
 Vector = NDArray[np.float64]
 
@@ -19,21 +19,21 @@ class TrackingTask:
     """Tracking by assignment as an `ermlab.structured.structured_svm.Task`.
 
     The loss is the share of the true events that an assignment misses. It is linear in the assignment, so
-    the most violated one is found as the best one is.
+    that the most violated assignment is found in the same way as the best one.
 
     Parameters
     ----------
-    dimension
+    dimension : int
         Length of the weight vector, `Hypotheses.dimension`.
-    n_threads
-        Pairs of frames that are worked on at the same time; the result does not depend on it.
+    n_threads : int, optional
+        Number of threads; the result does not depend on it.
     """
 
     def __init__(self, dimension: int, n_threads: int | None = None):
         self.dimension, self.n_threads = dimension, n_threads
 
     def joint_feature(self, x: Assigner, y: Assignment) -> Vector:
-        """Return the summed features of the events."""
+        """Return the sum of the features of the events."""
         return x.hypotheses.joint_feature(y)
 
     def loss(self, y: Assignment, z: Assignment) -> float:
@@ -53,11 +53,11 @@ class TrackingTask:
     def prepare_batch(
         self, X: Sequence[Assigner], Y: Sequence[ArrayLike]
     ) -> tuple[list[Assigner], list[Assignment]]:
-        """Check that each output is an assignment."""
+        """Return the samples and outputs as lists, after a check that each output is an assignment."""
         X, Y = list(X), [np.asarray(y, dtype=bool) for y in Y]
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             if y.shape != (len(x.hypotheses),) or not x.hypotheses.is_assignment(y):
-                raise ValueError(f"output {i} is no assignment: expected one fate or past of each cell")
+                raise ValueError(f"output {i} is no assignment: expected one fate or past for each cell")
         return X, Y
 
     def batch_risk(
@@ -79,27 +79,13 @@ class TrackingTask:
         return map_in_threads(lambda x: self.predict(w, x), list(X), self.n_threads)
 
 
-def event_numbers(events: ArrayLike, n_events: int) -> NDArray[np.int64]:
-    """Return numbers of some of so many events; a ValueError says what is wrong with them."""
-    numbers = np.asarray(events)
-    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ValueError(
-            f"events of shape {numbers.shape} of {numbers.dtype}: expected a list of their numbers"
-        )
-    numbers = numbers.astype(np.int64)
-    wrong = numbers[(numbers < 0) | (numbers >= n_events)]
-    if len(wrong):
-        raise ValueError(f"events are {wrong[:5].tolist()}: expected numbers 0 to {n_events - 1}")
-    return numbers
-
-
 def missed_share(events: NDArray[np.int64], z: Assignment) -> float:
-    """Return the share of some events that an assignment lacks."""
+    """Return the share of the events that an assignment lacks; 0 if there are none."""
     return float(np.mean(~np.asarray(z)[events])) if len(events) else 0.0
 
 
 def augmented(scores: Vector, events: NDArray[np.int64]) -> tuple[Vector, float]:
-    """Return scores, and a constant, whose sum over an assignment is its score plus the share it misses."""
+    """Return scores and a constant that sum to the score of an assignment plus the share that it misses."""
     if not len(events):
         return scores, 0.0
     scores = scores.copy()
@@ -110,18 +96,18 @@ def augmented(scores: Vector, events: NDArray[np.int64]) -> tuple[Vector, float]
 class PartialTrackingRisk:
     """The mean bridge loss of partially annotated pairs of frames, ``P - R`` (cheap-data, eq. 1.5).
 
-    For each pair: the best assignment that contradicts the annotation, the share of annotated events that it
-    misses added, against the best one that agrees with it. ``|p - r|_+ = max(p, r) - r`` makes ``P`` the mean
-    of ``max(p, r)``, convex and the same throughout `ermlab.optimize.cccp`.
+    For each pair, ``p`` is the best score of an assignment that contradicts the annotation, plus the share of
+    annotated events that it misses, and ``r`` the best score of one that agrees. With
+    ``|p - r|_+ = max(p, r) - r``, ``P`` is the mean of ``max(p, r)``, which is convex.
 
     Parameters
     ----------
-    samples
+    samples : sequence of Assigner
         Assigners of the pairs.
-    annotations
-        The events that are known of each, at least one.
-    n_threads
-        As in `TrackingTask`.
+    annotations : sequence of array-like of int
+        Indices of the known events of each pair, at least one.
+    n_threads : int, optional
+        Number of threads; the result does not depend on it.
     """
 
     def __init__(
@@ -133,7 +119,7 @@ class PartialTrackingRisk:
             )
         self._samples = list(samples)
         self._events = [
-            np.unique(event_numbers(events, len(sample.hypotheses)))
+            check_events(events, len(sample.hypotheses))
             for sample, events in zip(samples, annotations, strict=True)
         ]
         if empty := [i for i, events in enumerate(self._events) if not len(events)]:
@@ -153,11 +139,11 @@ class PartialTrackingRisk:
         return self._mean(self._larger, w)
 
     def reward(self, w: Vector) -> tuple[float, Vector]:
-        """Return the mean of ``r`` at ``w``, the part that is subtracted, and a subgradient."""
+        """Return the mean of ``r`` at ``w``, which is subtracted, and a subgradient."""
         return self._mean(self._agreeing, w)
 
     def in_parts(self, n_parts: int) -> tuple[MeanInParts, MeanInParts]:
-        """Return both as sums of parts, for `ermlab.optimize.cccp` with fewer calls."""
+        """Return both functions as sums of parts, with which `ermlab.optimize.cccp` needs fewer calls."""
         return tuple(
             MeanInParts(part, len(self), self.dimension, n_parts, self._n_threads)
             for part in (self._larger, self._agreeing)
@@ -176,7 +162,7 @@ class PartialTrackingRisk:
         return float(scores[y].sum()), sample.hypotheses.joint_feature(y)
 
     def _larger(self, i: int, w: Vector) -> tuple[float, Vector]:
-        # An assignment that agrees has no loss, so max(p, r) is the best augmented score of them all.
+        # An assignment that agrees has no loss, so max(p, r) is the best augmented score of all.
         sample = self._samples[i]
         scores, constant = augmented(sample.hypotheses.scores(w), self._events[i])
         y = sample.best(scores)

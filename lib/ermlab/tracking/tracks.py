@@ -1,4 +1,4 @@
-"""Tracks through a film, from what was found between its frames."""
+"""Tracks through a film: links between frames, tracks made of links, and their files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ermlab.tracking.assignment import EVENTS, NONE, Assignment, Hypotheses
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
 
-#: Rows (cell of the first frame, cell of the second), numbers within their frames.
+#: Rows (cell of the first frame, cell of the second), as indices within their frames.
 Links = NDArray[np.int64]
 
 
@@ -22,9 +22,9 @@ class CellTracks:
 
     Parameters
     ----------
-    label
+    label : ndarray of shape (n_detections,)
         Track of each detection of the film, from 1; 0 in frames that were not tracked.
-    lineage
+    lineage : Lineage
         First and last frame of each track, and its parent.
     """
 
@@ -33,7 +33,7 @@ class CellTracks:
 
 
 def links_of(hypotheses: Hypotheses, y: ArrayLike) -> Links:
-    """Return which cells of two frames the events of an assignment join, rising."""
+    """Return the pairs of cells that the events of an assignment link, ascending."""
     chosen = np.flatnonzero(np.asarray(y, dtype=bool))
     sources, targets = hypotheses.sources[chosen], hypotheses.targets[chosen]
     rows = np.stack([np.repeat(sources, 2, axis=1), np.tile(targets, 2)], axis=-1).reshape(-1, 2)
@@ -41,12 +41,12 @@ def links_of(hypotheses: Hypotheses, y: ArrayLike) -> Links:
 
 
 def events_of(hypotheses: Hypotheses, links: Links) -> Assignment:
-    """Return the candidate events that links between two frames amount to.
+    """Return the candidate events that correspond to links between two frames.
 
-    A cell that is linked to two others divides. Events that are no candidate are not returned, so that the
+    A cell with two links to the second frame divides. Events that are no candidates are left out, so that the
     result need not be an assignment.
     """
-    # The last place stands for no cell: a frame may have none.
+    # The last place is for `NONE`.
     successors = np.bincount(links[:, 0], minlength=hypotheses.n_sources + 1)
     predecessors = np.bincount(links[:, 1], minlength=hypotheses.n_targets + 1)
     linked = np.zeros((hypotheses.n_sources + 1, hypotheses.n_targets + 1), dtype=bool)
@@ -64,7 +64,7 @@ def events_of(hypotheses: Hypotheses, links: Links) -> Assignment:
 
 
 def write_tracks(path: str | Path, found: Mapping[str, CellTracks]) -> None:
-    """Write the tracks that some trackers found in one film."""
+    """Write the tracks that one or more trackers found in a film."""
     arrays = {f"{name}_label": tracks.label for name, tracks in found.items()}
     arrays |= {f"{name}_lineage": np.array(tracks.lineage.rows()) for name, tracks in found.items()}
     with Path(path).open("wb") as file:
@@ -74,7 +74,7 @@ def write_tracks(path: str | Path, found: Mapping[str, CellTracks]) -> None:
 def read_tracks(path: str | Path) -> dict[str, CellTracks]:
     """Read what `write_tracks` wrote."""
     path = Path(path)
-    with reading(path, "the tracks that write_tracks has written"), np.load(require_file(path)) as content:
+    with reading(path, "tracks written by write_tracks"), np.load(require_file(path)) as content:
         names = [name.removesuffix("_label") for name in content.files if name.endswith("_label")]
         return {
             name: CellTracks(content[f"{name}_label"], Lineage(*content[f"{name}_lineage"].reshape(-1, 4).T))
@@ -83,10 +83,11 @@ def read_tracks(path: str | Path) -> dict[str, CellTracks]:
 
 
 def join_links(film: CellFilm, first: int, links: Sequence[Links]) -> CellTracks:
-    """Return the tracks of the frames from ``first`` on, of which each is linked to the next.
+    """Return the tracks that links between successive frames make up, from frame ``first`` on.
 
-    A cell with one successor keeps its track. One with several ends, and they begin as its children. Where
-    several come together, pieces of one cell, the track of the largest goes on and the others end.
+    A cell with one successor continues its track. With several successors the track ends, and they begin as
+    its children. Where several cells are linked to one, the track of the largest continues and the others
+    end.
     """
     if not 0 <= first <= first + len(links) < len(film):
         raise ValueError(
@@ -118,9 +119,9 @@ def join_links(film: CellFilm, first: int, links: Sequence[Links]) -> CellTracks
 
 
 def _continued(area: NDArray[np.float64], n_targets: int, rows: Links) -> tuple[Links, Links]:
-    """Return the links that go on with a track, and those from a parent to its children."""
+    """Return the links that continue a track, and those from a parent to its children."""
     if len(rows) and not ((rows >= 0).all() and (rows < [len(area), n_targets]).all()):
-        raise ValueError(f"links of {len(area)} cells with {n_targets}: a cell is not there")
+        raise ValueError(f"links of {len(area)} cells with {n_targets}: a cell does not exist")
     # The largest source of each target; of equal ones the first.
     order = np.lexsort((rows[:, 0], -area[rows[:, 0]], rows[:, 1]))
     rows = rows[order]

@@ -1,4 +1,4 @@
-"""Trackers from pairs of frames: trained on whatever is annotated, judged by the events they miss."""
+"""Training of trackers on annotated pairs of frames, and the share of events that they miss."""
 
 from collections.abc import Sequence
 
@@ -8,18 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.parallel import map_in_threads
 from ermlab.optimize import L1, L2, CCCPResult, MeanInParts, Planes, Result, cccp, minimize
 from ermlab.structured.structured_svm import StructuredRisk
-from ermlab.tracking.assignment import Assignment
+from ermlab.tracking.assignment import Assignment, check_events
 from ermlab.tracking.events import guessed_weights
 from ermlab.tracking.films import FramePair
-from ermlab.tracking.task import PartialTrackingRisk, TrackingTask, event_numbers
+from ermlab.tracking.task import PartialTrackingRisk, TrackingTask
 
 Vector = NDArray[np.float64]
-#: Relative gap of the first inner minimisation of CCCP, twice over (cheap-data, Algorithm 1.1).
+#: Relative gap of the first inner minimization of CCCP (cheap-data, Algorithm 1.1).
 _FIRST_PRECISION = 0.5
-#: Share of the guessed weights to start from: learned scores of an event are about the share of the loss that
-#: it makes, so far below 1.
+#: Factor of the guessed weights to start from: the learned score of an event is about its share of the loss.
 _START = 0.1
-#: Planes a call with L2, each below the loss of some pairs: with them far fewer calls do.
+#: Number of planes per call with L2, each a bound of the loss of some pairs: they save most of the calls.
 _PARTS = 20
 
 
@@ -33,26 +32,35 @@ def train_tracker(
     planes: Planes | None = None,
     n_threads: int | None = None,
 ) -> Result | CCCPResult:
-    """Learn the weights of events.
+    """Learn the weights of the features of events.
 
-    Where every cell of every pair has a known event, the mean hinge loss is minimised (cheap-data, eq. 1.4);
-    where not, the mean bridge loss of what is known (eq. 1.5), with pairs left out of which nothing is known.
+    If all events of all pairs are known, the mean hinge loss is minimized (cheap-data, eq. 1.4); otherwise
+    the mean bridge loss of the known events (eq. 1.5), without the pairs that have none.
 
     Parameters
     ----------
-    annotations
-        Numbers of the events that are known of each pair, by default all true ones.
-    tol
-        Relative gap of the minimisation, for the bridge loss of its last steps; also the relative progress
-        below which CCCP ends.
-    w0
-        Where to start, by default a tenth of `guessed_weights`. From 0 the first steps ask for assignments of
-        a tracker that prefers to merge and to split, which take a hundred times as long to find.
-    planes
-        Those of an earlier result for the same pairs and annotations, with the same norm and another ``lam``;
-        they save most of the work.
-    n_threads
-        Pairs of frames that are worked on at the same time; the result does not depend on it.
+    pairs : sequence of FramePair
+        Pairs of frames, at least one.
+    regularizer : L1 or L2
+        The norm and its strength.
+    annotations : sequence of array-like of int, optional
+        Indices of the known events of each pair, by default all true ones.
+    tol : float, default=1e-2
+        Relative gap of the minimization, for the bridge loss that of the last steps; also the relative
+        progress below which CCCP ends.
+    w0 : array-like, optional
+        Initial weights, by default `initial_weights`. With zeros the first searches would prefer merges and
+        splits, which takes a hundred times as long.
+    planes : Planes, optional
+        Planes of an earlier result for the same pairs, annotations and norm with another strength; they save
+        most of the work.
+    n_threads : int, optional
+        Number of threads; the result does not depend on it.
+
+    Returns
+    -------
+    Result or CCCPResult
+        The weights ``w`` and the certificate of the solver.
     """
     if not len(pairs):
         raise ValueError("no pairs of frames: expected at least 1")
@@ -79,7 +87,7 @@ def train_tracker(
 def full_risk(
     pairs: Sequence[FramePair], n_threads: int | None = None, annotations: Sequence[ArrayLike] | None = None
 ) -> StructuredRisk:
-    """Return the mean hinge loss of pairs that are annotated completely."""
+    """Return the mean hinge loss of completely annotated pairs."""
     task = TrackingTask(pairs[0].hypotheses.dimension, n_threads)
     truths = [_chosen(pair, events) for pair, events in _annotated(pairs, annotations)]
     return StructuredRisk(task, [pair.assigner for pair in pairs], truths)
@@ -88,7 +96,7 @@ def full_risk(
 def partial_risk(
     pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None = None, n_threads: int | None = None
 ) -> PartialTrackingRisk:
-    """Return the mean bridge loss of the pairs of which an event is known."""
+    """Return the mean bridge loss of the pairs with a known event."""
     known = [(pair.assigner, events) for pair, events in _annotated(pairs, annotations) if len(events)]
     if not known:
         raise ValueError(f"no event of {len(pairs)} pairs of frames is annotated: expected at least 1")
@@ -98,11 +106,11 @@ def partial_risk(
 def _annotated(
     pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None
 ) -> list[tuple[FramePair, NDArray[np.int64]]]:
-    """Return each pair with the events that are known of it."""
+    """Return each pair with its known events."""
     if annotations is None:
         annotations = [pair.annotation.events for pair in pairs]
     return [
-        (pair, event_numbers(events, len(pair.hypotheses)))
+        (pair, check_events(events, len(pair.hypotheses)))
         for pair, events in zip(pairs, annotations, strict=True)
     ]
 
@@ -126,7 +134,7 @@ def _in_parts(risk: StructuredRisk, n_threads: int | None) -> MeanInParts:
 def average_loss(w: Vector, pairs: Sequence[FramePair], n_threads: int | None = None) -> float:
     """Return the share of the known true events of all pairs that the best assignments miss.
 
-    Events that are no hypothesis count as missed.
+    True events that are no candidate count as missed.
     """
     missed = map_in_threads(lambda pair: _missed(w, pair), list(pairs), n_threads)
     events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in pairs)
@@ -141,5 +149,5 @@ def _missed(w: Vector, pair: FramePair) -> int:
 
 
 def initial_weights() -> Vector:
-    """Return the weights that training starts from by default: a tenth of `guessed_weights`."""
+    """Return the default start of training, a tenth of `guessed_weights`."""
     return _START * guessed_weights()

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from ctc_metrics import evaluate_sequence
 
-from ermlab._utils.files import read_labels
+from ermlab._utils.image_files import read_labels
 from ermlab.cli.track import main as track
 from ermlab.cli.train_tracker import main as train_tracker
 from ermlab.exceptions import DataError
 from ermlab.tracking.ctc_results import read_tracking
-from reproduction.datasets.mitocheck_nuclei import simulate_mitocheck_nuclei
+from reproduction.datasets.nuclei_films import simulate_mitocheck_nuclei
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def test_a_tracker_is_learned_from_some_masks_and_used(film, tmp_path, capsys):
     np.savetxt(annotation / "man_track.txt", rows, fmt="%d")
     model = tmp_path / "mine.json"
     train_tracker(film / "01", annotation, model)
-    told = capsys.readouterr().out
-    assert "mine.json: learned from" in told
-    found, annotated = map(int, re.search(r"(\d+) of (\d+) annotated cells were detected", told).groups())
+    output = capsys.readouterr().out
+    assert "mine.json: learned from" in output
+    found, annotated = map(int, re.search(r"(\d+) of (\d+) annotated cells were detected", output).groups())
     cells = sum(len(np.unique(mask)) - 1 for mask in map(read_labels, annotation.glob("*.tif")))
     assert 0.9 * annotated < found <= annotated == cells
     track(film / "02", tmp_path / "02_RES", model)
@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_in_one_line(film, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_is_taken_is_told_before_the_work(film, tmp_path, monkeypatch):
+def test_a_place_that_is_taken_is_rejected_before_the_work(film, tmp_path, monkeypatch):
     def work(*_):
         raise AssertionError("the work has begun")
 

@@ -70,11 +70,11 @@ def test_heaviest_slices():
     ("call", "message"),
     [
         (lambda: cluster_sizes(np.ones((2, 2), dtype=bool)), r"selected has shape \(2, 2\)"),
-        (lambda: cluster_sizes(np.ones((2, 2, 2))), "of float64: expected a volume of truth values"),
-        (lambda: chance_cluster_size(np.ones((2, 2, 2)), 9, 1, 0), "count is 9: expected 0 to 8"),
-        (lambda: chance_cluster_size(np.ones((2, 2, 2)), 2, 0, 0), "draws is 0"),
+        (lambda: cluster_sizes(np.ones((2, 2, 2))), "of float64: expected a volume of booleans"),
+        (lambda: chance_cluster_size(np.ones((2, 2, 2)), 9, 1, 0), "n_voxels is 9: expected 0 to 8"),
+        (lambda: chance_cluster_size(np.ones((2, 2, 2)), 2, 0, 0), "n_draws is 0"),
         (lambda: largest_weights([1, np.nan], 1), "expected a vector of finite numbers"),
-        (lambda: largest_weights([1, 2], 3), "count is 3: expected 0 to 2"),
+        (lambda: largest_weights([1, 2], 3), "n_voxels is 3: expected 0 to 2"),
         (lambda: heaviest_slices(np.ones(3)), r"volume has shape \(3,\)"),
     ],
 )

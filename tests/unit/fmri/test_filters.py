@@ -100,14 +100,14 @@ def test_low_pass_damps_each_frequency_as_the_response_does_and_delays_none():
         (lambda: low_pass(np.ones((9, 2)), np.nan), "repetition_time is nan"),
     ],
 )
-def test_bad_input_is_told(call, message):
+def test_bad_input_is_rejected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("series", [np.full((3, 4), 1e308), np.full((3, 4), 1e-320)])
-def test_means_that_overflow_or_vanish_are_told(series):
+def test_means_that_overflow_or_vanish_are_rejected(series):
     with pytest.raises(ValueError, match="finite"):
         scale_globally(series)
 
@@ -123,6 +123,6 @@ def test_means_that_overflow_or_vanish_are_told(series):
         (lambda: high_pass(np.ones((3, 4)) * 1j, 2.0), "complex"),
     ],
 )
-def test_numbers_out_of_range_are_told(call, message):
+def test_numbers_out_of_range_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -155,7 +155,7 @@ def test_a_vector_of_weights_is_a_contrast_and_outside_the_mask_there_is_nothing
         ({"high_pass": 3.0}, "high_pass is 3.0 s: expected more than two volumes"),
         ({"reference_time": 2.0}, "reference_time is 2.0: expected from 0 to below 2.0 s"),
         ({"output": "f"}, "output is 'f': expected one of"),
-        ({"confounds": pd.DataFrame({"a": [1.0]})}, "confounds has 1 rows: expected one for each of 160"),
+        ({"confounds": pd.DataFrame({"a": [1.0]})}, "confounds has 1 rows: expected one per volume, 160"),
         ({"mask": nib.Nifti1Image(np.zeros(SHAPE), np.eye(4))}, "the mask is empty"),
         ({"mask": nib.Nifti1Image(np.ones((4, 4, 4)), np.eye(4))}, r"mask has shape \(4, 4, 4\)"),
         ({"mask": nib.Nifti1Image(np.ones(SHAPE), 2 * np.eye(4))}, "mask has the affine"),
@@ -164,7 +164,7 @@ def test_a_vector_of_weights_is_a_contrast_and_outside_the_mask_there_is_nothing
         ({"img": nib.Nifti1Image(np.full((*SHAPE, 160), -1.0), np.eye(4))}, "mean over the mask is -1"),
     ],
 )
-def test_bad_input_is_told(change, message):
+def test_bad_input_is_rejected(change, message):
     given = {
         "img": nib.Nifti1Image(np.ones((*SHAPE, VOLUMES), dtype=np.float32), np.eye(4)),
         "events": EVENTS,
@@ -203,7 +203,7 @@ def test_effects_have_the_units_of_the_strengths_and_of_the_confounds():
 
 
 @pytest.mark.parametrize("contrast", [[np.nan, 1.0], [np.inf, 1.0], [1e300, 1.0], "drug / 0", "drug * 1e400"])
-def test_contrasts_that_are_not_finite_are_told(contrast):
+def test_contrasts_that_are_not_finite_are_rejected(contrast):
     with pytest.raises(ValueError, match="expected finite weights"):
         first_level(scan({}, 8), EVENTS, {"a": contrast}, repetition_time=TR, mask=MASK)
 
@@ -216,7 +216,7 @@ def test_contrasts_that_are_not_finite_are_told(contrast):
         ({"events": EVENTS.assign(modulation=1e300)}, "in other units"),
     ],
 )
-def test_models_that_cannot_be_fitted_are_told(change, message):
+def test_models_that_cannot_be_fitted_are_rejected(change, message):
     options = {"events": EVENTS, "repetition_time": TR, "mask": MASK} | change
     with pytest.raises(ValueError, match=message):
         first_level(scan({}, 8), contrasts={"a": "drug"}, **options)

@@ -94,12 +94,12 @@ def test_a_file_will_do(scan, tmp_path):
     np.testing.assert_array_equal(from_file.series, from_memory.series)
 
 
-def test_bad_input_is_told(scan):
+def test_bad_input_is_rejected(scan):
     empty = nib.Nifti1Image(np.zeros(scan.shape[:3], dtype=np.uint8), scan.affine)
     other = nib.Nifti1Image(np.ones(scan.shape[:3], dtype=np.uint8), 2 * scan.affine)
     for settings, message in [
         (Preprocessing(2.0), "repetition_time is 2.0 s, but the header of the image says 3.2 s"),
-        (Preprocessing(TR, slice_times=[0.0]), "expected one for each of 33 slices"),
+        (Preprocessing(TR, slice_times=[0.0]), "expected one per slice, 33"),
         (Preprocessing(TR, realign=False, mask=empty), "the mask is empty"),
         (Preprocessing(TR, realign=False, mask=other), "mask has the affine"),
         (Preprocessing(TR, realign=False, fwhm=-6.0), "fwhm is -6.0"),

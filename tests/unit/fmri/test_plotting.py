@@ -44,7 +44,7 @@ def test_values_go_to_their_voxels(mask):
 
 
 def test_values_that_do_not_fit_the_mask_are_refused(mask):
-    with pytest.raises(ValueError, match=r"shape \(3,\).*210 voxels"):
+    with pytest.raises(ValueError, match=r"shape \(3,\).*one per voxel, 210"):
         to_image([1, 2, 3], mask, AFFINE)
 
 

@@ -12,7 +12,7 @@ SHAPE, VOXEL = (40, 46, 34), 4.0
 
 
 def head(points):
-    """The brightness of a head at places in millimetres: an ellipsoid with blobs inside."""
+    """The brightness of a head at places in millimeters: an ellipsoid with blobs inside."""
     rng = np.random.default_rng(5)
     edge = np.sqrt(np.sum((points / [58, 72, 48]) ** 2, axis=-1))
     brightness = 600 / (1 + np.exp((edge - 1) * 12))
@@ -167,7 +167,7 @@ def test_the_rule_of_exclusion():
         assert not excessive_motion(motion, translation=3.0, rotation=3.0)
 
 
-def test_bad_input_is_told():
+def test_bad_input_is_rejected():
     img = scanned(np.zeros((3, 6)))
     data = img.get_fdata(dtype=np.float32)
     with pytest.raises(ValueError, match=r"parameters of shape \(6,\): expected six finite numbers"):
@@ -176,7 +176,7 @@ def test_bad_input_is_told():
         excessive_motion(np.full((2, 6), np.nan))
     with pytest.raises(ValueError, match=r"to is 'median': expected one of \('first', 'mean'\)"):
         realign(img, to="median")
-    with pytest.raises(ValueError, match=r"fwhm is -1: expected millimetres of at least 0"):
+    with pytest.raises(ValueError, match=r"fwhm is -1: expected 0 to .* millimeters"):
         realign(img, fwhm=-1)
     with pytest.raises(ValueError, match=r"shape \(40, 46, 34\): expected a NIfTI image of 4 dimensions"):
         realign(nib.Nifti1Image(data[..., 0], img.affine))
@@ -210,14 +210,14 @@ def _noise(affine):
         [[3, 3, 0, 0], [0, 0, 1e-9, 0], [0, 0, 3, 0], [0, 0, 0, 1]],
     ],
 )
-def test_affines_without_an_inverse_are_told(affine):
+def test_affines_without_an_inverse_are_rejected(affine):
     with pytest.raises(ValueError, match="img has"):
         realign(_noise(affine))
 
 
 @pytest.mark.parametrize(
-    "options", [{"fwhm": 1e9}, {"fwhm": 1e300}, {"spacing": np.nan}, {"spacing": 0}, {"tolerance": "small"}]
+    "options", [{"fwhm": 1e9}, {"fwhm": 1e300}, {"spacing": np.nan}, {"spacing": 0}, {"tol": "small"}]
 )
-def test_millimetres_out_of_range_are_told(options):
+def test_millimeters_out_of_range_are_rejected(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} is"):
         realign(_noise(np.diag([3.0, 3.0, 3.0, 1.0])), **options)

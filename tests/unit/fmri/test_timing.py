@@ -77,7 +77,7 @@ def test_the_reference_is_the_middle_in_time():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"slice_times": np.zeros(4)}, r"slice_times has shape \(4,\): expected one for each of 9 slices"),
+        ({"slice_times": np.zeros(4)}, r"slice_times has shape \(4,\): expected one per slice, 9"),
         (
             {"slice_times": np.full(SLICES, 3.3)},
             r"slice_times\[0\] is 3.3: .* repetition time, 3.2",
@@ -90,7 +90,7 @@ def test_the_reference_is_the_middle_in_time():
         ({"axis": 3}, "axis is 3: expected 0, 1 or 2"),
     ],
 )
-def test_wrong_times_are_told(change, message):
+def test_wrong_times_are_rejected(change, message):
     img, _ = acquired(0.05, interleaved())
     img.header.set_xyzt_units("mm", "msec")
     img.header.set_zooms((3, 3, 3, 1000 * TR))
@@ -99,7 +99,7 @@ def test_wrong_times_are_told(change, message):
         correct_slice_timing(img, **given)
 
 
-def test_images_that_are_no_series_are_told(tmp_path):
+def test_images_that_are_no_series_are_rejected(tmp_path):
     single = nib.Nifti1Image(np.ones((4, 4, 9), dtype=np.float32), np.eye(4))
     with pytest.raises(ValueError, match=r"img has shape \(4, 4, 9\): expected a NIfTI image of 4"):
         correct_slice_timing(single, interleaved(), TR)
@@ -119,6 +119,6 @@ def test_images_that_are_no_series_are_told(tmp_path):
 
 
 @pytest.mark.parametrize("times", [[np.nan, 0.0], [1j]])
-def test_a_reference_that_is_no_time_is_told(times):
+def test_a_reference_that_is_no_time_is_rejected(times):
     with pytest.raises(ValueError, match="slice_times"):
         reference_time(np.array(times))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ermlab.fmri.voxel_graphs import neighbor_graph, voxel_coordinates, voxel_graphs
+from ermlab.fmri.voxel_graphs import maps_to_graphs, neighbor_graph, voxel_coordinates
 from ermlab.kernels.pyramid import PyramidWL
 
 
@@ -39,7 +39,7 @@ def test_neighbours_anywhere():
 def test_maps_become_samples():
     coordinates = np.argwhere(np.ones((3, 3, 3)))
     maps = np.random.default_rng(0).normal(size=(4, 27))
-    samples = voxel_graphs(maps, coordinates)
+    samples = maps_to_graphs(maps, coordinates)
     assert len(samples) == 4
     assert all(np.array_equal(labels, row) for (_, labels), row in zip(samples, maps, strict=True))
     features = PyramidWL(h=2).fit_transform(samples)
@@ -58,14 +58,14 @@ def test_no_voxel_and_one_voxel():
         ([[1.0, 2.0, 3.0]], [[0, 0, 0], [0, 0, 1], [0, 0, 0]], "two voxels have the same coordinates"),
         ([[1.0, 2.0]], [[0, 0, np.nan], [0, 0, 0]], "coordinates of voxel 0 are"),
         ([[1.0, 2.0]], [1, 2], r"coordinates have shape \(2,\)"),
-        ([[1.0]], [[0, 0, 0], [0, 0, 1]], r"maps have shape \(1, 1\): expected \(subjects, 2\)"),
+        ([[1.0]], [[0, 0, 0], [0, 0, 1]], r"maps have shape \(1, 1\): expected \(n_subjects, 2\)"),
         ([1.0, 2.0], [[0, 0, 0], [0, 0, 1]], r"maps have shape \(2,\)"),
         ([[1.0, 2.0], [1.0, np.inf]], [[0, 0, 0], [0, 0, 1]], "map 1 is inf at voxel 1"),
     ],
 )
 def test_broken_input(maps, coordinates, message):
     with pytest.raises(ValueError, match=message):
-        voxel_graphs(maps, coordinates)
+        maps_to_graphs(maps, coordinates)
 
 
 def test_broken_number_of_neighbours():

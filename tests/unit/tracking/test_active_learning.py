@@ -237,15 +237,15 @@ def test_clear_errors():
     with pytest.raises(ValueError, match="at least 2"):
         log_convergence([0.0])
     learner = ActiveLearner(pool)
-    with pytest.raises(ValueError, match=r"events are \[3\]: expected numbers 0 to 2"):
+    with pytest.raises(ValueError, match=r"events has \[3\]: expected indices 0 to 2"):
         learner.annotate(0, [3])
     for marks in ([True, False, False], [0.5], 0):
-        with pytest.raises(ValueError, match="expected a list of their numbers"):
+        with pytest.raises(ValueError, match="expected a list of indices"):
             learner.annotate(0, marks)
     with pytest.raises(NoAssignmentError, match="event 1 takes a cell that another event takes"):
         learner.annotate(0, [0, 1])
     # What was refused has left no trace.
     assert learner.labeled == []
     learner.annotate(0, [0])
-    with pytest.raises(ValueError, match="sample 0: expected one of those that are not annotated"):
+    with pytest.raises(ValueError, match="sample 0: expected one that is not annotated"):
         learner.annotate(0, [0])

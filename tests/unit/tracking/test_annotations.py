@@ -58,7 +58,7 @@ def test_pieces_merge_and_cells_in_one_split():
     assert events([[2]], [[3, 4]])[0] == [("move", [0, -1], [0, -1])]
 
 
-def test_what_is_not_known_is_not_told():
+def test_unknown_events_are_not_annotated():
     found, annotation = events([[1], []], [[1], []])
     assert found == [("move", [0, -1], [0, -1])]
     assert not annotation.complete
@@ -108,7 +108,7 @@ def test_frames_without_cells_are_legal():
     assert events([], [[6]])[0] == [("appearance", [-1, -1], [0, -1])]
 
 
-def test_wrong_tracks_are_told():
+def test_wrong_tracks_are_rejected():
     with pytest.raises(ValueError, match="track 77 is not in the lineage"):
         events([[77]], [[1]])
     with pytest.raises(ValueError, match="tracks of 1 and 1 detections: expected those of 2 and 1"):

@@ -1,4 +1,4 @@
-"""Assignments: what an event may take, and what wrong input is told."""
+"""Assignments: what an event may take, and rejected input."""
 
 from dataclasses import replace
 
@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from ermlab.tracking import _set_program
-from ermlab.tracking.assignment import EVENTS, Assigner, Candidates, Hypotheses, NoAssignmentError
+from ermlab.tracking.assignment import (
+    EVENTS,
+    Assigner,
+    Candidates,
+    Hypotheses,
+    NoAssignmentError,
+    UnprovedError,
+)
 from ermlab.tracking.events import Cells, Gates, hypotheses_between
+from ermlab.tracking.integer_program import solve_assignment
 
 
 def candidates(sources, targets):
@@ -57,12 +65,12 @@ def test_frames_without_cells_are_legal():
     assert Assigner(first).best([-3.0]).tolist() == [True]
 
 
-def test_demands_that_contradict_each_other_are_told(problem):
-    with pytest.raises(NoAssignmentError, match="no assignment obeys"):
+def test_demands_that_contradict_each_other_are_rejected(problem):
+    with pytest.raises(NoAssignmentError, match="take the same cell"):
         Assigner(problem).best(np.zeros(9), including=[0, 2])
-    with pytest.raises(ValueError, match=r"including is \[9\]: expected events 0 to 8"):
+    with pytest.raises(ValueError, match=r"including has \[9\]: expected indices 0 to 8"):
         Assigner(problem).best(np.zeros(9), including=[9])
-    with pytest.raises(ValueError, match=r"excluding is \[-1\]"):
+    with pytest.raises(ValueError, match=r"excluding has \[-1\]"):
         Assigner(problem).best(np.zeros(9), excluding=[-1])
 
 
@@ -74,7 +82,7 @@ def test_an_assigner_goes_on_after_a_contradiction(problem):
     np.testing.assert_array_equal(assigner.best(scores), before)
 
 
-def test_wrong_scores_and_weights_are_told(problem):
+def test_wrong_scores_and_weights_are_rejected(problem):
     for scores in (np.zeros(8), np.full(9, np.nan)):
         with pytest.raises(ValueError, match="expected 9 finite numbers"):
             Assigner(problem).best(scores)
@@ -98,7 +106,7 @@ def test_wrong_scores_and_weights_are_told(problem):
         ("disappearance", {"sources": np.array([[0, -1]] * 2)}, r"cells \[1\] have no disappearance"),
     ],
 )
-def test_wrong_events_are_told(problem, event, change, message):
+def test_wrong_events_are_rejected(problem, event, change, message):
     changed = {**problem.candidates, event: replace(problem.candidates[event], **change)}
     with pytest.raises(ValueError, match=message):
         Hypotheses(2, 3, changed)
@@ -109,12 +117,25 @@ def test_every_kind_of_event_is_named(problem):
         Hypotheses(2, 3, {"move": problem.candidates["move"]})
 
 
-def test_a_search_among_tied_triples_is_given_up_after_some_nodes(monkeypatch):
-    # Cells on a grid, pairs worth nearly as much as triples for each cell: to prove the best takes for ever.
-    monkeypatch.setattr(_set_program, "_MOST_NODES", 1)
-    place = 6.0 * np.indices((8, 8)).reshape(2, -1).T
-    cells = Cells(place, np.full(64, 30.0), np.ones(64), np.zeros(64), (50, 50))
+def tied_grid(side):
+    """Return the hypotheses of cells on a grid, with scores that make pairs nearly as good as triples."""
+    place, n = 6.0 * np.indices((side, side)).reshape(2, -1).T, side**2
+    cells = Cells(place, np.full(n, 30.0), np.ones(n), np.zeros(n), (6 * side + 2, 6 * side + 2))
     hypotheses = hypotheses_between(cells, cells, Gates())
-    size = (np.hstack([hypotheses.sources, hypotheses.targets]) != -1).sum(axis=1)
-    with pytest.raises(ValueError, match=r"not proved after 1 nodes .* expected scores with fewer ties"):
-        Assigner(hypotheses).best(np.array([0.0, 0.0, 1.9, 3.0])[size])
+    return hypotheses, np.array([0.0, 0.0, 1.9, 3.0])[(hypotheses.cells != -1).sum(axis=1)]
+
+
+def test_the_integer_program_takes_over_where_the_fast_search_is_stopped(monkeypatch):
+    hypotheses, scores = tied_grid(6)
+    monkeypatch.setattr(_set_program, "_MAX_NODES", 1)
+    best = Assigner(hypotheses).best(scores)
+    assert hypotheses.is_assignment(best)
+    assert scores[best].sum() == pytest.approx(72.0)  # one triple for every three of 72 cells
+
+
+def test_a_search_among_tied_triples_is_stopped_after_a_number_of_nodes(monkeypatch):
+    hypotheses, scores = tied_grid(4)
+    monkeypatch.setattr(_set_program, "_MAX_NODES", 1)
+    monkeypatch.setitem(solve_assignment.__kwdefaults__, "max_nodes", 1)
+    with pytest.raises(UnprovedError, match=r"not proved after 1 nodes .* expected scores with fewer ties"):
+        Assigner(hypotheses).best(scores)

@@ -64,9 +64,9 @@ def test_annotations_are_numbers_of_events(film):
     """Marks would be taken for the events 0 and 1, and what is no event would be left out."""
     every = [pair.annotation.events for pair in frame_pairs(film, Gates())]
     for wrong, message in (
-        (np.append(every[1], 10**6), r"events are \[1000000\]: expected numbers 0 to"),
-        (np.append(every[1], -1), r"events are \[-1\]: expected numbers 0 to"),
-        (np.arange(500) < 3, "of bool: expected a list of their numbers"),
+        (np.append(every[1], 10**6), r"events has \[1000000\]: expected indices 0 to"),
+        (np.append(every[1], -1), r"events has \[-1\]: expected indices 0 to"),
+        (np.arange(500) < 3, "of bool: expected a list of indices"),
     ):
         with pytest.raises(ValueError, match=message):
             CellTracker().fit(film, [[every[0], wrong, *every[2:]]])
@@ -153,8 +153,8 @@ def test_a_tracker_comes_back_as_it_was_saved(film, tmp_path):
         (lambda d: d["parameters"].update(gates={"reach": 3}), "parameters .*reach"),
         (lambda d: d["parameters"].update(gates={"n_neighbors": 0}), "parameters .*n_neighbors is 0"),
         (lambda d: d.update(parameters=None), "parameters None"),
-        (lambda d: d["weights"].pop("move"), "weights: events or features are others"),
-        (lambda d: d["weights"]["move"].pop("one"), "weights: events or features are others"),
+        (lambda d: d["weights"].pop("move"), "weights: events or features differ"),
+        (lambda d: d["weights"]["move"].pop("one"), "weights: events or features differ"),
         (lambda d: d["weights"]["move"].update(one=float("nan")), "weights: not finite"),
         (lambda d: d["weights"]["move"].update(one="large"), "weights: could not convert"),
         (lambda d: d.update(weights=[1, 2]), "weights: 'list'"),

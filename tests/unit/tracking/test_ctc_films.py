@@ -56,7 +56,7 @@ def test_frames_are_read_in_order(film):
             lambda f: save(f / "t002.tif", np.zeros((5, 8), np.uint8)),
             r"t002\.tif: shape \(5, 8\); expected \(6, 8\)",
         ),
-        (lambda f: save(f / "t002.tif", np.zeros((*SHAPE, 3), np.uint8)), r"t002\.tif: .*a grey image"),
+        (lambda f: save(f / "t002.tif", np.zeros((*SHAPE, 3), np.uint8)), r"t002\.tif: .*a gray image"),
         (
             lambda f: save(f / "t002.tif", np.zeros(SHAPE, np.uint8)),
             r"t002\.tif: pixels of uint8; expected uint16 as in the first frame",
@@ -71,11 +71,11 @@ def test_frames_are_read_in_order(film):
         ),
         (
             lambda f: tifffile.imwrite(f / "t002.tif", np.zeros((5, *SHAPE), np.uint16)),
-            r"t002\.tif: 5 images; expected one: each frame in a file of its own",
+            r"t002\.tif: 5 images; expected one file per frame",
         ),
         (
             lambda f: tifffile.imwrite(f / "t002.tif", np.zeros((5, *SHAPE), np.uint16), truncate=True),
-            r"t002\.tif: 5 images; expected one: each frame in a file of its own",
+            r"t002\.tif: 5 images; expected one file per frame",
         ),
         (lambda f: (f / "t002.tif").write_bytes(b"II*"), r"t002\.tif: .*complete image"),
         (lambda f: [path.unlink() for path in f.iterdir()], r"no file t\*\.tif"),
@@ -97,10 +97,10 @@ def test_frames_of_other_numbers_are_read_as_they_are(tmp_path, dtype):
 
 
 def test_a_frame_that_tells_of_the_whole_film_is_one_frame(tmp_path):
-    told = tifffile.OmeXml()
-    told.addimage("uint16", (5, *SHAPE), (5, 1, 1, *SHAPE, 1), axes="TYX")
+    metadata_xml = tifffile.OmeXml()
+    metadata_xml.addimage("uint16", (5, *SHAPE), (5, 1, 1, *SHAPE, 1), axes="TYX")
     image = np.arange(48, dtype=np.uint16).reshape(SHAPE)
-    tifffile.imwrite(tmp_path / "t000.tif", image, description=told.tostring(), metadata=None)
+    tifffile.imwrite(tmp_path / "t000.tif", image, description=metadata_xml.tostring(), metadata=None)
     (frame,) = read_frames(tmp_path)
     np.testing.assert_array_equal(frame, image)
 
@@ -195,7 +195,7 @@ def _chosen(pair):
         ),
         (
             lambda f: (f / "man_track002.tif").rename(f / "man_track01.tif"),
-            r"man_track01\.tif: frame 1 as in man_track001\.tif; expected one mask a frame",
+            r"man_track01\.tif: frame 1 as in man_track001\.tif; expected one mask per frame",
         ),
         (lambda f: save_mask(f, 8, [2]), "frame 8; expected one of the frames 0 to 7"),
         (

@@ -80,7 +80,7 @@ def test_an_earlier_tracking_is_replaced_and_other_files_are_left_alone(tmp_path
     write_tracking(folder, images()[:2], Lineage(*np.array([[1, 0, 1, 0]]).T))
     assert names(folder) == ["mask000.tif", "mask001.tif", "res_track.txt"]
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(DataError, match=r"RES: there is notes\.txt; expected no such folder, or one with"):
+    with pytest.raises(DataError, match=r"RES: there is notes\.txt; expected a new folder, or one with"):
         write_tracking(folder, images(), LINEAGE)
     assert (folder / "notes.txt").read_text() == "mine"
     (tmp_path / "file").write_text("mine")

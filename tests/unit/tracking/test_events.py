@@ -1,4 +1,4 @@
-"""Candidate events: which cells they take, what their features say, and what wrong cells are told."""
+"""Candidate events: which cells they take, what their features say, and rejected input."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -157,12 +157,12 @@ def test_frames_without_cells_have_no_events_but_appearance():
         ({"area": np.array([1.0, 0.0])}, "no area or no intensity"),
     ],
 )
-def test_wrong_cells_are_told(change, message):
+def test_wrong_cells_are_rejected(change, message):
     with pytest.raises(ValueError, match=message):
         replace(cells([(1, 1), (2, 2)]), **change)
 
 
-def test_wrong_gates_are_told():
+def test_wrong_gates_are_rejected():
     with pytest.raises(ValueError, match="n_neighbors is 0"):
         Gates(n_neighbors=0)
     with pytest.raises(ValueError, match="expected positive distances"):

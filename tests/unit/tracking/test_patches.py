@@ -141,7 +141,7 @@ def test_frames_without_a_cell(moving_cells):
 
 def test_clear_errors(moving_cells):
     film = moving_cells(0)
-    with pytest.raises(ValueError, match="most is 0: expected at least 1"):
+    with pytest.raises(ValueError, match="max_cells is 0: expected at least 1"):
         film_patches(film, Gates(), 0)
     with pytest.raises(ValueError, match="expected first frames 0 to 2"):
         film_patches(film, Gates(), MOST, range(5))

@@ -108,7 +108,7 @@ def test_threads_do_not_matter(few_cells, separable):
     assert one.history == two.history
 
 
-def test_it_starts_where_it_is_told(samples, separable, w):
+def test_it_starts_from_w0(samples, separable, w):
     found = train_perceptron(samples, separable, w0=w)
     assert found.n_iter == 0
     np.testing.assert_array_equal(found.w, w)
@@ -128,12 +128,12 @@ def test_the_average_is_over_all_samples_of_all_passes(samples, outputs):
     assert found.history.loss[1:] == pytest.approx(expected)
 
 
-def test_wrong_input_is_told(samples, separable):
+def test_wrong_input_is_rejected(samples, separable):
     with pytest.raises(ValueError, match="4 samples and 1 annotations"):
         train_perceptron(samples, separable[:1])
     with pytest.raises(ValueError, match="0 samples and 0 annotations"):
         train_perceptron([], [])
     with pytest.raises(ValueError, match="patience is 0"):
         train_perceptron(samples, separable, patience=0)
-    with pytest.raises(ValueError, match="expected numbers 0 to"):
+    with pytest.raises(ValueError, match="expected indices 0 to"):
         perceptron_pass(np.zeros(samples[0].hypotheses.dimension), samples[:1], [[-1]])

@@ -47,7 +47,7 @@ def test_threads_change_nothing_and_patches_without_a_known_event_are_left_out(m
 
 def test_clear_errors(moving_cells):
     pairs = frame_pairs(moving_cells(0, n=4, n_frames=3), Gates())
-    with pytest.raises(ValueError, match="folds is 3: expected 2 to 2, the number of pairs"):
+    with pytest.raises(ValueError, match="n_splits is 3: expected 2 to 2, the number of pairs"):
         choose_alpha(pairs, [1.0])
-    with pytest.raises(ValueError, match="no strengths"):
+    with pytest.raises(ValueError, match="alphas is empty"):
         choose_alpha(pairs, np.array([]), n_splits=2)

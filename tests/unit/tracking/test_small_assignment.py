@@ -40,7 +40,7 @@ def test_best_worst_and_second_are_those_of_the_enumeration(all_assignments, som
         assert some.is_assignment(y)
         assert scores[y].sum() == pytest.approx(value, abs=1e-9)
     if len(every) == 1:
-        with pytest.raises(NoAssignmentError, match="but one"):
+        with pytest.raises(NoAssignmentError, match="only one"):
             assigner.best_two(scores)
         return
     first, second = assigner.best_two(scores)
@@ -68,7 +68,7 @@ def test_a_search_that_is_too_long_is_left_to_the_linear_programme(some, seed):
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=len(some))
     known = np.flatnonzero(SmallAssigner(some).best(scores))[::2]
-    searched, programmed = SmallAssigner(some), SmallAssigner(some, limit=NONE_AT_ALL)
+    searched, programmed = SmallAssigner(some), SmallAssigner(some, max_steps=NONE_AT_ALL)
     for including in ((), known):
         one, other = (x.best(scores, including=including) for x in (searched, programmed))
         np.testing.assert_array_equal(one, other)
@@ -120,7 +120,7 @@ def test_values_do_not_depend_on_the_threads_of_the_linear_algebra(n_features, n
 def test_no_cell_has_one_assignment():
     nothing = problem(0, 0, 0)
     assert SmallAssigner(nothing).best([]).shape == (0,)
-    values = SmallProblems([nothing]).best_values(np.zeros(nothing.dimension), [0], wanted=2)
+    values = SmallProblems([nothing]).best_values(np.zeros(nothing.dimension), [0], n_best=2)
     np.testing.assert_array_equal(values, [[0, -np.inf]])
 
 
@@ -141,7 +141,7 @@ def test_clear_errors():
         assigner.best([0.0])
     with pytest.raises(ValueError, match="w has shape"):
         some.scores([1.0])
-    with pytest.raises(ValueError, match=rf"including is \[{len(some)}\]: expected events 0 to"):
+    with pytest.raises(ValueError, match=rf"including has \[{len(some)}\]: expected indices 0 to"):
         assigner.best(scores, including=[len(some)])
     sharing = np.flatnonzero((some.sources == 0).any(axis=1))[:2]
     with pytest.raises(NoAssignmentError, match="takes a cell that another"):

@@ -106,7 +106,7 @@ def test_learning_from_partial_annotations_descends(samples, truths):
     assert risk(found.w) < 0.2 * risk(np.zeros(risk.dimension))
 
 
-def test_wrong_input_is_told(samples, truths, w):
+def test_wrong_input_is_rejected(samples, truths, w):
     task = TrackingTask(len(w))
     with pytest.raises(ValueError, match="rescaling is 'slack': expected 'margin'"):
         task.most_violated(w, samples[0], truths[0], "slack")

@@ -132,10 +132,10 @@ def test_links_that_are_no_candidate_are_no_event(film):
     assert not hypotheses.is_assignment(y)
 
 
-def test_wrong_input_is_told(film):
+def test_wrong_input_is_rejected(film):
     with pytest.raises(ValueError, match="frames 1 to 3 are linked: expected some of 0 to 2"):
         join_links(film, 1, [links(), links()])
-    with pytest.raises(ValueError, match="links of 2 cells with 3: a cell is not there"):
+    with pytest.raises(ValueError, match="links of 2 cells with 3: a cell does not exist"):
         join_links(film, 0, [links([0, 3]), links()])
 
 
@@ -143,5 +143,5 @@ def test_a_damaged_file_of_tracks_is_named(tmp_path):
     path = tmp_path / "tracks.npz"
     for content in (b"", b"PK", b"no tracks"):
         path.write_bytes(content)
-        with pytest.raises(DataError, match=r"tracks\.npz.*expected the tracks"):
+        with pytest.raises(DataError, match=r"tracks\.npz.*expected tracks"):
             read_tracks(path)

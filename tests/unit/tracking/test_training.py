@@ -95,5 +95,5 @@ def test_planes_of_another_strength_save_calls(film, complete, regularizer):
         train_tracker(pairs, regularizer(3e-3), tol=1e-3, planes=planes) for planes in (None, first.planes)
     )
     assert helped.value == pytest.approx(fresh.value, rel=5e-3)
-    name = "calls" if complete else "bounds"
+    name = "n_iter" if complete else "bounds"
     assert getattr(helped, name) < getattr(fresh, name)
