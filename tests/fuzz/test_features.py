@@ -16,7 +16,7 @@ from ermlab.features.patches import Region, RegionGrids, turned, turned_patch
 from ermlab.features.surf import dense_surf, describe, grid_points
 from ermlab.features.words import Vocabulary, histogram
 from ermlab.fmri._splines_numba import reslice, sample
-from ermlab.fmri.voxel_graphs import neighbor_graph, voxel_graphs
+from ermlab.fmri.voxel_graphs import maps_to_graphs, neighbor_graph
 from reproduction.datasets.simulators.bold_motion_numba import resample
 from reproduction.experiments.flowers_taxonomy.descriptors import mean_kernel
 from reproduction.experiments.flowers_taxonomy.mask import boundary_points, foreground
@@ -198,7 +198,7 @@ def voxels() -> Cases:
     for name, X in all_tables(n=20).items():
         for k in (1, 5, 100):
             yield f"{name}, {k} neighbours", lambda X=X, k=k: neighbor_graph(X, k)
-        yield f"maps of {name}", lambda X=X: [graph for graph, _ in voxel_graphs(X[:3], np.eye(X.shape[1]))]
+        yield f"maps of {name}", lambda X=X: [graph for graph, _ in maps_to_graphs(X[:3], np.eye(X.shape[1]))]
     for shape in ((4, 5, 6), (1, 5, 6), (4, 1, 1), (1, 1, 1), (2, 2, 2), (0, 3, 3)):
         for kind in ("identity", "far", "huge", "NaN", "infinite"):
             yield f"{shape}, {kind}", lambda shape=shape, kind=kind: move(shape, kind)
