@@ -10,9 +10,10 @@ from ermlab.optimize import L2
 from ermlab.tracking.active_learning import MEASURES, ActiveHistory, ActiveLearner, robust_mean
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import frame_pairs
-from ermlab.tracking.patches import film_patches
+from ermlab.tracking.patches import film_patches, pair_patches
 from ermlab.tracking.perceptron import train_perceptron
 from ermlab.tracking.training import average_loss, train_tracker
+from reproduction.claims.results import read_json
 from reproduction.experiments.active_learning import protocol as active_protocol
 from reproduction.experiments.active_learning.protocol import (
     SCALES,
@@ -22,6 +23,7 @@ from reproduction.experiments.active_learning.protocol import (
     enumerable,
     enumeration_difference,
 )
+from reproduction.experiments.active_learning.train import main
 
 SETTINGS = ActiveSettings(
     window=4,
@@ -191,3 +193,43 @@ def test_enumeration_agrees_and_would_tell_if_not(experiment, runs, monkeypatch)
     wrong = {**MEASURES, "best_second": lambda *args: MEASURES["best_second"](*args) + 1e-3}
     monkeypatch.setattr(active_protocol, "MEASURES", wrong)
     assert enumeration_difference(patches, weights) == pytest.approx(1e-3)
+
+
+def test_training_writes_all_runs_and_their_sizes(moving_cells, tmp_path):
+    """Half of a film of six frames has two pairs, with twelve events each; one of two test pairs is taken."""
+    film = moving_cells(0, n=12, n_frames=6)
+    film.write(tmp_path / "film.npz")
+    ends = {"summary": "json", "timings": "json"}
+    names = ("curve", "table", "stops", "cells", "summary", "timings")
+    outputs = {name: tmp_path / f"{name}.{ends.get(name, 'csv')}" for name in names}
+    settings = replace(SETTINGS, limit=0.5, shares=(0.5,), every=2)
+    main(
+        {"train": tmp_path / "film.npz", "test": tmp_path / "film.npz"},
+        outputs,
+        seed=5,
+        seeds=2,
+        cells=4,
+        patches=6,
+        test_pairs=1,
+        enumerated=2,
+        settings=settings,
+    )
+    summary = read_json(outputs["summary"])
+    assert summary["pairs"] == {"train": 2, "test": 1}
+    assert (summary["patches"], summary["true_events"], summary["test_events"]) == (6, 24, 12)
+    assert (summary["lost_to_gates"], summary["enumerated"]) == (0, 2)
+    assert summary["enumeration_difference"] < 1e-9
+    patches = pair_patches(film, frame_pairs(film, Gates(), range(2)), Gates(), 4)
+    kept = sum(len(patch.annotation.events) for patch in patches)
+    assert summary["lost_to_borders"] == pytest.approx((24 - kept) / 24)
+    curve, table, cells = (pd.read_csv(outputs[name]) for name in ("curve", "table", "cells"))
+    assert curve.groupby(["measure", "seed"])["query"].max().tolist() == [3] * 8
+    assert table.groupby("measure").size().to_dict() == dict.fromkeys(MEASURES, 2)
+    # Every cell of the first two frames is in one patch, at its place.
+    assert cells.groupby("frame").size().tolist() == [12, 12]
+    for frame in (0, 1):
+        found = cells.loc[cells["frame"] == frame, ["row", "column"]].to_numpy()
+        assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, film.cells(frame).position.tolist()))
+    assert {name: len(seconds) for name, seconds in read_json(outputs["timings"]).items()} == dict.fromkeys(
+        MEASURES, 2
+    )

@@ -1,10 +1,13 @@
 """Learning from partial annotations: shares, full and wrong annotations, descents."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ermlab.tracking.assignment import EVENTS
+from reproduction.experiments.partial_annotation import train_cccp
 from reproduction.experiments.partial_annotation.protocol import (
+    SOLVERS,
     VARIANTS,
     StudySettings,
     completed,
@@ -69,3 +72,36 @@ def test_every_variant_descends_to_about_the_same_objective(study):
         assert (np.diff(path["objective"]) <= 1e-12).all()
         assert (np.diff(path["bounds"]) >= 0).all()
     assert ends.max() <= 1.1 * ends.min()
+
+
+def test_variants_descend_on_a_quarter_with_the_strength_chosen_for_it(moving_cells, tmp_path, monkeypatch):
+    moving_cells(0, n=12).write(tmp_path / "film.npz")
+    settings = StudySettings(shares=(0.25,), draws=1, alphas=(0.01, 1.0), n_splits=2, starts=("faint",))
+    rows = [("full", 1.0, 5.0), ("partial", 0.5, 6.0), ("partial", 0.25, 7.0), ("partial", 0.25, 7.0)]
+    pd.DataFrame(rows, columns=["method", "share", "strength"]).to_csv(tmp_path / "curve.csv", index=False)
+    calls = []
+
+    def recorded(pairs, alpha, **options):
+        calls.append((pairs, alpha, options))
+        return pd.DataFrame({"objective": [1.0]})
+
+    monkeypatch.setattr(train_cccp, "descents", recorded)
+    inputs = {"films": [tmp_path / "film.npz", tmp_path / "film.npz"], "curve": tmp_path / "curve.csv"}
+    train_cccp.main(inputs, {"descents": tmp_path / "out.csv"}, seed=0, tol=0.1, settings=settings)
+    ((pairs, alpha, options),) = calls
+    assert alpha == 7.0
+    assert [len(pair.annotation.events) for pair in pairs] == [3, 3, 3]
+    assert options == {"tol": 0.1, "starts": ("faint",), "solvers": SOLVERS}
+    assert (tmp_path / "out.csv").read_text() == "objective\n1.0\n"
+
+
+def test_descents_count_all_bounds_and_begin_with_the_objective_of_their_start(study):
+    pairs = partly_annotated(study.training, 0.5, np.random.default_rng(0))
+    found = descents(pairs, 0.1, tol=0.05, starts=("guess", "zero"), solvers=(SOLVERS[0],))
+    begin = found[found["iteration"] == 0].groupby("start")
+    assert (begin["bounds"].max() == 1).all()
+    assert (begin["objective"].nunique() == 1).all()
+    # At 0 an assignment that contradicts the annotation wins by the margin: the loss is at most 1.
+    assert 0 < begin["objective"].first()["zero"] <= 1
+    first = found[found["iteration"] == 1].set_index(["start", "variant"])["bounds"]
+    assert first["guess", "plain"] >= first["guess", "adaptive"]

@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.selection import hold_out
+from ermlab.tracking.tracks import read_tracks
+from reproduction.claims.results import read_json
 from reproduction.experiments.tracking.baselines import EventForest
 from reproduction.experiments.tracking.measures import count_missed, event_errors, judged_events
 from reproduction.experiments.tracking.protocol import (
@@ -20,6 +23,7 @@ from reproduction.experiments.tracking.protocol import (
     study_of,
     tune,
 )
+from reproduction.experiments.tracking.train import main
 
 SETTINGS = Settings(
     alphas={"l1": [0.1, 0.01], "l2": [1, 0.01]},
@@ -204,3 +208,34 @@ def test_errors_are_counted_by_kind(study):
     assert [rows[kind]["missed"] for kind in EVENTS] == [8, 1, 0, 0, 0, 0]
     assert [rows[kind]["false"] for kind in EVENTS] == [0, 0, 0, 0, 10, 9]
     assert count_missed(pair, nothing) == 9
+
+
+def test_training_writes_the_errors_of_the_test_part(tmp_path):
+    """The test part of one film has three pairs, from frame 5 on, each with one division."""
+    film = dividing_film(1)
+    film.write(tmp_path / "film.npz")
+    ends = {"errors": "csv", "tuning": "csv", "weights": "npz", "tracks": "npz", "timings": "json"}
+    outputs = {name: tmp_path / f"{name}.{end}" for name, end in ends.items()}
+    main({"films": [tmp_path / "film.npz"]}, outputs, cell_type="nuclei", pairs=3, settings=SETTINGS)
+    errors, tuned = (pd.read_csv(outputs[name]) for name in ("errors", "tuning"))
+    known = errors.groupby(["part", "method", "kind"])["known"].sum()
+    # The last three of four training pairs have 9, 10 and 11 cells before, one of which divides.
+    assert known["training", "truth"][["move", "division"]].tolist() == [9 + 10 + 11, 3]
+    for method in (*METHODS, PEER):
+        assert known["test", method][["move", "division"]].tolist() == [13 + 14 + 15, 3]
+    assert sorted(errors.loc[errors["part"] == "test", "frame"].unique()) == [5, 6, 7]
+    assert (errors.loc[errors["method"] == "truth", "missed"] == 0).all()
+    assert tuned[tuned["chosen"]].groupby("method")["parameter"].nunique().to_dict() == {
+        "l1": 1,
+        "l2": 1,
+        "random_forest": 1,
+    }
+    # The four frames of the test part have 14 to 17 cells; the first of them counts as frame 0.
+    tracks = read_tracks(outputs["tracks"])
+    assert list(tracks) == [*METHODS, PEER]
+    for found in tracks.values():
+        assert len(found.label) == 14 + 15 + 16 + 17
+        assert (found.lineage.begin.min(), found.lineage.end.max()) == (0, 3)
+    with np.load(outputs["weights"]) as weights:
+        assert set(weights) == {"hand_tuned", "l1", "l2"}
+    assert set(read_json(outputs["timings"])["l2"]) == {"training_seconds", "seconds_per_pair"}

@@ -3,19 +3,22 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ermlab.tracking.films import CellFilm
+from reproduction.claims.results import read_json
 from reproduction.experiments.transfer import protocol as transfer_protocol
 from reproduction.experiments.transfer.protocol import (
     STRATEGIES,
     Domain,
+    Learned,
     Search,
     Setting,
     TransferStudy,
     union_limit_difference,
 )
-from reproduction.experiments.transfer.train import SCENARIOS, Sizes
+from reproduction.experiments.transfer.train import SCENARIOS, Sizes, _runs, main
 
 SIZES = Sizes(cells=4)
 SEARCH = Search(alphas=[1.0, 10.0], rhos=[10.0, 1.0], n_splits=2, tol=0.05)
@@ -182,3 +185,62 @@ def test_too_few_or_too_many_splits(study):
         TransferStudy(study.source, study.target, study.test, replace(SEARCH, n_splits=1))
     with pytest.raises(ValueError, match="expected at least 2, and no more than patches"):
         TransferStudy(study.source, study.target, study.test, replace(SEARCH, n_splits=1000))
+
+
+def test_every_strategy_is_run_with_its_shares_and_draws(study, monkeypatch):
+    """The loss is 1 with a chosen setting and 2 with the published one."""
+
+    def run(name, share, order=None, setting=None):
+        chosen = Setting(7.0, 8.0) if setting is None else setting
+        loss = 1.0 if setting is None else 2.0
+        return Learned(name, share, 10, 20, chosen, 0.5, loss, np.zeros(1))
+
+    monkeypatch.setattr(study, "run", run)
+    rows = list(_runs(study, [0.2, 1], [np.arange(3), np.arange(3)]))
+    ran = [(row["strategy"], row["share"], row["draw"]) for row in rows]
+    assert ran == [
+        ("all_source", 0.0, 0),
+        ("all_target", 1.0, 0),
+        *[(name, 0.2, draw) for draw in (0, 1) for name in ("partial_target", "union", "transfer")],
+        ("union", 1, 0),
+        ("transfer", 1, 0),
+    ]
+    assert rows[0] == {
+        "strategy": "all_source",
+        "draw": 0,
+        "share": 0.0,
+        "patches": 10,
+        "events": 20,
+        "lam": 7.0,
+        "rho": 8.0,
+        "validation_loss": 0.5,
+        "loss": 1.0,
+        "published_loss": 2.0,
+    }
+
+
+def test_a_scenario_is_written_with_its_sizes(films, tmp_path):
+    for name in ("dcelliq_1", "mitocheck_1", "mitocheck_2"):
+        films[name].write(tmp_path / f"{name}.npz")
+    outputs = {"runs": tmp_path / "runs.csv"}
+    outputs |= {name: tmp_path / f"{name}.json" for name in ("facts", "timings")}
+    main(
+        {name: tmp_path / f"{name}.npz" for name in ("dcelliq_1", "mitocheck_1", "mitocheck_2")},
+        outputs,
+        seed=0,
+        scenario="laboratories",
+        shares=[0.5],
+        control_shares=[0.2],
+        draws=1,
+        sizes=Sizes(cells=4, pairs=2),
+        search=replace(SEARCH, alphas=[1.0], rhos=[1.0]),
+        threads=1,
+    )
+    assert len(pd.read_csv(outputs["runs"])) == 2 + 3
+    facts = read_json(outputs["facts"])["laboratories"]
+    # Two pairs with twelve cells each; patches lose the events between them.
+    assert facts["test"]["pairs"] == 2
+    assert facts["test"]["events"] == 24
+    assert facts["source"]["events"] <= 24
+    assert facts["union_limit_difference"] < 1e-2
+    assert read_json(outputs["timings"])["seconds"] > 0
