@@ -4,36 +4,6 @@
 learns the weights from annotated boxes with `ermlab.structured.StructuredSVM`.
 """
 
-import lazy_loader as lazy
+from ermlab._utils.lazy import attach
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "box_task": ["BagOfWords", "BoxTask"],
-        "box_words": [
-            "BoxSamples",
-            "background_boxes",
-            "cross_validate",
-            "halve_images",
-            "sample_boxes",
-            "share_images",
-            "train_one_against_rest",
-            "words_at_points",
-        ],
-        "boxes": ["as_boxes", "as_boxes_inside", "best_overlap", "overlap", "suppress"],
-        "location": ["EquivariantLocationTask", "LocationTask", "RegionRotation", "rotations"],
-        "qualities": ["Quality", "histogram", "linear", "loss_augmented", "pyramid"],
-        "strategy": ["Strategy", "best_strategy", "count_splits", "measure_costs", "strategy_cost"],
-        "subwindow": [
-            "Detection",
-            "Detector",
-            "best_box",
-            "best_box_of_each",
-            "best_boxes",
-            "detect",
-            "search",
-            "set_around",
-        ],
-        "word_grids": ["WordGrid", "learn_words", "load_word_grids", "save_word_grids", "word_grid"],
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -10,23 +10,6 @@
 - `check_risk`: whether the subgradients of a risk agree with its values.
 """
 
-import lazy_loader as lazy
+from ermlab._utils.lazy import attach
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "_plane_blocks": ["PlaneBlocks"],
-        "blocks": ["BlockDual", "BlockRisk", "minimize_blocks"],
-        "bundle": ["minimize"],
-        "check": ["check_risk"],
-        "concave_convex": ["CCCPHistory", "CCCPResult", "cccp"],
-        "evaluation": ["Evaluation", "Proposer", "Risk"],
-        "parts": ["MeanInParts"],
-        "planes": ["Planes"],
-        "proximal": ["FISTAHistory", "FISTAResult", "fista"],
-        "qp": ["SimplexQPResult", "solve_simplex_qp"],
-        "regularizers": ["L1", "L2"],
-        "result": ["History", "Result"],
-        "surrogate": ["Surrogate"],
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

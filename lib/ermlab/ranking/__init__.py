@@ -6,14 +6,6 @@
 - `pairwise_risk`: the mean loss of wrongly ordered pairs.
 """
 
-import lazy_loader as lazy
+from ermlab._utils.lazy import attach
 
-__getattr__, __dir__, __all__ = lazy.attach(
-    __name__,
-    submod_attrs={
-        "estimator": ["RankingSVM"],
-        "invariant_ranking": ["InvariantRankingRisk", "InvariantRankingSVM"],
-        "oracle": ["Oracle", "most_violated", "pairwise_risk"],
-        "risk": ["RankingRisk"],
-    },
-)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

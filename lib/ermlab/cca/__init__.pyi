@@ -1,0 +1,9 @@
+from .laplacian_kcca import LaplacianKCCA as LaplacianKCCA
+from .laplacian_kcca import column_correlations as column_correlations
+from .laplacians import centering_laplacian as centering_laplacian
+from .laplacians import median_distance as median_distance
+from .laplacians import normalized_laplacian as normalized_laplacian
+from .selection import Holdout as Holdout
+from .selection import LaplacianKCCACV as LaplacianKCCACV
+from .selection import contiguous_folds as contiguous_folds
+from .selection import holdout_correlations as holdout_correlations

@@ -1,0 +1,13 @@
+from .hog_cells import hog as hog
+from .hog_crops import HogLayout as HogLayout
+from .hog_crops import small_hog as small_hog
+from .patches import Region as Region
+from .patches import RegionGrids as RegionGrids
+from .patches import turned as turned
+from .patches import turned_patch as turned_patch
+from .surf import dense_surf as dense_surf
+from .surf import describe as describe
+from .surf import grid_points as grid_points
+from .words import Vocabulary as Vocabulary
+from .words import histogram as histogram
+from .words import n_cells as n_cells

@@ -1,0 +1,11 @@
+from .elastic_net import DistinctColumns as DistinctColumns
+from .elastic_net import ElasticNetFits as ElasticNetFits
+from .elastic_net import ElasticNetGrid as ElasticNetGrid
+from .elastic_net import fit_elastic_nets as fit_elastic_nets
+from .ksupport_estimators import KSupportClassifier as KSupportClassifier
+from .ksupport_estimators import KSupportPath as KSupportPath
+from .ksupport_estimators import KSupportRegressor as KSupportRegressor
+from .ksupport_estimators import ksupport_path as ksupport_path
+from .ksupport_norm import dual_norm as dual_norm
+from .ksupport_norm import norm as norm
+from .ksupport_norm import prox as prox
