@@ -19,8 +19,7 @@ from ermlab.tracking.cells import join_frames
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import FEATURES, Gates
 from ermlab.tracking.films import CellFilm, FramePair, frame_pairs
-from ermlab.tracking.lineage import relabel, track_film
-from ermlab.tracking.tracks import CellTracks
+from ermlab.tracking.lineage import CellTracks, relabel, track_film
 from ermlab.tracking.training import average_loss, train_tracker
 
 _FORMAT = "ermlab cell tracker 1"

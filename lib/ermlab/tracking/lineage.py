@@ -22,10 +22,25 @@ from ermlab.tracking.assignment import EVENTS, NONE, Assignment
 from ermlab.tracking.cells import as_label_image
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm, FramePair
-from ermlab.tracking.tracks import CellTracks
 
 Numbers = NDArray[np.int64]
 _NAMES = tuple(EVENTS)
+
+
+@dataclass(frozen=True)
+class CellTracks:
+    """Tracks of the detections of a film.
+
+    Parameters
+    ----------
+    label : ndarray of shape (n_detections,)
+        Track of each detection of the film, from 1; 0 in frames that were not tracked.
+    lineage : Lineage
+        First and last frame of each track, and its parent.
+    """
+
+    label: NDArray[np.int64]
+    lineage: Lineage
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from ctc_metrics.scripts.evaluate import evaluate_sequence
 
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.tracks import CellTracks
+from ermlab.tracking.lineage import CellTracks
 from reproduction.experiments.tracking.measures import challenge_measures
 
 SIDE, N_FRAMES = 8, 12

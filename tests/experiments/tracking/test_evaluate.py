@@ -7,7 +7,7 @@ import pytest
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.tracks import CellTracks, write_tracks
+from ermlab.tracking.lineage import CellTracks
 from reproduction.claims.results import read_results, write_json
 from reproduction.experiments.tracking.baselines import hand_tuned
 from reproduction.experiments.tracking.evaluate import (
@@ -22,6 +22,7 @@ from reproduction.experiments.tracking.evaluate import (
     tracker_table,
     tuning_table,
 )
+from reproduction.experiments.tracking.links import write_tracks
 from reproduction.experiments.tracking.scenes import DetectedFrames, TrackedFrames
 
 PUBLISHED = {"graph_matching": 6.18, "l2": 0.3}

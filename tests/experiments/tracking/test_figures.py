@@ -12,9 +12,10 @@ from ermlab.tracking.assignment import Assigner
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import Gates, hypotheses_between
 from ermlab.tracking.films import CellFilm, frame_pairs
-from ermlab.tracking.tracks import CellTracks, links_of
+from ermlab.tracking.lineage import CellTracks
 from reproduction.experiments.tracking.evaluate import STUDIES, TITLES
 from reproduction.experiments.tracking.figures import hypothesis_table, plot_hypotheses, plot_losses
+from reproduction.experiments.tracking.links import links_of
 from reproduction.experiments.tracking.scenes import TrackedFrames
 from reproduction.experiments.tracking.track_figures import (
     animate_tracks,

@@ -10,9 +10,9 @@ from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.selection import hold_out
-from ermlab.tracking.tracks import read_tracks
 from reproduction.claims.results import read_json
 from reproduction.experiments.tracking.baselines import EventForest
+from reproduction.experiments.tracking.links import read_tracks
 from reproduction.experiments.tracking.measures import count_missed, event_errors, judged_events
 from reproduction.experiments.tracking.protocol import (
     METHODS,

@@ -8,7 +8,7 @@ import pytest
 from ermlab.tracking.cells import join_frames, measure
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.tracks import CellTracks
+from ermlab.tracking.lineage import CellTracks
 from reproduction.experiments.tracking.scenes import (
     DetectedFrames,
     TrackedFrames,

@@ -10,7 +10,7 @@ from ermlab.tracking.cells import film_of_masks
 from ermlab.tracking.ctc_films import read_annotation, read_frames
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import frame_pairs
-from ermlab.tracking.tracks import links_of
+from reproduction.experiments.tracking.links import links_of
 
 SHAPE = (6, 8)
 N_FRAMES = 8

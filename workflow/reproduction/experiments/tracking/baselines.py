@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ermlab.tracking.assignment import EVENTS, NONE, Assignment, Hypotheses
 from ermlab.tracking.events import FEATURES, Cells, typical_size
 from ermlab.tracking.films import CellFilm, FramePair
-from ermlab.tracking.tracks import Links, events_of
+from reproduction.experiments.tracking.links import Links, events_of
 from reproduction.experiments.tracking.measures import judged_events
 
 Vector = NDArray[np.float64]

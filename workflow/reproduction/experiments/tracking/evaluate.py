@@ -13,9 +13,10 @@ import pandas as pd
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.cell_tracker import CellTracker
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.tracks import CellTracks, read_tracks
+from ermlab.tracking.lineage import CellTracks
 from reproduction.claims.results import read_json, write_results
 from reproduction.experiments.tracking.enumeration import enumeration_difference
+from reproduction.experiments.tracking.links import read_tracks
 from reproduction.experiments.tracking.measures import (
     average_losses,
     challenge_measures,

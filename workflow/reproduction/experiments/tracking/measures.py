@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab.tracking.assignment import EVENTS, Assignment
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm, FramePair
-from ermlab.tracking.tracks import CellTracks
+from ermlab.tracking.lineage import CellTracks
 
 Rows = NDArray[np.int64]
 

@@ -16,7 +16,6 @@ from ermlab.tracking.assignment import Assignment
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, FramePair, frame_pairs, halves
 from ermlab.tracking.selection import hold_out
-from ermlab.tracking.tracks import Links, events_of, links_of
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.experiments.tracking.baselines import (
     EventForest,
@@ -26,6 +25,7 @@ from reproduction.experiments.tracking.baselines import (
     lap_links,
     max_flow,
 )
+from reproduction.experiments.tracking.links import Links, events_of, links_of
 from reproduction.experiments.tracking.measures import count_missed
 
 Vector = NDArray[np.float64]

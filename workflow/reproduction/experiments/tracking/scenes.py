@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.array_files import ArrayFile
 from ermlab.tracking.annotations import Family
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.lineage import relabel
-from ermlab.tracking.tracks import CellTracks
+from ermlab.tracking.lineage import CellTracks, relabel
 
 
 @dataclass(frozen=True)

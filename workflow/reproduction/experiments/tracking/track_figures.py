@@ -18,8 +18,9 @@ from PIL import Image
 from ermlab._utils.palette import BLUE, GREY, ORANGE
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm, FramePair
+from ermlab.tracking.lineage import CellTracks
 from ermlab.tracking.plotting import show_tracked_frame
-from ermlab.tracking.tracks import CellTracks, Links, links_of
+from reproduction.experiments.tracking.links import Links, links_of
 from reproduction.experiments.tracking.measures import judged_events
 from reproduction.experiments.tracking.scenes import TrackedFrames
 

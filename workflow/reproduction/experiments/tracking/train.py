@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from ermlab.tracking.films import CellFilm
-from ermlab.tracking.lineage import track_film
-from ermlab.tracking.tracks import CellTracks, join_links, write_tracks
+from ermlab.tracking.lineage import CellTracks, track_film
 from reproduction.claims.results import write_json
+from reproduction.experiments.tracking.links import join_links, write_tracks
 from reproduction.experiments.tracking.measures import event_errors
 from reproduction.experiments.tracking.protocol import (
     PEER,

@@ -7,7 +7,7 @@ from ermlab.exceptions import DataError
 from ermlab.tracking.assignment import EVENTS, Assigner
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs
-from ermlab.tracking.tracks import events_of, join_links, links_of, read_tracks, write_tracks
+from reproduction.experiments.tracking.links import events_of, join_links, links_of, read_tracks, write_tracks
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
-"""Tracks through a film: links between frames, tracks made of links, and their files."""
+"""Links between cells of successive frames, the tracks they make up, and files of tracks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,25 +10,10 @@ from ermlab._utils.files import reading, require_file
 from ermlab.tracking.assignment import EVENTS, NONE, Assignment, Hypotheses
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
+from ermlab.tracking.lineage import CellTracks
 
 #: Rows (cell of the first frame, cell of the second), as indices within their frames.
 Links = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class CellTracks:
-    """Tracks of the detections of a film.
-
-    Parameters
-    ----------
-    label : ndarray of shape (n_detections,)
-        Track of each detection of the film, from 1; 0 in frames that were not tracked.
-    lineage : Lineage
-        First and last frame of each track, and its parent.
-    """
-
-    label: NDArray[np.int64]
-    lineage: Lineage
 
 
 def links_of(hypotheses: Hypotheses, y: ArrayLike) -> Links:
