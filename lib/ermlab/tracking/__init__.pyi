@@ -1,11 +1,11 @@
+from .active_learning import MEASURES as MEASURES
 from .active_learning import ActiveHistory as ActiveHistory
 from .active_learning import ActiveLearner as ActiveLearner
-from .active_learning import MEASURES as MEASURES
 from .annotations import Annotation as Annotation
 from .annotations import annotate as annotate
+from .assignment import EVENTS as EVENTS
 from .assignment import Assigner as Assigner
 from .assignment import Candidates as Candidates
-from .assignment import EVENTS as EVENTS
 from .assignment import Hypotheses as Hypotheses
 from .assignment import NoAssignmentError as NoAssignmentError
 from .assignment import UnprovedError as UnprovedError
@@ -29,8 +29,8 @@ from .ctc_films import read_frames as read_frames
 from .ctc_results import check_result_folder as check_result_folder
 from .ctc_results import read_tracking as read_tracking
 from .ctc_results import write_tracking as write_tracking
-from .events import Cells as Cells
 from .events import FEATURES as FEATURES
+from .events import Cells as Cells
 from .events import Gates as Gates
 from .events import guessed_weights as guessed_weights
 from .events import hypotheses_between as hypotheses_between
