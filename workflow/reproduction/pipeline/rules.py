@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from snakemake.resources import Resources
-
 from reproduction.pipeline.digest import Library
 
 #: Parameters of a rule that are not passed to its script: a change in them only reruns the rule.
@@ -27,6 +25,8 @@ DEFAULT_RESOURCES = {"mem_mb": 2000, "runtime": 30}
 
 def complete_rules(workflow: Any, config: Mapping[str, Any], library: Library) -> None:
     """Complete all rules that have a script; raise ValueError if a setting is missing."""
+    from snakemake.resources import Resources  # scripts import this module, and need no Snakemake
+
     for rule in workflow.rules:
         if rule.script is None:
             continue
