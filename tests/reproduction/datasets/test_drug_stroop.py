@@ -148,7 +148,7 @@ SUB2 = "sub-02/func/sub-02_task-stroop_bold.nii.gz"
         ),
         (
             lambda f, harm: harm.replace_text(f / "participants.tsv", "sub-02", "sub-01"),
-            "line 3: sub-01 a second time",
+            "line 3: sub-01 again",
         ),
         (lambda f, harm: harm.replace_text(f / "participants.tsv", "sub-02", "../../x"), "leaves"),
         (

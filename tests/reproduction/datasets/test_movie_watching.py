@@ -201,11 +201,11 @@ FILM2 = "sub-01/func/sub-01_task-film2_bold.nii.gz"
         (lambda f, harm: harm.replace_text(f / "truth/regions.tsv", "6\t", "7\t"), "no name for region 6"),
         (
             lambda f, harm: harm.series(f / "truth/regions.nii.gz", change=np.zeros_like),
-            "whole numbers from 1",
+            "integers from 1",
         ),
         (
             lambda f, harm: harm.series(f / "truth/regions.nii.gz", change=harm.with_nan),
-            "whole numbers from 1",
+            "integers from 1",
         ),
     ],
 )

@@ -220,7 +220,7 @@ def test_flowers17(flowers):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: (f / "image_0034.jpg").unlink(), "33 images; expected equally many of each of the 17"),
+        (lambda f: (f / "image_0034.jpg").unlink(), "33 images; expected the same number of each of the 17"),
         (lambda f: (f / "image_0004.jpg").unlink(), "expected number 4"),
         (lambda f: shutil.rmtree(f), "no such folder"),
     ],

@@ -108,7 +108,7 @@ def test_mslr_5k(judged):
         ("1 qid:x 1:3", "line 2"),
         ("1 qid:1 137:3", "a feature out of range"),
         ("1 qid:1 0:3", "a feature out of range"),
-        ("1 qid:1 1:3 1:4", "a feature out of range or twice"),
+        ("1 qid:1 1:3 1:4", "a feature out of range or duplicate"),
         ("1 qid:1 1:3:4", "line 2"),
         ("1 qid:1 1:nan", "not finite"),
         ("1 qid:1 1:abc", "line 2"),

@@ -1,4 +1,4 @@
-"""Files of a study in the layout of BIDS: series, sidecars and tables, written and read with care."""
+"""Reading and writing of BIDS files of a study: series, sidecars and tables."""
 
 import json
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from ermlab._utils.files import broken, read_json, read_text, reading
 from ermlab.fmri.volumes import read_volume
 from reproduction.datasets.simulators.bold_series import Acquisition
 
-#: Seconds between volumes that no scan reaches: milliseconds were given, or nonsense.
+#: Larger repetition times in seconds are invalid.
 _LONGEST_REPETITION = 1e5
 _MOST_REGIONS = np.iinfo(np.int16).max
 
 
 def write_series(path: Path, series: np.ndarray, affine: np.ndarray, repetition_time: float) -> None:
-    """Write a series (x, y, z, volumes); nibabel puts neither time nor name into the gzip header."""
+    """Write a series (x, y, z, volumes); the gzip header has neither time nor name."""
     image = nib.Nifti1Image(series, affine)
     image.header.set_xyzt_units("mm", "sec")
     image.header.set_zooms((*image.header.get_zooms()[:3], repetition_time))
@@ -39,7 +39,7 @@ def _save(path: Path, image: nib.Nifti1Image) -> None:
 
 
 def write_sidecar(path: Path, task: str, when: Acquisition) -> None:
-    """Write what BIDS wants to know of the series of a task."""
+    """Write the BIDS sidecar of the series of a task."""
     facts = {
         "TaskName": task,
         "RepetitionTime": when.repetition_time,
@@ -49,7 +49,7 @@ def write_sidecar(path: Path, task: str, when: Acquisition) -> None:
 
 
 def write_tsv(path: Path, table: pd.DataFrame) -> None:
-    """Write a table with tabs."""
+    """Write a tab-separated table."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, sep="\t", index=False, float_format="%.4f", lineterminator="\n")
 
@@ -72,7 +72,7 @@ def read_sidecar(path: Path) -> tuple[float, np.ndarray]:
 
 
 def check_series(path: Path, repetition_time: float, slices: int) -> tuple[int, ...]:
-    """Read a series to its end, so that a damaged one is found here, and return its shape."""
+    """Read a series completely, to find damage here, and return its shape."""
     series = read_volume(path, ndim=4)
     if not np.isclose(series.steps[3], repetition_time, rtol=1e-4):
         raise broken(path, f"repetition time {series.steps[3]:g}", f"{repetition_time:g} as in the sidecar")
@@ -83,7 +83,7 @@ def check_series(path: Path, repetition_time: float, slices: int) -> tuple[int, 
 
 
 def check_finite(path: Path, data: np.ndarray) -> None:
-    """Refuse NaN and infinity."""
+    """Reject NaN and infinity."""
     if data.dtype.kind == "f" and not np.isfinite(data).all():
         raise broken(path, "NaN or infinite voxels", "finite ones")
 
@@ -97,7 +97,7 @@ def read_regions(path: Path) -> nib.Nifti1Image:
         or numbers[0] < 0
         or not 1 <= numbers[-1] <= _MOST_REGIONS
     ):
-        raise broken(path, f"values {numbers[:5].tolist()}", "0 outside and whole numbers from 1 in regions")
+        raise broken(path, f"values {numbers[:5].tolist()}", "0 outside and integers from 1 in regions")
     return nib.Nifti1Image(regions.data.astype(np.int16), regions.affine)
 
 
@@ -113,7 +113,7 @@ def read_tsv(path: Path, columns: Sequence[str], numeric: Sequence[str]) -> pd.D
         raise broken(path, "no rows", expected)
     table = table[list(columns)]
     if table.shape[1] != len(columns):
-        raise broken(path, "a column that comes twice", expected)
+        raise broken(path, "a duplicate column", expected)
     for name in numeric:
         values = pd.to_numeric(table[name], errors="coerce").to_numpy(float)
         if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""Cells migrating and dividing under the microscope, tracked by hand (the sample of LapTrack)."""
+"""Migrating and dividing cells, tracked by hand (sample of LapTrack)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,10 @@ from reproduction.datasets.files import as_integers, read_pages
 from reproduction.datasets.simulators import migration as simulation
 from reproduction.datasets.simulators.sizes import check_size
 
-#: Every frame, every second, ... every seventh: the larger the step, the harder the tracking.
+#: Steps between frames; a larger step makes tracking harder.
 STEPS = (1, 2, 3, 4, 5, 6, 7)
 FEATURES = ("area", "intensity_mean", "intensity_max", "eccentricity", "orientation")
-#: The track of a detection that was not annotated: its events are unknown, it is no error to follow it.
+#: Track of a detection that was not annotated: its events are unknown, and following it is not an error.
 UNTRACKED = 0
 
 
@@ -24,7 +24,7 @@ class Detections:
     """Segmented cells, ordered by frame."""
 
     frame: np.ndarray
-    label: np.ndarray  #: number of the cell within its frame
+    label: np.ndarray  #: label of the cell within its frame
     centroid: np.ndarray  #: (n, 2) row and column
     features: np.ndarray  #: (n, 5), columns `FEATURES`
     track: np.ndarray  #: label of the true track, `UNTRACKED` where not annotated
@@ -35,7 +35,7 @@ class Detections:
 
 @dataclass(frozen=True)
 class Sequence:
-    """What a tracker gets (detections) and should find (lineage) at one frame rate."""
+    """Input (detections) and expected output (lineage) of a tracker at one frame rate."""
 
     step: int
     detections: Detections
@@ -46,7 +46,7 @@ class Sequence:
 class CellMigration:
     """The sequence at full frame rate with its masks, and at all frame rates as detections."""
 
-    truth: TrackedCells  #: discs at the true places: the shapes are in the detections' features
+    truth: TrackedCells  #: discs at the true places; the features of the detections have the shapes
     sequences: dict[int, Sequence]  #: by step between frames
     example_images: np.ndarray  #: (6, 200, 200) raw microscope images of a detail
     example_labels: np.ndarray  #: (6, 200, 200) their segmentation
@@ -65,7 +65,7 @@ def read_cell_migration(folder: str | Path) -> CellMigration:
 
 
 def _read_sequence(folder: Path, step: int) -> Sequence:
-    """Join detections and lineage by the ``track`` column, and check that each names cells of the other."""
+    """Read detections and lineage, and check that the ``track`` column matches the lineage."""
     path = folder / "regionprops.csv"
     detections = _read_detections(path)
     lineage = read_lineage(folder / "02_GT" / "TRA" / "man_track.txt")
@@ -104,16 +104,7 @@ def _read_detections(path: Path) -> Detections:
 def simulate_cell_migration(folder: str | Path, seed: int, size: str) -> None:
     """Write a film of a tissue as tables of its cells at seven frame rates, with true tracks and masks.
 
-    As in the real data, cells that touch the border are detected but not tracked.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``.
+    As in the real data, cells at the border are detected but not tracked.
     """
     check_size(size, simulation.SIZES)
     simulation.write_tissue(Path(folder), np.random.default_rng([seed, 5]), *simulation.SIZES[size], STEPS)

@@ -1,4 +1,4 @@
-"""Fluo-N2DL-HeLa 02 of the Cell Tracking Challenge: raw frames and a machine's segmentation of them."""
+"""Fluo-N2DL-HeLa 02 of the Cell Tracking Challenge: raw frames and an automatic segmentation."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from reproduction.datasets.simulators.sizes import check_size
 class HelaImages:
     """Fluorescence frames; no lineage is published with them."""
 
-    images: np.ndarray  #: (20, 700, 1100) 16 bit grey
+    images: np.ndarray  #: (20, 700, 1100) gray levels of 16 bits
     segmentation: np.ndarray  #: (20, 700, 1100) labels within each frame, 0 for background; has errors
 
 
@@ -36,22 +36,12 @@ def read_ctc_hela02_images(folder: str | Path) -> HelaImages:
 
 #: Frames, and the pixels of a frame.
 SIZES = {"smoke": (4, (240, 300)), "demo": (20, (700, 1100)), "paper": (20, (700, 1100))}
-#: The random numbers are others than those of the laboratory whose cells and microscope are used.
+#: Random numbers differ from those of the films of the laboratory.
 _NUMBER = 4
 
 
 def simulate_ctc_hela02_images(folder: str | Path, seed: int, size: str) -> None:
-    """Write frames of HeLa nuclei, and in place of a machine's segmentation the true one, frame by frame.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``.
-    """
+    """Write frames of HeLa nuclei, with the true masks in place of an automatic segmentation."""
     check_size(size, SIZES)
     rng = np.random.default_rng([seed, _NUMBER])
     images, masks = zip(*take_film(MITOCHECK, rng, *SIZES[size], Tracks()), strict=True)

@@ -1,4 +1,4 @@
-"""Fluo-N2DH-SIM+ 01 of the Cell Tracking Challenge: the truth of a simulated sequence of nuclei."""
+"""Fluo-N2DH-SIM+ 01 of the Cell Tracking Challenge: ground truth of a simulated sequence of nuclei."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_ctc_sim_truth(folder: str | Path) -> TrackedCells:
 
 #: Frames of the film, and the pixels of a frame.
 SIZES = {"smoke": (6, (300, 300)), "demo": (65, (690, 628)), "paper": (65, (690, 628))}
-#: HL60 nuclei at the magnification of the challenge's film: some 1700 pixels each, 40 in a frame.
+#: HL60 nuclei at the magnification of the challenge: about 1700 pixels each, 40 per frame.
 _HL60 = replace(
     MITOCHECK,
     number=3,
@@ -29,17 +29,7 @@ _HL60 = replace(
 
 
 def simulate_ctc_sim_truth(folder: str | Path, seed: int, size: str) -> None:
-    """Write the truth of a film of nuclei as large and as dense as those of the challenge.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``.
-    """
+    """Write the ground truth of a film of nuclei of the size and density of the challenge."""
     check_size(size, SIZES)
     masks = Path(folder) / "TRA"
     masks.mkdir(parents=True, exist_ok=True)

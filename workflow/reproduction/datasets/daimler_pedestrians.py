@@ -1,4 +1,4 @@
-"""DaimlerChrysler pedestrian classification benchmark: 18 x 36 crops, three training and two test sets."""
+"""DaimlerChrysler pedestrian classification benchmark: three training and two test sets of small crops."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from reproduction.datasets.simulators.sizes import check_size
 #: Height and width of a crop.
 CROP_SHAPE = (36, 18)
 TRAIN, TEST = ("1", "2", "3"), ("T1", "T2")
-#: Pedestrians come in blocks: the base image, its mirror image, and four shifted versions.
+#: Images of each pedestrian: the base image, its flipped version, and four shifted versions.
 BLOCK = 6
 
 
@@ -31,17 +31,16 @@ class CropSet:
     def base(self) -> np.ndarray:
         """The (800, 36, 18) first images of the blocks, one of each pedestrian.
 
-        In T2 the files are out of step with the blocks for a while (from block 709 to 752), so there the
-        first image of 36 blocks is a shifted version of its pedestrian and not the base image. The real
-        sets hold exact duplicates: a block of six pedestrians of T2, and 63 other crops of set 2. They are
-        kept, for the benchmark counts them.
+        In T2 the files are not aligned with the blocks from block 709 to 752, so that the first image of 36
+        blocks is a shifted version and not the base image. The real sets contain exact duplicates: a block of
+        six images of T2, and 63 other crops of set 2. They are kept because they are part of the benchmark.
         """
         return self.pedestrians[::BLOCK]
 
 
 @dataclass(frozen=True)
 class DaimlerPedestrians:
-    """The benchmark: each set is drawn from other streets and days."""
+    """The benchmark; the sets show different streets and days."""
 
     train: tuple[CropSet, ...]  #: sets 1, 2, 3
     test: tuple[CropSet, ...]  #: sets T1, T2
@@ -69,7 +68,7 @@ def read_crop_set(folder: str | Path, name: str) -> CropSet:
 
 @dataclass(frozen=True)
 class _Size:
-    """How many images of each kind a simulated set has; each pedestrian gives a block of six."""
+    """Numbers of images of a simulated set; each pedestrian gives a block of six."""
 
     pedestrians: int
     others: int
@@ -77,9 +76,9 @@ class _Size:
 
 #: The last one is that of the real data.
 SIZES = {"smoke": _Size(40, 75), "demo": _Size(300, 1500), "paper": _Size(800, 5000)}
-#: Frames of a track, at most; other crops that are cut from one street.
+#: Largest number of frames of a track; number of other crops from one street.
 _TRACK, _CUTS = 25, 25
-#: Pixels that a shifted version is cut away from the base image, at most.
+#: Largest shift in pixels of a shifted version.
 _SHIFT = 2
 _README = """Simulated walkers in the layout of the DaimlerChrysler Pedestrian Classification Benchmark.
 ped_examples hold blocks of six: an image, its mirror image, and four versions cut a little beside it.
@@ -89,16 +88,8 @@ ped_examples hold blocks of six: an image, its mirror image, and four versions c
 def simulate_daimler_pedestrians(folder: str | Path, seed: int, size: str) -> None:
     """Write simulated crops with the names and the layout of the real ones.
 
-    Image k of a kind and set depends on the seed and on k alone: a larger set begins with a smaller one.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images as the real data.
+    Image ``k`` of each part of a set depends on the seed and ``k`` alone: a larger set begins with a smaller
+    one.
     """
     check_size(size, SIZES)
     folder, counts = Path(folder), SIZES[size]
@@ -112,7 +103,7 @@ def simulate_daimler_pedestrians(folder: str | Path, seed: int, size: str) -> No
 
 
 def _pedestrians(noise: Noise, seed: list[int], count: int) -> Iterator[np.ndarray]:
-    """Yield the blocks of ``count`` pedestrians, track after track."""
+    """Yield the blocks of ``count`` pedestrians, ordered by track."""
     height, width = CROP_SHAPE
     wide = (height + 2 * _SHIFT, width + 2 * _SHIFT)
     for track in itertools.count():
@@ -126,7 +117,7 @@ def _pedestrians(noise: Noise, seed: list[int], count: int) -> Iterator[np.ndarr
 
 
 def _block(crop: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the middle of a crop that is larger by `_SHIFT` on each side, its mirror, and four others."""
+    """Yield the center of a crop with a margin of `_SHIFT`, its flip, and four shifted parts."""
 
     def cut(top: int, left: int) -> np.ndarray:
         return crop[top : top + CROP_SHAPE[0], left : left + CROP_SHAPE[1]]

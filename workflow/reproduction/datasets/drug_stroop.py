@@ -1,6 +1,6 @@
-"""A drug Stroop study of two groups: BOLD series of cocaine users and of controls who name colours of words.
+"""Drug Stroop study of two groups: BOLD series of cocaine users and controls naming the colors of words.
 
-The scans of the study (thesis, section 4.2.2) are private; `simulate_drug_stroop` writes such scans.
+The scans of the study (thesis, section 4.2.2) are private; `simulate_drug_stroop` writes similar ones.
 """
 
 from dataclasses import dataclass
@@ -11,49 +11,21 @@ import numpy as np
 import pandas as pd
 
 from ermlab._utils.files import broken, require_folder
-from reproduction.datasets.bold_files import (
-    check_series,
-    read_regions,
-    read_sidecar,
-    read_tsv,
-    write_map,
-    write_series,
-    write_sidecar,
-    write_tsv,
-)
+from reproduction.datasets import bold_files
 from reproduction.datasets.files import inside
-from reproduction.datasets.simulators.bold_anatomy import (
-    Head,
-    Region,
-    draw_head,
-    draw_networks,
-    label_regions,
-    load_template,
-    random_fields,
-)
-from reproduction.datasets.simulators.bold_series import (
-    FINE,
-    ONGOING_SD,
-    Acquisition,
-    Components,
-    ascending,
-    draw_motion,
-    draw_nuisance,
-    draw_peaks,
-    haemodynamic,
-    ongoing,
-    render,
-)
+from reproduction.datasets.simulators import bold_anatomy, bold_series
+from reproduction.datasets.simulators.bold_anatomy import Head, Region
+from reproduction.datasets.simulators.bold_series import Acquisition, Components
 from reproduction.datasets.simulators.sizes import check_size
 
 CONTROL, COCAINE = "control", "cocaine"
-#: The condition in which words are shown, ten in a block.
+#: Condition in which words are shown, ten per block.
 WORDS = "words"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One person's series, a NIfTI file."""
+    """Series of one person, a NIfTI file."""
 
     name: str
     group: str  #: `CONTROL` or `COCAINE`
@@ -62,40 +34,40 @@ class Subject:
 
 @dataclass(frozen=True)
 class DrugStroop:
-    """A study in which everybody has the same task at the same time."""
+    """Study in which all subjects have the same task with the same timing."""
 
     subjects: tuple[Subject, ...]
     events: pd.DataFrame  #: onset and duration in seconds, trial_type
     repetition_time: float
-    slice_times: np.ndarray  #: seconds after a volume's begin, one a slice
+    slice_times: np.ndarray  #: seconds after the start of a volume, one per slice
     region: nib.Nifti1Image  #: 1 in the rostral anterior cingulate cortex, in template space
 
 
 def read_drug_stroop(folder: str | Path) -> DrugStroop:
-    """Read ``participants.tsv``, the events, and check the series of every participant."""
+    """Read ``participants.tsv`` and the events, and check the series of every participant."""
     folder = require_folder(folder)
     participants = folder / "participants.tsv"
-    people = read_tsv(participants, ("participant_id", "group"), numeric=())
+    people = bold_files.read_tsv(participants, ("participant_id", "group"), numeric=())
     for row, (name, group) in enumerate(people.itertuples(index=False)):
         if group not in (CONTROL, COCAINE):
             raise broken(f"{participants}, line {row + 2}", f"group {group!r}", f"{CONTROL} or {COCAINE}")
         if name in set(people["participant_id"][:row]):
-            raise broken(f"{participants}, line {row + 2}", f"{name} a second time", "each participant once")
-    repetition_time, slice_times = read_sidecar(folder / "task-stroop_bold.json")
+            raise broken(f"{participants}, line {row + 2}", f"{name} again", "each participant once")
+    repetition_time, slice_times = bold_files.read_sidecar(folder / "task-stroop_bold.json")
     subjects, shapes = [], []
     for name, group in people.itertuples(index=False):
         bold = inside(folder, f"{name}/func/{name}_task-stroop_bold.nii.gz", participants)
-        shapes.append(check_series(bold, repetition_time, len(slice_times)))
+        shapes.append(bold_files.check_series(bold, repetition_time, len(slice_times)))
         if shapes[-1] != shapes[0]:
             raise broken(bold, f"shape {shapes[-1]}", f"that of {subjects[0].bold.name}, {shapes[0]}")
         subjects.append(Subject(name, group, bold))
     events = _read_events(folder / "task-stroop_events.tsv", shapes[0][3] * repetition_time)
-    region = read_regions(folder / "truth/regions.nii.gz")
+    region = bold_files.read_regions(folder / "truth/regions.nii.gz")
     return DrugStroop(tuple(subjects), events, repetition_time, slice_times, region)
 
 
 def _read_events(path: Path, seconds: float) -> pd.DataFrame:
-    events = read_tsv(path, ("onset", "duration", "trial_type"), numeric=("onset", "duration"))
+    events = bold_files.read_tsv(path, ("onset", "duration", "trial_type"), numeric=("onset", "duration"))
     for row, (onset, duration, _) in enumerate(events.itertuples(index=False)):
         if onset < 0 or duration < 0 or onset + duration > seconds:
             raise broken(
@@ -115,18 +87,18 @@ class _Size:
     blocks: int
 
 
-#: The last one has the subjects and the words of the study; voxels as in the movie scans.
+#: The last one has the subjects and the words of the study, and the voxels of the movie scans.
 SIZES = {
     "smoke": _Size(6, 6, (22, 23, 16), 9, 2),
     "demo": _Size(16, 17, (32, 34, 23), 6, 4),
     "paper": _Size(16, 17, (64, 68, 46), 3, 4),
 }
 REPETITION_TIME = 1.6
-#: Seconds: first the reward is shown, then ten words of 2 s are a block and a pause follows, four times.
+#: Seconds: the reward is shown, followed by four blocks of ten words of 2 s, each with a pause.
 _REWARD_ONSET, _REWARD_SECONDS, _FIRST_BLOCK, _BLOCK, _PAUSE = 8.0, 3.0, 16.0, 20.0, 25.0
-#: Regions that reading, naming a colour and pressing a button engage, with the percentage that the signal
-#: changes in their core: reviews of Stroop and finger tasks give .3 to 1 %. The default mode network is
-#: deactivated by any demanding task.
+#: Regions engaged by reading, naming a color and pressing a button, with the signal change in their core in
+#: percent: reviews of Stroop and finger tasks report 0.3 to 1 %. The default mode network is deactivated by
+#: any demanding task.
 _TASK = {
     Region("visual", ((10, -90, 0), (-10, -92, 0)), (9, 9, 8)): 1.0,
     Region("word form", ((-44, -56, -16),), (7, 9, 6)): 0.6,
@@ -138,36 +110,32 @@ _TASK = {
     Region("angular", ((-46, -68, 34), (48, -64, 34)), (9, 9, 9)): -0.3,
     Region("medial prefrontal", ((0, 54, 12),), (9, 8, 10)): -0.2,
 }
-#: Rostral anterior cingulate cortex with its neighbourhood in the medial orbitofrontal cortex.
+#: Rostral anterior cingulate cortex with adjacent medial orbitofrontal cortex.
 ROSTRAL_ACC = Region("rostral ACC", ((-5, 38, -4), (6, 38, -4)), (8, 10, 9))
-#: Its response in controls, in percent: that of the default mode network around it.
+#: Its response in controls in percent, like that of the default mode network around it.
 _CONTROL_RESPONSE = -0.1
-#: Percent by which the response of cocaine users lies lower. With the spread below that is .9 standard
-#: deviations between people before noise; published peaks are larger, for they were selected.
+#: Difference in percent by which the response of cocaine users is lower. With the spread below this is 0.9
+#: standard deviations between subjects before noise; published peaks are larger because of selection.
 EFFECT = 0.3
-#: Spread between people: of the response there, of all other responses (as a share), and of a smooth field
-#: over the whole cortex, its width in millimetres.
+#: Standard deviation between subjects of the response there, of all other responses (relative) and of a
+#: smooth field over the whole cortex, and the width of this field in millimeters.
 _ACC_SD, _TASK_SD, _FIELD_SD, _FIELD_FWHM = 0.35, 0.3, 0.2, 15.0
-#: Networks with ongoing activity, at the same places in all people.
+#: Networks with ongoing activity, at the same places in all subjects.
 _NETWORKS = 12
 
 
 def simulate_drug_stroop(folder: str | Path, seed: int, size: str, *, effect: float = EFFECT) -> None:
-    """Write a study of two groups who differ in the rostral anterior cingulate cortex.
+    """Write a study of two groups that differ in the rostral anterior cingulate cortex.
 
-    Both groups have the same task activation, noise, motion and spread. The difference is a mean; each person
-    has an own response there, an own anatomy, and a smooth field of other responses.
+    Both groups have the same task activation, noise, motion and spread. They differ in a mean; each subject
+    has an individual response there, an individual anatomy and a smooth field of other responses.
 
     Parameters
     ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``.
-    effect
-        Percent of signal by which cocaine users are lower; 0 makes the groups alike.
+    folder, seed, size
+        See `reproduction.datasets`.
+    effect : float, default=0.3
+        Difference of the groups in percent of the signal; with 0 they have the same distribution.
     """
     check_size(size, SIZES)
     if not np.isfinite(effect):
@@ -177,27 +145,35 @@ def simulate_drug_stroop(folder: str | Path, seed: int, size: str, *, effect: fl
     events = _design(counts.blocks)
     seconds = float((events["onset"] + events["duration"]).iloc[-1]) + _PAUSE
     when = Acquisition(
-        int(seconds // REPETITION_TIME), REPETITION_TIME, ascending(counts.shape[2], REPETITION_TIME)
+        int(seconds // REPETITION_TIME),
+        REPETITION_TIME,
+        bold_series.ascending(counts.shape[2], REPETITION_TIME),
     )
     groups = [COCAINE] * counts.cocaine + [CONTROL] * counts.control
     names = [f"sub-{number:02d}" for number in range(1, len(groups) + 1)]
-    template = load_template(counts.resolution)
-    networks = draw_networks(np.random.default_rng([seed, 0]), _NETWORKS, template)
+    template = bold_anatomy.load_template(counts.resolution)
+    networks = bold_anatomy.draw_networks(np.random.default_rng([seed, 0]), _NETWORKS, template)
     for number, (name, group) in enumerate(zip(names, groups, strict=True), start=1):
         rng = np.random.default_rng([seed, number])
         response = _CONTROL_RESPONSE - (effect if group == COCAINE else 0.0)
-        head = draw_head(rng, counts.shape, counts.resolution)
+        head = bold_anatomy.draw_head(rng, counts.shape, counts.resolution)
         activity = _task_activity(rng, head, when, events, response) + _ongoing_activity(
             rng, head, when, networks
         )
-        activity += draw_nuisance(rng, head, when)
-        series = render(rng, head, head.epi(rng), activity, when, draw_motion(rng, when.volumes))
+        activity += bold_series.draw_nuisance(rng, head, when)
+        series = bold_series.render(
+            rng, head, head.epi(rng), activity, when, bold_series.draw_motion(rng, when.volumes)
+        )
         path = folder / name / "func" / f"{name}_task-stroop_bold.nii.gz"
-        write_series(path, series, head.affine, when.repetition_time)
-    write_tsv(folder / "participants.tsv", pd.DataFrame({"participant_id": names, "group": groups}))
-    write_tsv(folder / "task-stroop_events.tsv", events)
-    write_sidecar(folder / "task-stroop_bold.json", "stroop", when)
-    write_map(folder / "truth/regions.nii.gz", label_regions([ROSTRAL_ACC], template), template.affine)
+        bold_files.write_series(path, series, head.affine, when.repetition_time)
+    bold_files.write_tsv(
+        folder / "participants.tsv", pd.DataFrame({"participant_id": names, "group": groups})
+    )
+    bold_files.write_tsv(folder / "task-stroop_events.tsv", events)
+    bold_files.write_sidecar(folder / "task-stroop_bold.json", "stroop", when)
+    bold_files.write_map(
+        folder / "truth/regions.nii.gz", bold_anatomy.label_regions([ROSTRAL_ACC], template), template.affine
+    )
 
 
 def _design(blocks: int) -> pd.DataFrame:
@@ -214,23 +190,23 @@ def _design(blocks: int) -> pd.DataFrame:
 def _task_activity(
     rng: np.random.Generator, head: Head, when: Acquisition, events: pd.DataFrame, acc_response: float
 ) -> Components:
-    """Return what the words evoke; the reward screen is seen but evokes no more than a glance."""
+    """Return the response to the words; the reward screen evokes a fifth of it."""
     percents = [percent * rng.normal(1, _TASK_SD) for percent in _TASK.values()]
     percents.append(rng.normal(acc_response, _ACC_SD))
     grey = head.grey()
     regions = [region.weight(head.coordinates) for region in (*_TASK, ROSTRAL_ACC)]
-    field = _FIELD_SD * random_fields(rng, 1, head.shape, head.resolution, _FIELD_FWHM)[0]
+    field = _FIELD_SD * bold_anatomy.random_fields(rng, 1, head.shape, head.resolution, _FIELD_FWHM)[0]
     maps = np.stack([*(p * r for p, r in zip(percents, regions, strict=True)), field]) * grey / 100
-    fine = FINE * np.arange(when.fine_count)
+    fine = bold_series.FINE * np.arange(when.fine_count)
     shown = np.zeros(when.fine_count)
     for onset, duration, kind in events.itertuples(index=False):
         shown[(fine >= onset) & (fine < onset + duration)] = 1.0 if kind == WORDS else 0.2
-    courses = haemodynamic(np.tile(shown, (len(maps), 1)), draw_peaks(rng, len(maps)))
+    courses = bold_series.haemodynamic(np.tile(shown, (len(maps), 1)), bold_series.draw_peaks(rng, len(maps)))
     return Components(maps.astype(np.float32), when.sample(courses))
 
 
 def _ongoing_activity(
     rng: np.random.Generator, head: Head, when: Acquisition, networks: np.ndarray
 ) -> Components:
-    maps = np.stack([ONGOING_SD * head.sample(network) for network in networks])
-    return Components(maps, when.sample(ongoing(rng, len(maps), when.fine_count)))
+    maps = np.stack([bold_series.ONGOING_SD * head.sample(network) for network in networks])
+    return Components(maps, when.sample(bold_series.ongoing(rng, len(maps), when.fine_count)))

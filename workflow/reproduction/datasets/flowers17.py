@@ -1,4 +1,4 @@
-"""Oxford Flowers 17: photographs of 17 kinds of flower, equally many of each."""
+"""Oxford Flowers 17: photographs of 17 classes of flowers, the same number of each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,37 +35,28 @@ CLASSES = (
 
 @dataclass(frozen=True)
 class Flowers17:
-    """Images, read when asked for, and the kind of flower on each."""
+    """Images, which are read on access, and their classes."""
 
     images: ImageFiles  #: RGB, about 500 x 600
     labels: np.ndarray  #: indices into `CLASSES`
 
 
 def read_flowers17(folder: str | Path) -> Flowers17:
-    """Find the images ``image_<number>.jpg``: numbers count from 1, one class after the other."""
+    """Find the images ``image_<number>.jpg``, numbered from 1, ordered by class."""
     paths = list_series(folder, "image_*.jpg", first=1)
     if len(paths) % len(CLASSES):
-        raise broken(folder, f"{len(paths)} images", f"equally many of each of the {len(CLASSES)} classes")
+        raise broken(folder, f"{len(paths)} images", f"the same number of each of the {len(CLASSES)} classes")
     return Flowers17(ImageFiles(paths), np.repeat(np.arange(len(CLASSES)), len(paths) // len(CLASSES)))
 
 
-#: Images of a kind, and pixels of their shorter side; the last one is that of the real data.
+#: Images per class, and pixels of their shorter side; the last one is that of the real data.
 SIZES = {"smoke": (8, 90), "demo": (40, 250), "paper": (80, 500)}
 
 
 def simulate_flowers17(folder: str | Path, seed: int, size: str) -> None:
     """Write simulated photographs with the names and the layout of the real ones.
 
-    Image k of a kind depends on the seed, the kind and k alone.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images as the real data, as large as there.
+    Image ``k`` of a class depends on the seed, the class and ``k`` alone.
     """
     check_size(size, SIZES)
     folder = Path(folder)

@@ -7,7 +7,7 @@ from ermlab.kernels import GraphSet, read_tu
 
 
 def read_graphs_tu(folder: str | Path) -> dict[str, GraphSet]:
-    """Read every set in ``folder``: one folder each."""
+    """Read every set in ``folder``, one folder per set."""
     folder = require_folder(folder)
     names = sorted(path.name for path in folder.iterdir() if path.is_dir())
     if not names:

@@ -1,4 +1,4 @@
-"""Haxby 2001, one subject, one axial slice: BOLD responses to eight kinds of picture."""
+"""Haxby 2001, one axial slice of one subject: BOLD responses to eight categories of pictures."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,18 +30,18 @@ REST = "rest"
 
 @dataclass(frozen=True)
 class HaxbySlice:
-    """A scan of several runs, with the category that each volume answers to."""
+    """Scan of several runs, with the category of each volume."""
 
     bold: np.ndarray  #: (x, y, z, volumes)
     mask: np.ndarray  #: (x, y, z), True in the brain
-    labels: np.ndarray  #: category of each volume, `REST` without a stimulus; they follow the response
+    labels: np.ndarray  #: category of each volume, `REST` without a stimulus; delayed like the response
     runs: np.ndarray  #: run of each volume, from 0
-    affine: np.ndarray  #: voxel to millimetres
+    affine: np.ndarray  #: voxels to millimeters
     repetition_time: float  #: seconds between volumes
 
 
 def read_haxby2001_slice(folder: str | Path) -> HaxbySlice:
-    """Read ``bold.nii.gz``, ``mask.nii.gz`` and ``attributes_literal.txt`` (``label run`` a volume)."""
+    """Read ``bold.nii.gz``, ``mask.nii.gz`` and ``attributes_literal.txt`` (``label run`` per volume)."""
     folder = require_folder(folder)
     bold, mask = read_volume(folder / "bold.nii.gz", ndim=4), read_volume(folder / "mask.nii.gz", ndim=3)
     if mask.data.shape != bold.data.shape[:3] or not np.allclose(mask.affine, bold.affine):
@@ -76,21 +76,21 @@ def _parse_volume(line: str) -> tuple[str, int]:
     return label, parse_integer(run)
 
 
-#: All sizes are the same: the whole is one slice.
+#: All sizes give the same: 12 runs of 121 volumes of one slice.
 SIZES = ("smoke", "demo", "paper")
 CATEGORIES = ("bottle", "cat", "chair", "face", "house", "scissors", "scrambledpix", "shoe")
 _RUNS, _REPETITION_TIME, _SHAPE, _STEP = 12, 2.5, (40, 20, 1), (3.1, 3.75, 3.75)
-#: Volumes of rest before each block and after the last, and of a block, as in the study.
+#: Volumes of rest before each block and after the last, and of each block, as in the study.
 _REST, _BLOCK = (6, 6, 5, 5, 5, 6, 5, 5, 6), 9
-#: Seconds by which the file's labels lag behind the pictures. The real labels follow the response: moved by a
-#: volume either way they explain less. The response to a block lags behind it by about as much.
+#: Delay of the labels of the file after the pictures in seconds. The real labels follow the response: shifted
+#: by a volume in either direction they explain less. The delay of the response to a block is similar.
 _LABEL_DELAY = 6.0
-#: MNI millimetres of the slice: posterior half, through the fusiform gyri.
-_SLICE_CENTRE = np.array([0.0, -70.0, -14.0])
-#: Percent of signal in the core of a region: what any picture evokes, and what its kind adds (localisers give
-#: 1 to 2 %). Each kind also has an own pattern in all grey matter, weaker and smooth: the distributed and
-#: overlapping responses that the study is about. In the real slice, what the patterns of odd and even runs
-#: have in common is .18 % over the brain; a standard deviation of .3 % in grey matter makes it .2 %.
+#: Center of the slice in MNI millimeters: posterior half, through the fusiform gyri.
+_SLICE_CENTER = np.array([0.0, -70.0, -14.0])
+#: Signal change in percent in the core of a region, for any picture and in addition for its category
+#: (localizers give 1 to 2 %). Each category also has a weaker, smooth pattern in all gray matter: the
+#: distributed and overlapping responses of the study. In the real slice, the patterns of odd and even runs
+#: share 0.18 % over the brain; a standard deviation of 0.3 % in gray matter gives 0.2 %.
 _ANY = (
     Region("visual", ((-12, -88, -10), (14, -86, -10), (-34, -74, -14), (36, -72, -14)), (12, 12, 12)),
     1.5,
@@ -106,16 +106,7 @@ _NETWORKS = 12
 def simulate_haxby2001_slice(folder: str | Path, seed: int, size: str) -> None:
     """Write a simulated slice with the names, the shape and the design of the real one.
 
-    The head moves within the slice only, for what comes in from its neighbours is not simulated.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``, which all give 12 runs of 121 volumes.
+    The head moves within the slice only, because adjacent slices are not simulated.
     """
     check_size(size, SIZES)
     folder = Path(folder)
@@ -145,14 +136,14 @@ def simulate_haxby2001_slice(folder: str | Path, seed: int, size: str) -> None:
 
 
 def _draw_slice(rng: np.random.Generator) -> Head:
-    """Draw a person, seen in the slice alone."""
+    """Draw the head of a person within the slice."""
     affine = np.diag([-_STEP[0], _STEP[1], _STEP[2], 1.0])
-    affine[:3, 3] = _SLICE_CENTRE - affine[:3, :3] @ (np.array(_SHAPE) - 1) / 2
+    affine[:3, 3] = _SLICE_CENTER - affine[:3, :3] @ (np.array(_SHAPE) - 1) / 2
     return draw_head(rng, _SHAPE, float(np.mean(_STEP[:2])), affine=affine, template_resolution=3)
 
 
 def _draw_maps(rng: np.random.Generator, head: Head) -> tuple[np.ndarray, np.ndarray]:
-    """Return what any picture and each category evoke, and networks with ongoing activity."""
+    """Return the responses to any picture and to each category, and networks with ongoing activity."""
     grey = head.grey()
     patterns = _PATTERN_SD * random_fields(rng, len(CATEGORIES), head.shape, head.resolution, _PATTERN_FWHM)
     for category, (region, percent) in _SPECIAL.items():
@@ -172,7 +163,7 @@ def _draw_labels(rng: np.random.Generator) -> list[str]:
 
 
 def _shown(labels: list[str]) -> np.ndarray:
-    """Return when any picture, and when one of each category, is seen: (1 + categories, fine samples)."""
+    """Return when any picture, and when one of each category, is shown: (1 + categories, fine samples)."""
     count = int(np.ceil(len(labels) * _REPETITION_TIME / FINE)) + 1
     labelled = FINE * np.arange(count) + _LABEL_DELAY
     volume = np.minimum((labelled / _REPETITION_TIME).astype(int), len(labels) - 1)

@@ -1,4 +1,4 @@
-"""KIT AIS: aerial frames of streets, with boxes around the cars."""
+"""KIT AIS: aerial frames of streets with boxes around the vehicles."""
 
 import re
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from reproduction.datasets.simulators import aerial_scenes as aerial
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.sizes import check_size
 
-#: The class of cars; the few objects of other classes are trucks and buses.
+#: Class of cars; the few objects of other classes are trucks and buses.
 CAR = 0
-#: Frames of one scene follow each other; a larger step in their numbers starts another scene.
+#: Largest difference of the numbers of consecutive frames of one scene.
 _LARGEST_STEP = 10
 
 
 @dataclass(frozen=True)
 class AerialCars:
-    """Frames, read when asked for, and the vehicles on each.
+    """Frames, which are read on access, and the vehicles on each.
 
-    Boxes are (left, top, right, bottom) in pixels counted from 0, corners inclusive; the annotation is
-    finer than a pixel, so they are not whole numbers.
+    Boxes are (left, top, right, bottom) in pixels counted from 0, corners inclusive; the annotation has
+    subpixel precision, so they are not integers.
     """
 
     images: ImageFiles  #: RGB
     boxes: tuple[np.ndarray, ...]  #: (n, 4) for each frame
     labels: tuple[np.ndarray, ...]  #: (n,) classes, 0 for a car
-    scenes: np.ndarray  #: name of each frame's scene: frames of one scene show the same cars
+    scenes: np.ndarray  #: scene of each frame; frames of one scene show the same cars
 
     def cars(self, frame: int) -> np.ndarray:
-        """The boxes of the cars alone."""
+        """Return the boxes of the cars of a frame, without other vehicles."""
         return self.boxes[frame][self.labels[frame] == CAR]
 
 
@@ -47,7 +47,7 @@ def read_kit_ais_cars(folder: str | Path) -> AerialCars:
 
 
 def _read_vehicles(image: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read lines ``class x y width height``: the centre and size as shares of the image's."""
+    """Read lines ``class x y width height``, center and size relative to those of the image."""
     height, width = image_size(image)
     text = image.with_suffix(".txt")
     table = read_table(text, columns=5)
@@ -60,12 +60,12 @@ def _read_vehicles(image: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _street(path: Path) -> str:
-    """Return what stands before a frame's own name, as in ``MunichStreet02-MOS74``."""
+    """Return the prefix of the name of a frame, as in ``MunichStreet02-MOS74``."""
     return path.stem.rpartition("-")[0]
 
 
 def _scenes(files: list[Path]) -> np.ndarray:
-    """Name each frame's scene: its street, or else the first and last frame of its run of numbers."""
+    """Name the scene of each frame: its street, or the first and last frame of its run of numbers."""
     runs: list[list[Path]] = []
     for path in files:
         last = runs[-1][-1] if runs else None
@@ -79,7 +79,7 @@ def _scenes(files: list[Path]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Scene:
-    """A scene of the real data: how its files are named, how large its frames are and how many there are."""
+    """Names, number and shape of the frames of a scene of the real data."""
 
     prefix: str
     first: int
@@ -93,22 +93,12 @@ _SCENES = (
     _Scene("MOS", 74, 2, 10, (547, 684)),
     _Scene("MunichStreet02-MOS", 74, 2, 10, (377, 1284)),
 )
-#: Frames of a scene at most, and the width of a frame at most.
+#: Largest number of frames per scene, and largest width of a frame.
 SIZES = {"smoke": (2, 460), "demo": (4, 1764), "paper": (10, 1764)}
 
 
 def simulate_kit_ais_cars(folder: str | Path, seed: int, size: str) -> None:
-    """Write simulated frames of three places with the names and the layout of the real ones.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many frames as the real data, as large as there.
-    """
+    """Write simulated frames of three scenes with the names and the layout of the real ones."""
     check_size(size, SIZES)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,7 +116,7 @@ def simulate_kit_ais_cars(folder: str | Path, seed: int, size: str) -> None:
 
 
 def _yolo(labels: np.ndarray, edges: np.ndarray, shape: tuple[int, int]) -> str:
-    """Return lines ``class x y width height`` in shares of the image for left, top, right, bottom edges."""
+    """Return lines ``class x y width height``, relative to the image, for left, top, right, bottom edges."""
     shares = edges / (shape[::-1] * 2)
     rows = np.hstack([(shares[:, :2] + shares[:, 2:]) / 2, shares[:, 2:] - shares[:, :2]])
     lines = [

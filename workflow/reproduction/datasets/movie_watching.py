@@ -1,6 +1,6 @@
-"""One person in the scanner watches two films, one of them with series of labels for what it shows.
+"""BOLD series of one person who watches two films, one of them with labels of its content.
 
-The scans (thesis, section 4.1.3) are private; `simulate_movie_watching` writes such scans.
+The scans (thesis, section 4.1.3) are private; `simulate_movie_watching` writes similar ones.
 """
 
 from dataclasses import dataclass
@@ -12,39 +12,11 @@ import pandas as pd
 
 from ermlab._utils.files import broken, require_folder
 from ermlab.fmri.volumes import read_volume
-from reproduction.datasets.bold_files import (
-    check_finite,
-    check_series,
-    read_regions,
-    read_sidecar,
-    read_tsv,
-    write_map,
-    write_series,
-    write_sidecar,
-    write_tsv,
-)
-from reproduction.datasets.simulators.bold_anatomy import (
-    Head,
-    Region,
-    draw_head,
-    draw_networks,
-    label_regions,
-    load_template,
-    scanner_affine,
-)
+from reproduction.datasets import bold_files
+from reproduction.datasets.simulators import bold_anatomy, bold_series
+from reproduction.datasets.simulators.bold_anatomy import Head, Region
 from reproduction.datasets.simulators.bold_films import KINDS, LABELS, Film, draw_film, rate
-from reproduction.datasets.simulators.bold_series import (
-    ONGOING_SD,
-    Acquisition,
-    Components,
-    draw_motion,
-    draw_nuisance,
-    draw_peaks,
-    haemodynamic,
-    interleaved,
-    ongoing,
-    render,
-)
+from reproduction.datasets.simulators.bold_series import Acquisition, Components
 from reproduction.datasets.simulators.sizes import check_size
 
 FILMS = ("film1", "film2")
@@ -54,13 +26,13 @@ _BOLD = "sub-01/func/sub-01_task-{film}_bold.nii.gz"
 
 @dataclass(frozen=True)
 class MovieWatching:
-    """Series of two films, and labels of the first."""
+    """Series of two films, and labels of the first film."""
 
     bold: dict[str, Path]  #: NIfTI files of "film1" and "film2"
     anatomy: Path  #: T1-weighted NIfTI file
-    labels: pd.DataFrame  #: a row a volume of film1: what it shows then; the blood follows 5 s later
+    labels: pd.DataFrame  #: content of film1, one row per volume; the BOLD response follows 5 s later
     repetition_time: float
-    slice_times: np.ndarray  #: seconds after a volume's begin, one a slice
+    slice_times: np.ndarray  #: seconds after the start of a volume, one per slice
     regions: nib.Nifti1Image  #: numbers of regions in template space, 0 outside
     region_names: dict[str, int]
 
@@ -68,23 +40,25 @@ class MovieWatching:
 def read_movie_watching(folder: str | Path) -> MovieWatching:
     """Read labels and regions, and check the series and the anatomy."""
     folder = require_folder(folder)
-    repetition_time, slice_times = read_sidecar(folder / "task-film_bold.json")
+    repetition_time, slice_times = bold_files.read_sidecar(folder / "task-film_bold.json")
     bold = {film: folder / _BOLD.format(film=film) for film in FILMS}
-    shapes = {film: check_series(path, repetition_time, len(slice_times)) for film, path in bold.items()}
+    shapes = {
+        film: bold_files.check_series(path, repetition_time, len(slice_times)) for film, path in bold.items()
+    }
     if shapes["film2"][:3] != shapes["film1"][:3]:
         raise broken(bold["film2"], f"shape {shapes['film2']}", f"the grid of film1, {shapes['film1'][:3]}")
-    check_finite(folder / _ANATOMY, read_volume(folder / _ANATOMY, ndim=3).data)
+    bold_files.check_finite(folder / _ANATOMY, read_volume(folder / _ANATOMY, ndim=3).data)
     path = folder / "film1_labels.tsv"
-    labels = read_tsv(path, LABELS, numeric=LABELS)
+    labels = bold_files.read_tsv(path, LABELS, numeric=LABELS)
     if len(labels) != shapes["film1"][3]:
         raise broken(path, f"{len(labels)} rows", f"one for each of {shapes['film1'][3]} volumes")
-    regions = read_regions(folder / "truth/regions.nii.gz")
+    regions = bold_files.read_regions(folder / "truth/regions.nii.gz")
     names = _read_names(folder / "truth/regions.tsv", regions)
     return MovieWatching(bold, folder / _ANATOMY, labels, repetition_time, slice_times, regions, names)
 
 
 def _read_names(path: Path, regions: nib.Nifti1Image) -> dict[str, int]:
-    table = read_tsv(path, ("number", "name"), numeric=("number",))
+    table = bold_files.read_tsv(path, ("number", "name"), numeric=("number",))
     names = {str(name): int(number) for number, name in table.itertuples(index=False)}
     if missing := [name for name in LABELS if name not in names]:
         raise broken(path, f"no region {missing[0]}", f"regions {', '.join(LABELS)}")
@@ -109,9 +83,9 @@ SIZES = {
     "paper": _Size((64, 64, 46), 3, 350, 1),
 }
 REPETITION_TIME = 3.2
-#: Where the labels act (MNI millimetres), and the percentage by which the signal changes in a region's core
-#: when the label goes from 0 to 1: localisers give 1 to 2 %, natural viewing about half of it (Bartels and
-#: Zeki, Human Brain Mapping 21, 2004). Centres rounded from studies of V5/MT+ (Dumoulin 2000), early visual
+#: Regions of the labels (MNI millimeters), and the signal change in percent in their core when the label goes
+#: from 0 to 1: localizers give 1 to 2 %, natural viewing about half of it (Bartels and Zeki, Human Brain
+#: Mapping 21, 2004). Centers are rounded from studies of V5/MT+ (Dumoulin 2000), early visual
 #: cortex, the extrastriate and fusiform body areas (Downing 2001, Peelen 2005), hV4 (McKeefry 1997), the
 #: fusiform face area (Kanwisher 1997) and the superior temporal cortex (Binder 2000). V5 and the extrastriate
 #: body area touch, as do the fusiform areas.
@@ -129,16 +103,16 @@ _REGIONS = {
         1.0,
     ),
 }
-#: Networks without a label. A film drives them too, in its own way for each kind of scene: in their core by a
-#: standard deviation of .2 %, beside ONGOING_SD of their own, so that about a tenth of their variance comes
-#: from the film, as correlations between viewers have it (Hasson and others, Science 303, 2004).
+#: Networks without a label. A film drives them too, differently for each kind of scene: in their core with a
+#: standard deviation of 0.2 %, in addition to ONGOING_SD, so that about a tenth of their variance comes from
+#: the film, in agreement with correlations between viewers (Hasson and others, Science 303, 2004).
 _NETWORKS, _DRIVE_SD = 12, 0.002
-#: Share of a network's pattern that is the same in both films: within a person, networks under different
-#: tasks correlate by .8 to .9 (Cole and others, Neuron 83, 2014; Gratton and others, Neuron 98, 2018).
+#: Share of the pattern of a network that is the same in both films: within a person, networks in different
+#: tasks correlate by 0.8 to 0.9 (Cole and others, Neuron 83, 2014; Gratton and others, Neuron 98, 2018).
 SHARING = 0.8
-#: Between the films the head settles anew: millimetres and degrees of each axis.
+#: Change of the head position between the films: millimeters and degrees for each axis.
 _RESETTLING = np.repeat([0.5, 0.3], 3)
-#: Noise of the anatomical image, as a share of white matter.
+#: Noise of the anatomical image, relative to white matter.
 _ANATOMY_SD = 0.02
 
 
@@ -147,22 +121,18 @@ def simulate_movie_watching(
 ) -> None:
     """Write the scans of a person who watches two films, and the labels of the first.
 
-    Both films are sequences of scenes of the same kinds. What a scene shows drives the labelled regions; its
-    kind drives networks that no label names. Regions and networks also have ongoing activity of their own.
+    Both films are sequences of scenes of the same kinds. The content of a scene drives the labeled
+    regions, its kind drives networks without a label. Regions and networks also have ongoing activity.
 
     Parameters
     ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``.
-    sharing
-        From 0 to 1: the squared cosine between the patterns of the unlabelled networks in the two films; 0
-        makes them unrelated, 1 the same.
-    signal
-        Factor of all that the films drive; at 0 the brain knows nothing of them.
+    folder, seed, size
+        See `reproduction.datasets`.
+    sharing : float, default=0.8
+        Squared cosine between the patterns of the unlabeled networks in the two films, from 0 (unrelated) to
+        1 (equal).
+    signal : float, default=1.0
+        Factor of all responses to the films; with 0 there is none.
     """
     check_size(size, SIZES)
     if not 0 <= sharing <= 1:
@@ -170,9 +140,11 @@ def simulate_movie_watching(
     if not 0 <= signal < np.inf:
         raise ValueError(f"signal is {signal}: expected a finite number from 0")
     folder, counts = Path(folder), SIZES[size]
-    when = Acquisition(counts.volumes, REPETITION_TIME, interleaved(counts.shape[2], REPETITION_TIME))
+    when = Acquisition(
+        counts.volumes, REPETITION_TIME, bold_series.interleaved(counts.shape[2], REPETITION_TIME)
+    )
     rng = np.random.default_rng([seed, 0])
-    head = draw_head(rng, counts.shape, counts.resolution)
+    head = bold_anatomy.draw_head(rng, counts.shape, counts.resolution)
     brain = _draw_brain(rng, head, sharing)
     epi = head.epi(rng)
     films = {
@@ -180,43 +152,43 @@ def simulate_movie_watching(
     }
     for number, (name, film) in enumerate(films.items()):
         rng = np.random.default_rng([seed, 2, number])
-        activity = brain.watch(rng, name, film, when, signal) + draw_nuisance(rng, head, when)
-        motion = draw_motion(rng, when.volumes) + number * rng.normal(0, _RESETTLING)
-        series = render(rng, head, epi, activity, when, motion)
-        write_series(folder / _BOLD.format(film=name), series, head.affine, when.repetition_time)
+        activity = brain.watch(rng, name, film, when, signal) + bold_series.draw_nuisance(rng, head, when)
+        motion = bold_series.draw_motion(rng, when.volumes) + number * rng.normal(0, _RESETTLING)
+        series = bold_series.render(rng, head, epi, activity, when, motion)
+        bold_files.write_series(folder / _BOLD.format(film=name), series, head.affine, when.repetition_time)
     labels = rate(np.random.default_rng([seed, 3]), films["film1"], when.volumes, when.repetition_time)
-    write_tsv(folder / "film1_labels.tsv", pd.DataFrame(labels, columns=list(LABELS)))
-    write_sidecar(folder / "task-film_bold.json", "film", when)
+    bold_files.write_tsv(folder / "film1_labels.tsv", pd.DataFrame(labels, columns=list(LABELS)))
+    bold_files.write_sidecar(folder / "task-film_bold.json", "film", when)
     _write_anatomy(folder / _ANATOMY, np.random.default_rng([seed, 4]), head, counts)
     _write_truth(folder / "truth", counts)
 
 
 @dataclass(frozen=True)
 class _Brain:
-    """How one person's brain takes part in a film."""
+    """Regions and networks of one person that respond to films."""
 
     regions: np.ndarray  #: (labels, x, y, z), 1 in the core
     networks: dict[str, np.ndarray]  #: for each film (networks, x, y, z)
     tuning: np.ndarray  #: (networks, kinds of scene), response of a network to a kind
-    peaks: np.ndarray  #: haemodynamics of regions and networks
+    peaks: np.ndarray  #: hemodynamics of regions and networks
 
     def watch(
         self, rng: np.random.Generator, name: str, film: Film, when: Acquisition, signal: float
     ) -> Components:
-        """Return the activity of regions and networks while they see a film."""
+        """Return the activity of regions and networks during a film."""
         percents = np.array([percent for _, percent in _REGIONS.values()])
         driven = np.concatenate(
             [percents[:, None] / 100 * film.content, _DRIVE_SD * self.tuning[:, film.kinds]]
         )
-        driven = signal * haemodynamic(driven, self.peaks)
-        courses = driven + ONGOING_SD * ongoing(rng, len(driven), when.fine_count)
+        driven = signal * bold_series.haemodynamic(driven, self.peaks)
+        courses = driven + bold_series.ONGOING_SD * bold_series.ongoing(rng, len(driven), when.fine_count)
         return Components(np.concatenate([self.regions, self.networks[name]]), when.sample(courses))
 
 
 def _draw_brain(rng: np.random.Generator, head: Head, sharing: float) -> _Brain:
     regions = np.stack([region.weight(head.coordinates) for region, _ in _REGIONS.values()]) * head.grey()
     # All patterns are orthogonal: the squared cosine of a network's patterns in the films is `sharing`.
-    maps = draw_networks(rng, 2 * _NETWORKS, head.template)
+    maps = bold_anatomy.draw_networks(rng, 2 * _NETWORKS, head.template)
     first, other = maps[:_NETWORKS], maps[_NETWORKS:]
     second = np.sqrt(sharing) * first + np.sqrt(1 - sharing) * other
     networks = {
@@ -224,21 +196,25 @@ def _draw_brain(rng: np.random.Generator, head: Head, sharing: float) -> _Brain:
         for film, patterns in zip(FILMS, (first, second), strict=True)
     }
     tuning = rng.standard_normal((_NETWORKS, len(KINDS)))
-    return _Brain(regions.astype(np.float32), networks, tuning, draw_peaks(rng, len(LABELS) + _NETWORKS))
+    return _Brain(
+        regions.astype(np.float32), networks, tuning, bold_series.draw_peaks(rng, len(LABELS) + _NETWORKS)
+    )
 
 
 def _write_anatomy(path: Path, rng: np.random.Generator, head: Head, counts: _Size) -> None:
     resolution = counts.anatomy_resolution
     factor = counts.resolution // resolution
     shape = tuple(factor * side for side in counts.shape)
-    anatomy = head.regrid(shape, scanner_affine(shape, resolution), load_template(resolution))
+    anatomy = head.regrid(
+        shape, bold_anatomy.scanner_affine(shape, resolution), bold_anatomy.load_template(resolution)
+    )
     t1 = anatomy.t1() + _ANATOMY_SD * rng.standard_normal(shape, dtype=np.float32)
-    write_map(path, np.rint(1000 * np.clip(t1, 0, None)).astype(np.int16), anatomy.affine)
+    bold_files.write_map(path, np.rint(1000 * np.clip(t1, 0, None)).astype(np.int16), anatomy.affine)
 
 
 def _write_truth(folder: Path, counts: _Size) -> None:
-    template = load_template(counts.resolution)
-    numbered = label_regions([region for region, _ in _REGIONS.values()], template)
-    write_map(folder / "regions.nii.gz", numbered, template.affine)
+    template = bold_anatomy.load_template(counts.resolution)
+    numbered = bold_anatomy.label_regions([region for region, _ in _REGIONS.values()], template)
+    bold_files.write_map(folder / "regions.nii.gz", numbered, template.affine)
     table = pd.DataFrame({"number": range(1, len(_REGIONS) + 1), "name": list(_REGIONS)})
-    write_tsv(folder / "regions.tsv", table)
+    bold_files.write_tsv(folder / "regions.tsv", table)

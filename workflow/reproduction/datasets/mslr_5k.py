@@ -1,4 +1,4 @@
-"""MSLR-WEB10K, fold 1, 5000 documents each to train and test: web pages judged for relevance to queries."""
+"""MSLR-WEB10K, fold 1: web pages with grades of relevance to queries, 5000 each for training and test."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,11 @@ HIGHEST_GRADE = 4
 
 @dataclass(frozen=True)
 class JudgedDocuments:
-    """Documents found for queries, in the order of the file."""
+    """Documents retrieved for queries, in the order of the file."""
 
     features: np.ndarray  #: (documents, 136)
     relevance: np.ndarray  #: grades from 0 to 4
-    query: np.ndarray  #: number of the query each document was found for
+    query: np.ndarray  #: query of each document
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -27,7 +27,7 @@ class JudgedDocuments:
 
 @dataclass(frozen=True)
 class Mslr:
-    """Queries of the test part do not occur in the training part."""
+    """Training and test documents, of disjoint queries."""
 
     train: JudgedDocuments
     test: JudgedDocuments
@@ -40,7 +40,7 @@ def read_mslr_5k(folder: str | Path) -> Mslr:
 
 
 def read_letor(path: Path, n_features: int = N_FEATURES) -> JudgedDocuments:
-    """Read lines ``grade qid:query index:value ...``: indices count from 1, features left out are 0."""
+    """Read lines ``grade qid:query index:value ...``: indices start at 1, omitted features are 0."""
     features = []
 
     def parse(line: str) -> tuple[int, int]:
@@ -52,7 +52,7 @@ def read_letor(path: Path, n_features: int = N_FEATURES) -> JudgedDocuments:
             indices, values = zip(*(pair.split(":") for pair in pairs), strict=True)
             positions = np.array(indices, dtype=int) - 1
             if positions.min() < 0 or positions.max() >= n_features or len(set(indices)) < len(indices):
-                raise ValueError("a feature out of range or twice")
+                raise ValueError("a feature out of range or duplicate")
             row[positions] = np.array(values, dtype=float)
         if not np.isfinite(row).all():
             raise ValueError("a value that is not finite")

@@ -1,4 +1,4 @@
-"""MUTAG: molecules as graphs, in two classes by their mutagenic effect on a bacterium."""
+"""MUTAG: graphs of molecules in two classes, by their mutagenic effect on a bacterium."""
 
 from pathlib import Path
 

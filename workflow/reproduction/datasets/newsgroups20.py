@@ -1,4 +1,4 @@
-"""20 Newsgroups, split by date: posts whose group names, dotted, make a tree."""
+"""20 Newsgroups, split by date: posts in groups whose dotted names form a tree."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ GROUPS = (
 #: Posts of each group before and after the date.
 SIZES = {"smoke": (12, 8), "demo": (150, 100), "paper": (566, 377)}
 _PARTS = ("20news-bydate-train", "20news-bydate-test")
-_WORDS_A_LINE = 12
+_WORDS_PER_LINE = 12
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Newsgroups20:
 
 
 def read_newsgroups20(folder: str | Path) -> Newsgroups20:
-    """Read ``20news-bydate-train`` and ``-test``: one folder a group, one file a post."""
+    """Read ``20news-bydate-train`` and ``-test``: one folder per group, one file per post."""
     folder = require_folder(folder)
     train, test = (folder / part for part in _PARTS)
     groups, of_test = _groups(train), _groups(test)
@@ -64,23 +64,13 @@ def read_newsgroups20(folder: str | Path) -> Newsgroups20:
 
 
 def ancestors(group: str) -> tuple[str, ...]:
-    """Return the nodes from the root's child to ``group``: ``sci.med`` gives ``("sci", "sci.med")``."""
+    """Return the nodes from the child of the root to ``group``: ``sci.med`` gives ``("sci", "sci.med")``."""
     parts = group.split(".")
     return tuple(".".join(parts[:depth]) for depth in range(1, len(parts) + 1))
 
 
 def simulate_newsgroups20(folder: str | Path, seed: int, size: str) -> None:
-    """Write posts with the words of a tree of topics in the layout of the real data.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many posts as the real data.
-    """
+    """Write posts with the words of a tree of topics in the layout of the real data."""
     from reproduction.datasets.simulators.topic_tree import (
         TopicTree,  # which knows hierarchies by `ancestors`
     )
@@ -99,10 +89,10 @@ def simulate_newsgroups20(folder: str | Path, seed: int, size: str) -> None:
 
 
 def _written(words: list[str], rng: np.random.Generator) -> str:
-    """Return a post with a header, its subject made of its own words."""
+    """Return a post with a header, whose subject consists of words of the post."""
     author = f"user{rng.integers(100_000)}"
     subject = " ".join(rng.choice(words, size=min(4, len(words)), replace=False).tolist())
-    lines = [" ".join(words[i : i + _WORDS_A_LINE]) for i in range(0, len(words), _WORDS_A_LINE)]
+    lines = [" ".join(words[i : i + _WORDS_PER_LINE]) for i in range(0, len(words), _WORDS_PER_LINE)]
     header = [f"From: {author}@example.org", f"Subject: {subject}", f"Lines: {len(lines)}"]
     return "\n".join([*header, "", *lines, ""])
 
@@ -116,6 +106,6 @@ def _groups(folder: Path) -> tuple[str, ...]:
 
 def _read_posts(folder: Path, groups: tuple[str, ...]) -> Posts:
     files = [list_files(folder / group, "*") for group in groups]
-    # Latin-1 reads any byte: posts of 1993 declare no encoding.
+    # Latin-1 decodes any byte: posts of 1993 do not declare an encoding.
     texts = tuple(read_text(path, "latin-1") for group in files for path in group)
     return Posts(texts, np.repeat(np.arange(len(groups)), [len(group) for group in files]))

@@ -1,4 +1,4 @@
-"""UIUC Image Database for Car Detection: crops, and street scenes with the cars marked."""
+"""UIUC Image Database for Car Detection: crops, and street scenes with annotated cars."""
 
 import re
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from reproduction.datasets.simulators import street_scenes as streets
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.sizes import check_size
 
-#: Height and width of a crop; every marked car has the same ratio of sides.
+#: Height and width of a crop; every annotated box has the same aspect ratio.
 CROP_SHAPE = (40, 100)
 _LINE = re.compile(r"(\d+):((?:\s*\([^()]*\))*)\s*")
 
 
 @dataclass(frozen=True)
 class CarScenes:
-    """Grey images, and for each an (n, 4) array of boxes (left, top, right, bottom).
+    """Gray images, and for each an (n, 4) array of boxes (left, top, right, bottom).
 
-    Corners are inclusive pixels counted from 0. A car cut by the border has a box that leaves the image.
+    Corners are inclusive pixels counted from 0. The box of a car at the border may exceed the image.
     """
 
     images: tuple[np.ndarray, ...]
@@ -31,7 +31,7 @@ class CarScenes:
 
 @dataclass(frozen=True)
 class UiucCars:
-    """The whole data base."""
+    """The whole database."""
 
     cars: np.ndarray  #: (550, 40, 100) crops of cars
     others: np.ndarray  #: (500, 40, 100) crops of other things
@@ -40,7 +40,7 @@ class UiucCars:
 
 
 def read_uiuc_cars(folder: str | Path) -> UiucCars:
-    """Read the data base as its authors publish it."""
+    """Read the database in its published layout."""
     folder = require_folder(folder)
     crops = folder / "TrainImages"
     return UiucCars(
@@ -54,7 +54,7 @@ def read_uiuc_cars(folder: str | Path) -> UiucCars:
 
 
 def _read_scenes(folder: Path, locations: Path, *, scaled: bool) -> CarScenes:
-    """Read test images in the order of their numbers, and their line of the locations file."""
+    """Read test images in the order of their numbers, and their lines in the locations file."""
     fields = "(row,column,width)" if scaled else "(row,column)"
 
     def parse(line: str) -> tuple[int, np.ndarray]:
@@ -76,7 +76,7 @@ def _read_scenes(folder: Path, locations: Path, *, scaled: bool) -> CarScenes:
 
 
 def _boxes(locations: list[str], n_fields: int) -> np.ndarray:
-    """Turn ``row,column[,width]`` of the top left corner into boxes; the height is .4 of the width."""
+    """Turn ``row,column[,width]`` of the top left corner into boxes; the height is 0.4 times the width."""
     boxes = np.empty((len(locations), 4), dtype=int)
     for box, location in zip(boxes, locations, strict=True):
         values = [int(value) for value in location.split(",")]
@@ -92,7 +92,7 @@ def _boxes(locations: list[str], n_fields: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Size:
-    """How many images of each kind are simulated."""
+    """Numbers of simulated images."""
 
     cars: int
     others: int
@@ -102,7 +102,7 @@ class _Size:
 
 #: The last one is that of the real data.
 SIZES = {"smoke": _Size(20, 20, 8, 8), "demo": _Size(150, 150, 60, 60), "paper": _Size(550, 500, 170, 108)}
-#: How many cars the real scenes have beyond one each, and how many scenes there are.
+#: Number of second cars in the real scenes, and number of scenes.
 _SECOND_CARS = {"TestImages": (30, 170), "TestImages_Scale": (31, 108)}
 _SCALED_WIDTHS = (88, 212)
 _README = """Simulated side views of cars in the layout of the UIUC Image Database for Car Detection.
@@ -113,16 +113,7 @@ Locations are (row, column) or (row, column, width) of the top left corner of a 
 def simulate_uiuc_cars(folder: str | Path, seed: int, size: str) -> None:
     """Write simulated images with the names and the layout of the real ones.
 
-    Image k of a kind depends on the seed and on k alone, so that a larger set begins with a smaller one.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``, which has as many images and cars as the real data.
+    Image ``k`` of a part depends on the seed and ``k`` alone, so that a larger set begins with a smaller one.
     """
     check_size(size, SIZES)
     folder, counts = Path(folder), SIZES[size]
@@ -160,7 +151,7 @@ def _simulate_scenes(
 def _plan_scene(
     rng: np.random.Generator, n_cars: int, *, scaled: bool
 ) -> tuple[tuple[int, int], list[tuple[int, int, int]]]:
-    """Choose the shape of an image and left, top and width of cars side by side, some cut by its border."""
+    """Choose the shape of an image and left, top and width of its cars; some exceed the border."""
     width = int(rng.integers(*_SCALED_WIDTHS, endpoint=True)) if scaled else CROP_SHAPE[1]
     unit = width / 100
     top = int(unit * rng.uniform(15, 75))
@@ -168,7 +159,7 @@ def _plan_scene(
     column = int(unit * rng.uniform(*margin))
     cars = []
     for _ in range(n_cars):
-        # Of one size, up to a little: they stand on one street.
+        # Of nearly the same size: they are on one street.
         own = round(width * rng.uniform(0.95, 1.0)) if scaled else width
         cars.append((column, top + int(unit * rng.uniform(-3, 3)), own))
         column += own + int(unit * rng.uniform(3, 40))

@@ -33,13 +33,13 @@ CLASSES = (
     "train",
     "tvmonitor",
 )
-#: How many scenes the simulator makes at each scale.
+#: Number of simulated images by size.
 SIMULATED_IMAGES = {"smoke": 24, "demo": 200, "paper": 2000}
 
 
 @dataclass(frozen=True)
 class VocSample:
-    """Images, read when asked for, and the objects of each.
+    """Images, which are read on access, and the objects of each.
 
     Boxes are (left, top, right, bottom), inclusive pixels counted from 0 (the files count from 1).
     """
@@ -47,7 +47,7 @@ class VocSample:
     images: ImageFiles  #: RGB
     boxes: tuple[np.ndarray, ...]  #: (n, 4) for each image
     labels: tuple[np.ndarray, ...]  #: (n,) indices into `CLASSES`
-    difficult: tuple[np.ndarray, ...]  #: (n,) flags: not counted by the benchmark
+    difficult: tuple[np.ndarray, ...]  #: (n,) flags of objects that the benchmark ignores
 
 
 def read_voc2007_sample(folder: str | Path) -> VocSample:
@@ -72,14 +72,9 @@ def read_voc2007_sample(folder: str | Path) -> VocSample:
 def simulate_voc2007_sample(folder: str | Path, seed: int, size: str) -> None:
     """Write random scenes (`reproduction.datasets.simulators.scenes`) in the layout of the sample.
 
-    Parameters
-    ----------
-    seed
-        At least 0. The same seed makes the same files, and a larger size begins with those of a smaller one.
-    size
-        ``smoke`` (24 images), ``demo`` (200) or ``paper`` (2000).
+    A larger set begins with the images of a smaller one.
     """
-    # The scenes need `CLASSES` of this module.
+    # The scenes import `CLASSES` of this module.
     from reproduction.datasets.simulators.scenes.writing import write_scenes
 
     check_size(size, SIMULATED_IMAGES)

@@ -1,4 +1,4 @@
-"""Wager 2008: one contrast map a subject, and how well the subject reappraised emotions."""
+"""Wager 2008: one contrast map per subject, and the success of the subject in reappraising emotions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,12 @@ _SCORES = "Wager_2008_emotionreg_behavioral_data.txt"
 
 @dataclass(frozen=True)
 class WagerContrasts:
-    """Contrast maps in one space, and a score for each subject."""
+    """Contrast maps in one space, and scores of the subjects."""
 
     maps: np.ndarray  #: (subjects, x, y, z); NaN where SPM had no data
     mask: np.ndarray  #: (x, y, z), True where every subject has data
-    affine: np.ndarray  #: voxel to millimetres; the old headers name no side, nibabel takes SPM's default
+    #: Voxels to millimeters; the old headers do not define left and right, nibabel uses the default of SPM.
+    affine: np.ndarray
     score: np.ndarray  #: reappraisal success
     prefrontal: np.ndarray  #: response of the right ventrolateral prefrontal cortex
 
@@ -50,53 +51,44 @@ def read_wager2008_contrasts(folder: str | Path) -> WagerContrasts:
 
 
 def mni_brain(shape: tuple[int, ...], affine: np.ndarray) -> np.ndarray:
-    """Return which voxels of a grid lie in the MNI brain."""
+    """Return which voxels of a grid are in the MNI brain."""
     brain = load_mni152_brain_mask(resolution=2)
     index = apply_affine(np.linalg.inv(brain.affine), grid_coordinates(shape, affine))
     return map_coordinates(np.asarray(brain.dataobj), np.moveaxis(index, -1, 0), order=0) > 0
 
 
-#: Subjects, and by how much the voxels are larger than the real ones along every axis.
+#: Subjects, and size of the voxels relative to the real ones along every axis.
 SIZES = {"smoke": (12, 2), "demo": (30, 1), "paper": (30, 1)}
-#: The real grid: voxels, and their edges in millimetres; the header counts the voxel of the origin from 1.
+#: The real grid: voxels, their edges in millimeters, and the voxel of the origin, counted from 1.
 _SHAPE, _EDGES, _ORIGIN = (47, 56, 31), (3.4375, 3.4375, 4.5), (24, 34, 12)
-#: What reappraisal engages, with its mean in units of the maps, whose deviation between people is 1.3.
+#: Regions engaged by reappraisal, with their mean in units of the maps (standard deviation between subjects:
+#: 1.3).
 _ENGAGED = {
     Region("inferior frontal", ((48, 26, -8), (-48, 26, -8)), (12, 12, 10)): 0.8,
     Region("dorsomedial frontal", ((0, 20, 52),), (10, 14, 12)): 0.8,
     Region("temporoparietal", ((-54, -56, 30), (54, -54, 30)), (12, 12, 12)): 0.5,
     Region("visual", ((0, -88, 2),), (20, 10, 12)): -0.3,
 }
-#: Where the response goes with the score: prefrontal and striatal regions up, the amygdala down.
+#: Regions that correlate with the score: prefrontal and striatal regions positively, the amygdala negatively.
 _VENTROLATERAL = Region("right ventrolateral prefrontal", ((48, 26, -8),), (12, 12, 10))
 _RELATED = {
     _VENTROLATERAL: 1.0,
     Region("ventral striatum", ((10, 10, -6), (-10, 10, -6)), (8, 8, 8)): 1.0,
     Region("amygdala", ((22, -4, -18), (-22, -4, -18)), (9, 8, 8)): -1.0,
 }
-#: Change with a standard deviation of the score: the correlation in a voxel is about .35, that of the real
-#: table's region with the score .31.
+#: Change per standard deviation of the score: the correlation in a voxel is about 0.35; that of the region in
+#: the real table is 0.31.
 _SLOPE = 0.5
-#: Differences between people: width in millimetres and variance of two kinds of smooth fields, in proportions
-#: that give neighbours in the brain the correlation of the real maps (.95 in a slice, .92 across slices).
+#: Differences between subjects: width in millimeters and variance of two kinds of smooth fields, such that
+#: neighboring voxels correlate as in the real maps (0.95 within a slice, 0.92 across slices).
 _FIELDS = ((80.0, 0.75), (12.5, 0.95))
-#: Spread of the size of a person's whole map, on a log scale; what is left outside the brain.
+#: Spread of the scale of the map of a subject (logarithm), and factor of the signal outside the brain.
 _GAIN_SD, _OUTSIDE = 0.3, 0.4
 _SCORE_MEAN, _SCORE_SD = 0.65, 0.5
 
 
 def simulate_wager2008_contrasts(folder: str | Path, seed: int, size: str) -> None:
-    """Write contrast maps of people of whom some regions respond more the better they reappraise.
-
-    Parameters
-    ----------
-    folder
-        Where to write.
-    seed
-        Of all that is random.
-    size
-        ``"smoke"``, ``"demo"`` or ``"paper"``; the last two are as large as the real data.
-    """
+    """Write contrast maps in which the response of some regions depends on the score."""
     check_size(size, SIZES)
     count, coarse = SIZES[size]
     folder = Path(folder)
@@ -113,7 +105,7 @@ def simulate_wager2008_contrasts(folder: str | Path, seed: int, size: str) -> No
         ability = rng.standard_normal()
         data = engaged + _SLOPE * ability * related + _differences(rng, shape, affine)
         data *= np.exp(_GAIN_SD * rng.standard_normal()) * (_OUTSIDE + (1 - _OUTSIDE) * inside)
-        # The field of view ends above: rarely at the crown, often in the air.
+        # The upper slices are sometimes outside the field of view.
         data[..., shape[2] - rng.integers(0, max(3 // coarse, 1) + 1) :] = np.nan
         _save(folder / "older" / f"con_0081{number:04d}.img", data, affine)
         rows.append((np.nanmean(data[target]), _SCORE_MEAN + _SCORE_SD * ability))
@@ -123,7 +115,7 @@ def simulate_wager2008_contrasts(folder: str | Path, seed: int, size: str) -> No
 
 
 def _grid(coarse: int) -> tuple[tuple[int, int, int], np.ndarray]:
-    """Return shape and affine; the first axis runs to the left, as nibabel takes it for such headers."""
+    """Return shape and affine; the first axis points left, as nibabel assumes for such headers."""
     edges = coarse * np.array(_EDGES)
     origin = (np.array(_ORIGIN) - 1) // coarse
     affine = np.diag([-edges[0], edges[1], edges[2], 1.0])

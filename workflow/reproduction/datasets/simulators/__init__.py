@@ -1,1 +1,1 @@
-"""Models of how the data were acquired, from which simulated data sets are made."""
+"""Models of the acquisition of the data, from which simulated data sets are drawn."""
