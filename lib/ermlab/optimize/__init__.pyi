@@ -1,4 +1,3 @@
-from ._plane_blocks import PlaneBlocks as PlaneBlocks
 from .blocks import BlockDual as BlockDual
 from .blocks import BlockRisk as BlockRisk
 from .blocks import minimize_blocks as minimize_blocks
@@ -11,6 +10,7 @@ from .evaluation import Evaluation as Evaluation
 from .evaluation import Proposer as Proposer
 from .evaluation import Risk as Risk
 from .parts import MeanInParts as MeanInParts
+from .plane_blocks import PlaneBlocks as PlaneBlocks
 from .planes import Planes as Planes
 from .proximal import FISTAHistory as FISTAHistory
 from .proximal import FISTAResult as FISTAResult

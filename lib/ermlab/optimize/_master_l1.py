@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1
 
+Vector = NDArray[np.float64]
 # HiGHS rejects larger entries of a row.
 LARGEST_SLOPE = 1e15
 # Range of offsets that suits the absolute tolerances of HiGHS.
@@ -30,7 +31,7 @@ class L1Master:
 
     default_level = 0.7
 
-    def __init__(self, regularizer: L1, linear: NDArray[np.float64], planes: Planes):
+    def __init__(self, regularizer: L1, linear: Vector, planes: Planes):
         if planes.n_parts > 1:
             raise ValueError(f"a risk of {planes.n_parts} parts with L1: expected L2, or their sum")
         self._regularizer, self._v, self._planes = regularizer, linear, planes
@@ -74,7 +75,7 @@ class L1Master:
         """The planes that support the last solution, and the flattest, which the certified bound needs."""
         return (self._dual > 0) | (self._slopes == self._slopes.min())
 
-    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
+    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, Vector]:
         """Return a lower bound of the minimum of the model, and the minimizer; ``tol`` is not used."""
         self._highs.run()
         if self._highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
@@ -98,9 +99,7 @@ class L1Master:
         self._dual = np.maximum(np.asarray(solution.row_dual), 0.0)
         return self._certified_bound(), self._w
 
-    def level_point(
-        self, center: NDArray[np.float64], target: float, gap: float, tol: float
-    ) -> NDArray[np.float64]:
+    def level_point(self, center: Vector, target: float, gap: float, tol: float) -> Vector:
         """Return the first point from ``center`` towards the minimizer where the model is ``target``."""
         at_center, at_minimum = self._planes.products(center), self._planes.products(self._w)
         outside, inside = 0.0, 1.0
@@ -141,7 +140,7 @@ class L1Master:
         for row, offset in enumerate(offsets):
             self._highs.changeRowBounds(row, offset / self._unit, highspy.kHighsInf)
 
-    def _steepness(self, slope: NDArray[np.float64]) -> float:
+    def _steepness(self, slope: Vector) -> float:
         """Return the largest slope of a plane plus the linear term, relative to the regularizer."""
         with np.errstate(over="ignore"):  # infinity is steep enough
             return float((np.abs(slope + self._v) / self._lam).max())

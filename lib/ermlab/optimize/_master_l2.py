@@ -14,6 +14,7 @@ from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.optimize.regularizers import L2
 
+Vector = NDArray[np.float64]
 # Planes count as steep if the error of the master problem exceeds this multiple of the required precision.
 IMPRECISE = 10.0
 # With steep planes the master problem is not solved more precisely than this fraction of the objective.
@@ -32,7 +33,7 @@ class L2Master:
 
     default_level = 0.4
 
-    def __init__(self, regularizer: L2, linear: NDArray[np.float64], planes: Planes):
+    def __init__(self, regularizer: L2, linear: Vector, planes: Planes):
         self._lam, self._v, self._planes = regularizer.alpha, linear, planes
         self._Av = planes.products(linear)
         self._alpha = np.zeros(len(planes))
@@ -42,7 +43,7 @@ class L2Master:
         self._check_weights(linear, "the linear term")
         self._check_weights(planes.A, "a plane")
 
-    def _check_weights(self, slope: NDArray[np.float64], name: str) -> None:
+    def _check_weights(self, slope: Vector, name: str) -> None:
         """Raise a ValueError if the weights that balance a slope are too large to be squared."""
         steepest = float(np.max(np.abs(slope), initial=0.0))
         if steepest > LARGEST_WEIGHT * self._lam:
@@ -70,7 +71,7 @@ class L2Master:
         """The planes that support the last solutions."""
         return (self._alpha > 0) | (self._level_alpha > 0)
 
-    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, NDArray[np.float64]]:
+    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, Vector]:
         """Return a lower bound within ``tol`` of the minimum of the model, and the minimizer.
 
         ``scale`` is the size of the objective, to which rounding errors are relative.
@@ -89,9 +90,7 @@ class L2Master:
             return self.solve(tol, scale)
         return bound, w
 
-    def level_point(
-        self, center: NDArray[np.float64], target: float, gap: float, tol: float
-    ) -> NDArray[np.float64]:
+    def level_point(self, center: Vector, target: float, gap: float, tol: float) -> Vector:
         """Return the point nearest to ``center`` where the model is about ``target``."""
         lam, planes, v = self._lam, self._planes, self._v
         if self._steep:
@@ -101,7 +100,7 @@ class L2Master:
             return w
         Ac = planes.products(center)
 
-        def proximal_point(rho: float, alpha: NDArray) -> tuple[NDArray[np.float64], float]:
+        def proximal_point(rho: float, alpha: NDArray) -> tuple[Vector, float]:
             linear = (lam + rho) * planes.b + rho * Ac - self._Av
             alpha = self._weights(linear, alpha, tol * (lam + rho))
             return alpha, self._model_value(alpha, rho, center, Ac)
@@ -119,7 +118,7 @@ class L2Master:
         value = planes.value(w) + float(np.sum(self._v * w)) + 0.5 * lam * float(np.sum(w * w))
         return value - bound > IMPRECISE * tol
 
-    def _weights(self, linear: NDArray, start: NDArray, tol: float) -> NDArray[np.float64]:
+    def _weights(self, linear: NDArray, start: NDArray, tol: float) -> Vector:
         planes = self._planes
         part = planes.part if planes.n_parts > 1 else None
         return solve_simplex_qp(planes.gram, linear, start, tol, part=part).alpha

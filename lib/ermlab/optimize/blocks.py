@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.optimize._consistency import check_bound
-from ermlab.optimize._plane_blocks import PlaneBlocks
 from ermlab.optimize._search import Search, check_limits
 from ermlab.optimize.bundle import minimize, units_of
 from ermlab.optimize.evaluation import Evaluation, evaluate
+from ermlab.optimize.plane_blocks import PlaneBlocks
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 from ermlab.optimize.result import Result
 
+Vector = NDArray[np.float64]
 # A sample is skipped while its own gap is below this fraction of the required gap.
 SAMPLE_PRECISION = 0.1
 # The passes over the known planes end when the gap of the model is below this fraction of the whole gap.
@@ -43,10 +44,10 @@ class BlockRisk(Protocol):
     def __len__(self) -> int:
         """Return the number of samples."""
 
-    def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def __call__(self, w: Vector) -> tuple[float, Vector]:
         """Return the mean and a subgradient at ``w``."""
 
-    def plane(self, i: int, w: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
         """Return ``a, b``: ``<a, u> + b`` is below the function of sample ``i``, and equal to it at ``w``."""
 
 
@@ -58,14 +59,14 @@ class BlockDual(Protocol):
     """
 
     @property
-    def w(self) -> NDArray[np.float64]:
+    def w(self) -> Vector:
         """The weights that belong to the combinations."""
 
     @property
     def n_planes(self) -> int:
         """Number of planes that are kept."""
 
-    def collect(self) -> tuple[float, NDArray[np.float64]]:
+    def collect(self) -> tuple[float, Vector]:
         """Return risk and subgradient at ``w``, and keep the planes that are violated there."""
 
     def along(self, factor: float) -> tuple[float, float]:
@@ -77,7 +78,7 @@ class BlockDual(Protocol):
         Samples with a gap of at most ``precision`` are skipped.
         """
 
-    def aggregate(self) -> tuple[NDArray[np.float64], float]:
+    def aggregate(self) -> tuple[Vector, float]:
         """Return ``a, b``, the mean of the combinations: a plane below the risk; set ``w = -a / alpha``."""
 
 
@@ -131,9 +132,7 @@ def minimize_blocks(
     if not isinstance(regularizer, L2):
         raise ValueError(f"regularizer is {regularizer!r}: expected an L2")
     if not isinstance(risk, BlockRisk):
-        raise ValueError(
-            f"risk is {risk!r}: expected a mean over samples, with `dimension`, `len` and `plane`"
-        )
+        raise ValueError(f"risk is {risk!r}: expected a mean with `dimension`, `len` and `plane`")
     if not passes >= 1:
         raise ValueError(f"passes is {passes}: expected at least 1")
     units = units_of(regularizer, risk.dimension)

@@ -21,6 +21,7 @@ from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
 from ermlab.optimize.result import Result
 
+Vector = NDArray[np.float64]
 METHODS = ("level", "cutting-plane")
 # The master problem is solved to this fraction of the required gap.
 MASTER_PRECISION = 1e-2
@@ -150,7 +151,7 @@ class _Search(Search):
         self._idle = np.zeros(len(planes), dtype=np.int64)
         self.minimizer = v
 
-    def minimize_model(self) -> NDArray[np.float64]:
+    def minimize_model(self) -> Vector:
         """Solve the master problem; return its minimizer."""
         precision = 0.0 if self.best is None else abs(self._value + self._constant)
         bound, self.minimizer = self._master.solve(MASTER_PRECISION * self._tol * precision, precision)
@@ -181,7 +182,7 @@ class _Search(Search):
             check_bound(self._risk, self._lower, self._value, scale + abs(self._value) + abs(self._lower))
         self._record(len(self._planes))
 
-    def level_point(self, level: float | None) -> NDArray[np.float64]:
+    def level_point(self, level: float | None) -> Vector:
         """Return the next point of the level method."""
         if not math.isfinite(self._lower):
             return self.minimizer
@@ -217,7 +218,7 @@ class _Proposals:
         self._pause, self._waiting = 1, 0
         self._gap_before: float | None = None
 
-    def next_point(self, search: _Search) -> NDArray[np.float64] | None:
+    def next_point(self, search: _Search) -> Vector | None:
         """Return a point, or None if it is not the proposer's turn or it has no proposal."""
         if self._propose is None:
             return None
@@ -260,7 +261,7 @@ def _resolve_start(
     planes: Planes | None,
     linear: ArrayLike | None,
     start: Evaluation | None,
-) -> tuple[Planes, NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[Planes, Vector, Vector | None]:
     """Return planes, linear term and first point (None for the minimizer of the model)."""
     given = {
         "w0": None if w0 is None else np.size(w0),
@@ -279,9 +280,7 @@ def _resolve_start(
     if planes is None:
         return Planes(dimension, n_parts), v, w
     if planes.n_parts != n_parts:
-        raise ValueError(
-            f"planes of {planes.n_parts} parts for a risk of {n_parts}: expected the same number"
-        )
+        raise ValueError(f"planes of {planes.n_parts} parts for a risk of {n_parts}: expected equal numbers")
     return planes.copy(), v, w
 
 
@@ -295,7 +294,7 @@ def agreed_dimension(given: dict[str, int | None]) -> int:
     return next(iter(given.values()))
 
 
-def finite_vector(name: str, vector: ArrayLike, dimension: int) -> NDArray[np.float64]:
+def finite_vector(name: str, vector: ArrayLike, dimension: int) -> Vector:
     """Return a copy as a vector of floats, or raise a ValueError."""
     vector = np.array(real_array(vector, name))
     if vector.shape != (dimension,) or not np.isfinite(vector).all():

@@ -81,9 +81,7 @@ def _check_factor(risk: Risk, here: Evaluation, steps: np.ndarray) -> None:
     if not proportional or abs(factor - 1.0) <= AGREEMENT:
         return
     if factor < 0:
-        raise ValueError(
-            f"{name_of(risk)} rises where its subgradient falls: the sign is wrong. {LIKELY_CAUSES}"
-        )
+        raise ValueError(f"{name_of(risk)} rises where its subgradient falls: wrong sign. {LIKELY_CAUSES}")
     raise ValueError(
         f"the subgradient of {name_of(risk)} is {1.0 / factor:.4g} times as long as expected from the "
         f"differences of its values. {LIKELY_CAUSES}"

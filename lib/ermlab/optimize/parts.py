@@ -43,7 +43,7 @@ class MeanInParts:
         self._function, self._n, self._n_threads = function, n, n_threads
         self.dimension, self.n_parts = dimension, min(n, n_parts)
 
-    def __call__(self, w: Vector) -> tuple[Vector, NDArray[np.float64]]:
+    def __call__(self, w: Vector) -> tuple[Vector, Vector]:
         """Return value and subgradient of each part at ``w``."""
         found = map_in_threads(lambda i: self._function(i, w), range(self._n), self._n_threads)
         values, slopes = np.zeros(self.n_parts), np.zeros((self.n_parts, self.dimension))

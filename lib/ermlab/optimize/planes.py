@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import real_array
 
+Vector = NDArray[np.float64]
 # Slopes up to this size can be squared and summed without overflow.
 LARGEST_SLOPE = 1e145
 
@@ -45,12 +46,12 @@ class Planes:
         return self._A.shape[1]
 
     @property
-    def A(self) -> NDArray[np.float64]:
+    def A(self) -> Vector:
         """Slopes, one per row."""
         return self._A[: self._count]
 
     @property
-    def b(self) -> NDArray[np.float64]:
+    def b(self) -> Vector:
         """Offsets."""
         return self._b[: self._count]
 
@@ -65,7 +66,7 @@ class Planes:
         return len(np.unique(self.part)) == self.n_parts
 
     @property
-    def gram(self) -> NDArray[np.float64]:
+    def gram(self) -> Vector:
         """``A A'``."""
         return self._gram[: self._count, : self._count]
 
@@ -94,7 +95,7 @@ class Planes:
         part = np.zeros(b.shape, dtype=np.int64) if part is None else np.asarray(part)
         if A.ndim != 2 or not b.shape == part.shape == A.shape[:1]:
             raise ValueError(
-                f"slopes of shape {A.shape}, offsets {b.shape}, parts {part.shape}: expected (m, d) and (m,)"
+                f"slopes, offsets, parts {A.shape}, {b.shape}, {part.shape}: expected (m, d), (m,), (m,)"
             )
         planes = cls(A.shape[1], n_parts)
         if not len(A):
@@ -115,21 +116,21 @@ class Planes:
         m = self._count = len(b)
         self._A[:m], self._b[:m], self._part[:m], self._gram[:m, :m] = A, b, part, gram
 
-    def products(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def products(self, w: Vector) -> Vector:
         """Return ``A w``."""
         with one_blas_thread():
             return self.A @ w
 
-    def combine(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combine(self, alpha: Vector) -> Vector:
         """Return ``A' alpha``."""
         with one_blas_thread():
             return alpha @ self.A
 
-    def value(self, w: NDArray[np.float64]) -> float:
+    def value(self, w: Vector) -> float:
         """Return ``max_i <a_i, w> + b_i``, summed over parts: a lower bound of the risk at ``w``."""
         return self.height(self.products(w) + self.b)
 
-    def height(self, heights: NDArray[np.float64]) -> float:
+    def height(self, heights: Vector) -> float:
         """Return the largest of the given heights of all planes, summed over parts."""
         if self.n_parts == 1:
             return float(np.max(heights, initial=-np.inf))
@@ -153,7 +154,7 @@ class Planes:
         self._part = np.resize(self._part, capacity)
 
 
-def _check_size(slopes: NDArray[np.float64], offsets: ArrayLike) -> None:
+def _check_size(slopes: Vector, offsets: ArrayLike) -> None:
     """Raise a ValueError unless planes are finite and their products are."""
     if not (np.isfinite(slopes).all() and np.isfinite(offsets).all()):
         raise ValueError("a plane must be finite: found NaN or infinity")

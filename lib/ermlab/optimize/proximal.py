@@ -124,9 +124,7 @@ def _backtrack(smooth, prox, y: Vector, value: float, gradient: Vector, step: fl
         if new_value <= bound + ROUNDING * abs(value):
             return new, new_value, new_gradient, step
         step *= 0.5
-    raise ValueError(
-        f"no step down to {step} satisfies the line search: smooth and its gradient do not agree"
-    )
+    raise ValueError(f"no step down to {step} satisfies the line search: smooth and its gradient disagree")
 
 
 def _evaluate(smooth, w: Vector) -> tuple[float, Vector]:

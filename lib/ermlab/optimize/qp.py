@@ -67,9 +67,7 @@ def solve_simplex_qp(
     """
     G, b = np.ascontiguousarray(real_array(G, "G")), np.ascontiguousarray(real_array(b, "b"))
     if b.ndim != 1 or b.size == 0 or G.shape != (b.size, b.size):
-        raise ValueError(
-            f"G has shape {G.shape} and b {b.shape}: expected (m, m) and (m,) with m of at least 1"
-        )
+        raise ValueError(f"G has shape {G.shape} and b {b.shape}: expected (m, m) and (m,) with m > 0")
     if not (np.isfinite(G).all() and np.isfinite(b).all()):
         raise ValueError("G and b must be finite: found NaN or infinity")
     precision = as_number(tol)
@@ -94,7 +92,7 @@ def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:
     numbers = np.asarray(part)
     if numbers.shape != (m,) or numbers.dtype.kind not in "iu" or numbers.min() < 0:
         raise ValueError(
-            f"part has shape {numbers.shape}, type {numbers.dtype}: expected ({m},) and whole numbers from 0"
+            f"part has shape {numbers.shape}, type {numbers.dtype}: expected ({m},), integers from 0"
         )
     present = np.unique(numbers)  # np.bincount would allocate memory for the largest number
     if present[-1] != present.size - 1:

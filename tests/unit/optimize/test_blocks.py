@@ -137,7 +137,7 @@ def test_other_regularizers_are_refused(hinge):
 
 def test_risks_without_samples_are_refused(hinge):
     assert isinstance(hinge, BlockRisk)
-    with pytest.raises(ValueError, match="expected a mean over samples"):
+    with pytest.raises(ValueError, match="expected a mean with"):
         minimize_blocks(lambda w: (0.0, w), L2(1.0))
 
 

@@ -96,7 +96,7 @@ def test_a_bound_that_underflow_would_raise_above_the_value():
 @pytest.mark.parametrize(
     ("factor", "message"),
     [
-        (-1.0, "rises where its subgradient falls: the sign is wrong"),
+        (-1.0, "rises where its subgradient falls: wrong sign"),
         (N, "200 times as long"),
         (0.5, "0.5 times"),
     ],
@@ -201,7 +201,7 @@ def test_a_search_that_rounding_has_stopped_ends():
     assert result.n_iter < 1000
 
 
-def test_a_programme_that_highs_cannot_solve_ends_the_search_with_the_bounds_so_far():
+def test_a_program_that_highs_cannot_solve_ends_the_search_with_the_bounds_so_far():
     X = np.random.default_rng(0).normal(size=(40, 4))
     X[0] *= 1e12
     model = StructuredSVM(MultiClassTask(3, 4), penalty="l1", solver="bundle", max_iter=120)

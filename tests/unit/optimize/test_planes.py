@@ -93,9 +93,9 @@ def test_dimension_is_positive():
 @pytest.mark.parametrize(
     ("A", "b", "part", "message"),
     [
-        ([1.0, 2.0], [0.0], None, r"slopes of shape \(2,\)"),
-        (np.eye(3), [0.0], None, r"offsets \(1,\)"),
-        (np.eye(3), np.zeros(3), [0, 1], r"parts \(2,\)"),
+        ([1.0, 2.0], [0.0], None, r"slopes, offsets, parts \(2,\)"),
+        (np.eye(3), [0.0], None, r"parts \(3, 3\), \(1,\)"),
+        (np.eye(3), np.zeros(3), [0, 1], r"\(3,\), \(2,\): expected"),
         (np.eye(3), np.zeros(3), [0, 5, 1], "expected whole numbers, 0 to 1"),
         (np.eye(3), np.zeros(3), [0, 0.5, 1], "expected whole numbers, 0 to 1"),
         (np.full((2, 2), np.nan), np.zeros(2), None, "must be finite"),

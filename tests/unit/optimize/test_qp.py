@@ -16,7 +16,7 @@ def test_two_orthogonal_directions_closed_form():
     np.testing.assert_allclose(result.alpha, [3.5 / 5, 1.5 / 5], rtol=1e-14)
 
 
-def test_linear_programme_takes_the_best_corner():
+def test_linear_program_takes_the_best_corner():
     result = solve_simplex_qp(np.zeros((3, 3)), [1.0, 5.0, 2.0], alpha0=[1.0, 0.0, 0.0])
     np.testing.assert_array_equal(result.alpha, [0.0, 1.0, 0.0])
 
@@ -62,14 +62,14 @@ def test_gap_is_honest_when_stopped_early():
     ("G", "b", "options", "message"),
     [
         (np.eye(2), [1.0], {}, r"G has shape \(2, 2\)"),
-        (np.eye(0), [], {}, "at least 1"),
+        (np.eye(0), [], {}, "with m > 0"),
         ([[np.nan]], [1.0], {}, "NaN"),
         ([[1.0]], [np.inf], {}, "infinity"),
         ([[1.0]], [1.0], {"tol": -1.0}, "tol is -1"),
         ([[1.0]], [1.0], {"alpha0": [1.0, 0.0]}, "alpha0"),
         ([[1.0]], [1.0], {"alpha0": [np.nan]}, "alpha0"),
         (np.eye(2), [1.0, 2.0], {"part": [0]}, r"part has shape \(1,\)"),
-        (np.eye(2), [1.0, 2.0], {"part": [0, -1]}, "numbers from 0"),
+        (np.eye(2), [1.0, 2.0], {"part": [0, -1]}, "integers from 0"),
         (np.eye(2), [1.0, 2.0], {"part": [0, 2]}, "part 1 is empty"),
     ],
 )
@@ -82,7 +82,7 @@ def test_bad_input(G, b, options, message):
     ("options", "error", "message"),
     [
         ({"part": [0, 10**12]}, ValueError, "part 1 is empty"),
-        ({"part": [0.5, 1.2]}, ValueError, "whole numbers from 0"),
+        ({"part": [0.5, 1.2]}, ValueError, "integers from 0"),
         ({"max_iter": 10.0}, TypeError, "integer"),
         ({"max_iter": "a"}, TypeError, "integer"),
         ({"tol": 10**400}, ValueError, "expected a number of at least 0"),

@@ -19,8 +19,8 @@ from ermlab.detection.word_grids import WordGrid
 from ermlab.kernels.sparse_histogram import sparse_chi2_kernel
 from ermlab.optimize.blocks import minimize_blocks
 from ermlab.optimize.regularizers import L2
-from ermlab.optimize.sparse_blocks import RIGHT, SparseBlocks, SparseRow
 from reproduction.experiments.joint_kernel_support.chi2_windows import Chi2Expansion
+from reproduction.experiments.joint_kernel_support.sparse_blocks import RIGHT, SparseBlocks, SparseRow
 from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
 
 Vector = NDArray[np.float64]

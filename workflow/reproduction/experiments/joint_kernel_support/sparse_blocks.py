@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.optimize import _sparse_blocks_numba as kernels
-from ermlab.optimize._plane_blocks import MAX_IDLE, QP_PRECISION, HighestPlanes
+from ermlab.optimize.plane_blocks import MAX_IDLE, QP_PRECISION, HighestPlanes
+from reproduction.experiments.joint_kernel_support import _sparse_blocks_numba as kernels
 
 Vector = NDArray[np.float64]
 #: The true output of a sample, whose plane is 0.
@@ -169,9 +169,8 @@ class SparseBlocks:
             total += height
             kernels.add_row(row, 1.0, subgradient)
             kernels.add_row(block.right, -1.0, subgradient)
-        self._known = HighestPlanes(
-            [block.slopes(self.w) for block in self._blocks], [block.b for block in self._blocks]
-        )
+        slopes = [block.slopes(self.w) for block in self._blocks]
+        self._known = HighestPlanes(slopes, [block.b for block in self._blocks])
         n = len(self._blocks)
         return total / n, subgradient / n
 

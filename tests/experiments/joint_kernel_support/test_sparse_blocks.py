@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ermlab.optimize import L2, PlaneBlocks, minimize_blocks
-from ermlab.optimize.sparse_blocks import RIGHT, SparseBlocks, SparseRow
+from reproduction.experiments.joint_kernel_support.sparse_blocks import RIGHT, SparseBlocks, SparseRow
 
 N_OUTPUTS, DIMENSION = 6, 9
 

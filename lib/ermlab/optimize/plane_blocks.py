@@ -10,6 +10,8 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
 
+Vector = NDArray[np.float64]
+
 if TYPE_CHECKING:
     from ermlab.optimize.blocks import BlockRisk
 
@@ -28,7 +30,7 @@ class _Block:
         self.alpha = np.ones(1)
         self._idle = np.zeros(1, dtype=np.int64)
 
-    def add(self, a: NDArray[np.float64], b: float) -> None:
+    def add(self, a: Vector, b: float) -> None:
         """Add a plane and drop those that have been idle for long."""
         self._idle = np.where(self.alpha > 0, 0, self._idle + 1)
         chosen = self._idle <= MAX_IDLE
@@ -48,7 +50,7 @@ class HighestPlanes:
         Slopes and offsets of the planes of each sample.
     """
 
-    def __init__(self, slopes: Sequence[NDArray[np.float64]], offsets: Sequence[NDArray[np.float64]]):
+    def __init__(self, slopes: Sequence[Vector], offsets: Sequence[Vector]):
         self._slopes, self._offsets = np.concatenate(slopes), np.concatenate(offsets)
         self._sizes = np.array([len(sample_slopes) for sample_slopes in slopes])
         self._starts = np.cumsum(self._sizes) - self._sizes
@@ -74,7 +76,7 @@ class PlaneBlocks:
         """Number of planes of all samples."""
         return sum(len(block.planes) for block in self._blocks)
 
-    def collect(self) -> tuple[float, NDArray[np.float64]]:
+    def collect(self) -> tuple[float, Vector]:
         """Return risk and subgradient at ``w``; the plane of each sample is kept."""
         total, subgradient = 0.0, np.zeros_like(self.w)
         for i, block in enumerate(self._blocks):
@@ -113,7 +115,7 @@ class PlaneBlocks:
             self.w += planes.combine((alpha - block.alpha) / (self._strength * len(self._blocks)))
         return gap
 
-    def aggregate(self) -> tuple[NDArray[np.float64], float]:
+    def aggregate(self) -> tuple[Vector, float]:
         """Return the mean of all combinations, and recompute ``w`` without accumulated rounding errors."""
         a, b = np.zeros_like(self.w), 0.0
         for block in self._blocks:

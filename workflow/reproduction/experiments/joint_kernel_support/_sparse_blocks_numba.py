@@ -1,4 +1,4 @@
-"""Kernels of `ermlab.optimize.sparse_blocks`: planes that are differences of sparse rows.
+"""Kernels of `sparse_blocks`: planes that are differences of sparse rows.
 
 A list of ``rows`` is three arrays: the start of each row, the columns and the values of the nonzero entries;
 a single row is the last two. A plane is ``<row - right, w> + b``, with the row ``right`` of the sample.
