@@ -16,8 +16,9 @@ SNAKEMAKE := $(BIN)/snakemake
 .PHONY: report smoke paper figure track tracker test test-bounds lint format lock environment clean
 
 # Tests of all packages with compiled code, which also run with bounds checking.
-KERNEL_TESTS := $(addprefix tests/unit/,optimize risk inference kernels regularization features evaluation \
-	datasets/test_bold.py) tests/properties
+KERNEL_TESTS := $(addprefix tests/unit/,_utils detection features fmri kernels metrics optimize ranking sparse \
+	structured taxonomy tracking) $(addprefix tests/experiments/,joint_kernel_support ranking_bounds ranking_oracle \
+	transfer window_cascade) tests/reproduction/datasets/test_bold.py tests/properties
 
 report: environment
 	@$(SNAKEMAKE)
