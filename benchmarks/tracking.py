@@ -1,4 +1,4 @@
-"""Tracking by assignment: ermlab against bare HiGHS and LapTrack, and the time of training.
+"""Tracking by assignment: ermlab against python-mip, bare HiGHS and LapTrack, and the time of training.
 
 One pair of frames has 200 cells with 5 candidates each. Ours is measured with all that it takes, from the
 detections to the best assignment; HiGHS gets the same matrix and scores, handed over before the clock starts.
@@ -21,6 +21,7 @@ from ermlab.optimize import L2
 from ermlab.tracking.assignment import Assigner
 from ermlab.tracking.events import Gates, hypotheses_between
 from ermlab.tracking.films import CellFilm, frame_pairs
+from ermlab.tracking.integer_program import solve_assignment
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.datasets.cell_migration import read_cell_migration
 from reproduction.experiments.cell_films.prepare_migration import film_of_migration
@@ -70,21 +71,21 @@ def random_walk(n_cells, n_frames, rng, step=0.4, divisions=0.01):
 def bare_highs(hypotheses, scores, *, integral):
     """Return seconds of HiGHS, handed over what to solve before the clock starts, and the value."""
     incidence = hypotheses.incidence
-    programme = highspy.HighsLp()
-    programme.num_row_, programme.num_col_ = incidence.shape
-    programme.sense_ = highspy.ObjSense.kMaximize
-    programme.col_cost_ = scores
-    programme.col_lower_, programme.col_upper_ = np.zeros(len(scores)), np.ones(len(scores))
-    programme.row_lower_ = programme.row_upper_ = np.ones(incidence.shape[0])
-    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    programme.a_matrix_.start_, programme.a_matrix_.index_ = incidence.indptr, incidence.indices
-    programme.a_matrix_.value_ = incidence.data
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = incidence.shape
+    program.sense_ = highspy.ObjSense.kMaximize
+    program.col_cost_ = scores
+    program.col_lower_, program.col_upper_ = np.zeros(len(scores)), np.ones(len(scores))
+    program.row_lower_ = program.row_upper_ = np.ones(incidence.shape[0])
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_, program.a_matrix_.index_ = incidence.indptr, incidence.indices
+    program.a_matrix_.value_ = incidence.data
     if integral:
-        programme.integrality_ = [highspy.HighsVarType.kInteger] * len(scores)
+        program.integrality_ = [highspy.HighsVarType.kInteger] * len(scores)
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
     model.setOptionValue("threads", 1)
-    model.passModel(programme)
+    model.passModel(program)
     began = time.perf_counter()
     model.run()
     return time.perf_counter() - began, model.getInfo().objective_function_value
@@ -109,8 +110,8 @@ def compare_pair(n_cells, repeats, seed):
             raise RuntimeError(f"best assignments differ: {scores[y].sum()} and {value}")
         if repeat:  # the first compiles or loads
             measured = (built - began, done - built, highs, relaxation)
-            for times, one in zip(seconds.values(), measured, strict=True):
-                times.append(one)
+            for times, new in zip(seconds.values(), measured, strict=True):
+                times.append(new)
     print(f"a pair of frames with {n_cells} cells, about {len(hypotheses)} candidates, {repeats} repeats")
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, median in medians.items():
@@ -118,6 +119,27 @@ def compare_pair(n_cells, repeats, seed):
     ours = medians["candidates and features"] + medians["best assignment"]
     for name in ("HiGHS", "its relaxation"):
         print(f"  ours, all included, takes {ours / medians[name]:.2f} times as long as {name}")
+
+
+def compare_program(n_cells, repeats, seed):
+    """Time one search by `Assigner` and by the program in python-mip, construction included."""
+    w, seconds = hand_tuned("migration"), {"ours": [], "mip": []}
+    for repeat in range(repeats + 1):
+        film = random_walk(n_cells, 2, np.random.default_rng([seed, repeat]))
+        hypotheses = hypotheses_between(film.cells(0), film.cells(1), Gates())
+        scores = hypotheses.scores(w)
+        began = time.perf_counter()
+        ours = scores[Assigner(hypotheses).best(scores)].sum()
+        middle = time.perf_counter()
+        theirs = scores[solve_assignment(hypotheses, scores)].sum()
+        done = time.perf_counter()
+        if abs(ours - theirs) > 1e-6 * abs(theirs):
+            raise RuntimeError(f"best assignments differ: {ours} and {theirs}")
+        if repeat:  # the first compiles or loads
+            seconds["ours"].append(middle - began)
+            seconds["mip"].append(done - middle)
+    ours, theirs = (1e3 * statistics.median(times) for times in seconds.values())
+    print(f"{n_cells} cells: {ours:.2f} ms, python-mip {theirs:.1f} ms, {theirs / ours:.0f} times")
 
 
 def compare_peer(film, name, repeats):
@@ -173,7 +195,10 @@ def main():
     parser.add_argument("--pairs", type=int, default=80, help="to train on [80]")
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--program-cells", type=int, nargs="*", default=[50, 200, 1000])
     options = parser.parse_args()
+    for n_cells in options.program_cells:
+        compare_program(n_cells, max(options.repeats // 2, 1), options.seed)
     compare_pair(options.cells, options.repeats, options.seed)
     films = {"walking cells": random_walk(100, options.pairs + 1, np.random.default_rng(options.seed))}
     if mirror := os.environ.get("ERMLAB_MIRROR"):

@@ -101,14 +101,8 @@ def first_level(
         raise ValueError(
             f"reference_time is {reference_time!r}: expected from 0 to below {repetition_time} s"
         )
-    if confounds is not None and not isinstance(confounds, pd.DataFrame):
-        raise ValueError(
-            f"confounds is a {type(confounds).__name__}: expected a table with one row per volume"
-        )
-    if confounds is not None and not np.isfinite(confounds.to_numpy(dtype=np.float64)).all():
-        raise ValueError("confounds has NaN or infinite values: expected finite ones")
-    if confounds is not None and len(confounds) != img.shape[3]:
-        raise ValueError(f"confounds has {len(confounds)} rows: expected one per volume, {img.shape[3]}")
+    if confounds is not None:
+        _check_confounds(confounds, img.shape[3])
     mask = brain_mask(img) if mask is None else check_mask(as_image(mask, 3, "mask"))
     check_same_grid(img, mask)
     if scale:
@@ -272,6 +266,15 @@ def check_events(events: pd.DataFrame, seconds: float) -> pd.DataFrame:
     if not ((events["onset"] >= 0) & (events["onset"] < seconds)).any():
         raise ValueError(f"no event begins in the series of {seconds:g} s: expected onsets in seconds")
     return events
+
+
+def _check_confounds(confounds: pd.DataFrame, n_volumes: int) -> None:
+    if not isinstance(confounds, pd.DataFrame):
+        raise ValueError(f"confounds is a {type(confounds).__name__}: expected a table")
+    if not np.isfinite(confounds.to_numpy(dtype=np.float64)).all():
+        raise ValueError("confounds has NaN or infinite values: expected finite ones")
+    if len(confounds) != n_volumes:
+        raise ValueError(f"confounds has {len(confounds)} rows: expected one per volume, {n_volumes}")
 
 
 def _check_contrast(name: str, contrast: str | Sequence[float], columns: list[str]) -> NDArray[np.float64]:

@@ -98,11 +98,9 @@ def series_like(img: SpatialImage, volumes: NDArray) -> SpatialImage:
 
 def check_repetition_time(value: float, img: SpatialImage | None = None) -> float:
     """Return the seconds between volumes, after a comparison with the header of ``img``."""
-    if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0):
-        raise ValueError(f"repetition_time is {value!r}: expected seconds above 0")
-    if value < SHORTEST_REPETITION:
-        raise ValueError(f"repetition_time is {value} s: expected at least {SHORTEST_REPETITION} s")
-    if value > LONGEST_REPETITION:
+    if not (isinstance(value, int | float | np.number) and value >= SHORTEST_REPETITION):
+        raise ValueError(f"repetition_time is {value!r}: expected at least {SHORTEST_REPETITION} s")
+    if not value <= LONGEST_REPETITION:
         raise ValueError(f"repetition_time is {value} s: expected seconds, not milliseconds")
     stated = None if img is None else header_repetition_time(img)
     if stated is not None and abs(stated - value) > 0.01 * value:

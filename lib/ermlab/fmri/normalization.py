@@ -42,11 +42,7 @@ image = import_optional("nilearn.image", "fmri")
 datasets = import_optional("nilearn.datasets", "fmri")
 
 #: Coarse to fine: family of motions, smoothing and distance of points in millimeters.
-STAGES: tuple[tuple[Motion, float, float], ...] = (
-    (SIMILARITY, 16.0, 8.0),
-    (AFFINE, 16.0, 8.0),
-    (AFFINE, 8.0, 4.0),
-)
+STAGES = ((SIMILARITY, 16.0, 8.0), (AFFINE, 16.0, 8.0), (AFFINE, 8.0, 4.0))
 #: Share of the maximum of a smoothed template above which points are used: the brain and a rim around it.
 RIM = 0.05
 #: Largest movement of a point by the last step, in millimeters.

@@ -24,45 +24,19 @@ from ermlab.fmri.timing import correct_slice_timing
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Settings of `preprocess`, in the order of the steps; the defaults are those of the thesis.
+    """Settings of `preprocess`, in the order of the steps; the defaults are those of the thesis."""
 
-    Parameters
-    ----------
-    repetition_time : float
-        Seconds between volumes.
-    slice_times : sequence of float, optional
-        Acquisition time of each slice within a volume, for slice-time correction.
-    realign : bool, default=True
-        Whether to remove head motion.
-    template : image or str or Path, optional
-        Image in MNI space that defines the grid, for normalization.
-    source : image or str or Path, optional
-        Image that is registered to the template, by default the `mean_brain` of the series.
-    components : sequence of images, optional
-        Images that it is matched to, by default `tissue_templates`.
-    mask : image or str or Path, optional
-        Mask on the final grid, by default `brain_mask`.
-    fwhm : float, default=6.0
-        Spatial smoothing in millimeters.
-    scale : bool, default=True
-        Whether to scale every volume to the same mean.
-    high_pass : float, optional, default=512.0
-        Shortest period of a drift in seconds; None keeps drifts.
-    low_pass : bool, default=True
-        Whether to smooth in time with the spectrum of the hemodynamic response.
-    """
-
-    repetition_time: float
-    slice_times: Sequence[float] | None = None
-    realign: bool = True
-    template: ImageLike | None = None
-    source: ImageLike | None = None
-    components: Sequence[ImageLike] | None = None
-    mask: ImageLike | None = None
-    fwhm: float = 6.0
-    scale: bool = True
-    high_pass: float | None = 512.0
-    low_pass: bool = True
+    repetition_time: float  #: seconds between volumes
+    slice_times: Sequence[float] | None = None  #: acquisition time of each slice; None: no correction
+    realign: bool = True  #: whether to remove head motion
+    template: ImageLike | None = None  #: image in MNI space that defines the grid; None: no normalization
+    source: ImageLike | None = None  #: image to register to the template; None: `mean_brain` of the series
+    components: Sequence[ImageLike] | None = None  #: images that it is matched to; None: `tissue_templates`
+    mask: ImageLike | None = None  #: mask on the final grid; None: `brain_mask`
+    fwhm: float = 6.0  #: spatial smoothing in millimeters
+    scale: bool = True  #: whether to scale every volume to the same mean
+    high_pass: float | None = 512.0  #: shortest period of a drift in seconds; None: drifts stay
+    low_pass: bool = True  #: whether to smooth in time with the spectrum of the hemodynamic response
 
 
 @dataclass(frozen=True)

@@ -58,14 +58,7 @@ class SetProgram:
     ) -> NDArray[np.bool_] | None:
         """Return the choice with the largest sum of scores, None if there is none.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n_columns,)
-            The score of each column.
-        including : ndarray of int, default=()
-            Columns that are chosen.
-        excluding : ndarray of int, optional
-            Columns, at least one, of which one or more are not chosen.
+        All columns ``including`` are chosen, and not all of the columns ``excluding``.
         """
         self._set_scores(scores)
         if excluding is not None:
@@ -169,15 +162,7 @@ class SetProgram:
 
 
 def incidence_matrix(cells: NDArray[np.int64], n_cells: int) -> csc_array:
-    """Return the matrix of shape (n_cells, n_sets) with 1 where a set takes a cell.
-
-    Parameters
-    ----------
-    cells : ndarray of shape (n_sets, n)
-        The cells of each set; negative entries are padding.
-    n_cells : int
-        Number of all cells.
-    """
+    """Return the matrix (n_cells, n_sets) with 1 where a set, a row of ``cells``, takes a cell."""
     present = cells >= 0
     rows = cells[present]
     starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))])

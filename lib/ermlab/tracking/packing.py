@@ -38,13 +38,12 @@ class Packing:
 
     Attributes
     ----------
-    searches, proved, integral : int
-        Number of searches, how many of them prices alone proved, and how many of the others had an integral
-        relaxation.
+    proved, integral : int
+        Number of searches that prices alone proved, and of those with an integral relaxation.
     """
 
     def __init__(self, n_sources: int, n_cells: int, cells: NDArray[np.int64]):
-        self.searches = self.proved = self.integral = 0
+        self.proved = self.integral = 0
         cells = _check_cells(n_sources, n_cells, cells)
         triple = cells[:, 2] != NONE
         self._order = np.lexsort([np.where(triple, 0, cells[:, 0]), triple])
@@ -68,7 +67,6 @@ class Packing:
             raise ValueError(
                 f"free has shape {free.shape} of {free.dtype}: expected a mask of {self._n_cells} cells"
             )
-        self.searches += 1
         gains = gains[self._order]
         kept = worthwhile(self._cells, self._n_pairs, self._pairs_of, gains, free)
         result = np.zeros(len(gains), dtype=bool)

@@ -29,10 +29,7 @@ def hold_out(pairs: Sequence[FramePair], n_splits: int) -> Iterator[tuple[list[F
         raise ValueError(f"n_splits is {n_splits}: expected 2 to {len(pairs)}, the number of pairs")
     for stretch in np.array_split(np.arange(len(pairs)), n_splits):
         held_out = set(stretch.tolist())
-        yield (
-            [pair for i, pair in enumerate(pairs) if i not in held_out],
-            [pairs[i] for i in stretch],
-        )
+        yield [pair for i, pair in enumerate(pairs) if i not in held_out], [pairs[i] for i in stretch]
 
 
 def choose_alpha(

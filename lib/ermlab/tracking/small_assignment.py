@@ -194,17 +194,8 @@ class SmallProblems:
         chosen, solved = np.zeros(len(scores), dtype=bool), np.empty(len(numbers), dtype=bool)
 
         def work(start: int, stop: int) -> None:
-            choose_all(
-                numbers[start:stop],
-                self.starts,
-                self._n_cells,
-                self._taken,
-                scores,
-                including,
-                self._max_steps,
-                chosen,
-                solved[start:stop],
-            )
+            problems = (numbers[start:stop], self.starts, self._n_cells, self._taken)
+            choose_all(*problems, scores, including, self._max_steps, chosen, solved[start:stop])
 
         over_ranges(work, len(numbers), n_threads, _GRAIN)
         for number in numbers[~solved]:
@@ -239,15 +230,8 @@ class SmallProblems:
         values = np.empty((len(numbers), n_best))
 
         def work(start: int, stop: int) -> None:
-            search_all(
-                numbers[start:stop],
-                self.starts,
-                self._n_cells,
-                self._taken,
-                scores,
-                self._max_steps,
-                values[start:stop],
-            )
+            problems = (numbers[start:stop], self.starts, self._n_cells, self._taken)
+            search_all(*problems, scores, self._max_steps, values[start:stop])
 
         over_ranges(work, len(numbers), n_threads, _GRAIN)
         for k in np.flatnonzero(np.isnan(values).any(axis=1)):

@@ -90,7 +90,7 @@ def test_low_pass_damps_each_frequency_as_the_response_does_and_delays_none():
         (lambda: scale_globally(np.ones((3, 0))), r"series has shape \(3, 0\)"),
         (lambda: scale_globally([[1.0, 2.0], [1.0, np.nan]]), r"series\[1, 1\] is nan: expected finite"),
         (lambda: scale_globally([[1.0, 2.0], [1.0, -1.0]]), "mean of volume 1 is 0: expected one above 0"),
-        (lambda: high_pass(np.ones((9, 2)), -1.0), "repetition_time is -1.0: expected seconds above 0"),
+        (lambda: high_pass(np.ones((9, 2)), -1.0), "repetition_time is -1.0: expected at least 0.001 s"),
         (
             lambda: high_pass(np.ones((9, 2)), TR, cutoff=5.0),
             "cutoff is 5.0 s: expected more than two",
