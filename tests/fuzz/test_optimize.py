@@ -1,4 +1,4 @@
-"""Solvers on hostile problems: quadratic programmes, cutting planes, planes of samples, proximal steps."""
+"""Solvers on hostile problems: quadratic programs, cutting planes, planes of samples, proximal steps."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ class HingeRisk:
         return np.zeros(self.dimension), 0.0
 
 
-def simplex_programmes() -> Cases:
+def simplex_programs() -> Cases:
     """Gram matrices of the tables, with linear terms of all sizes, from good and bad starts."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def simplex_programmes() -> Cases:
 
 
 def solve(A, b, start, part):
-    """Return the solution of a programme that lies in its simplices."""
+    """Return the solution of a program that lies in its simplices."""
     result = solve_simplex_qp(A @ A.T, b, start, part=part)
     parts = np.zeros(len(b), dtype=int) if part is None else np.unique(part, return_inverse=True)[1]
     np.testing.assert_allclose(np.bincount(parts, result.alpha), 1.0, rtol=1e-9)
@@ -60,7 +60,7 @@ def solve(A, b, start, part):
     return result
 
 
-def indefinite_programmes() -> Cases:
+def indefinite_programs() -> Cases:
     """Matrices that are no Gram matrices: anything but a crash will do."""
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def ridge(X):
 
 
 def broken_input() -> Cases:
-    """Planes, risks and programmes that are refused."""
+    """Planes, risks and programs that are refused."""
     for bad in (np.nan, np.inf, -np.inf, 1e200):
         yield f"plane with {bad}", lambda bad=bad: refused(lambda: Planes(2).add([bad, 0.0], 0.0))
         yield f"slope {bad}", lambda bad=bad: refused(lambda: minimize_constant(1.0, np.full(2, bad)))
@@ -143,8 +143,8 @@ def minimize_constant(value, slope):
 
 
 SUBJECTS = {
-    "simplex_programmes": simplex_programmes,
-    "indefinite_programmes": indefinite_programmes,
+    "simplex_programs": simplex_programs,
+    "indefinite_programs": indefinite_programs,
     "cutting_planes": cutting_planes,
     "planes_of_samples": planes_of_samples,
     "descents": descents,

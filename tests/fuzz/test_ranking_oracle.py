@@ -33,7 +33,7 @@ def vectors(n: int, seed: int) -> dict[str, np.ndarray]:
         "zeros of both signs": rng.choice([0.0, -0.0], n),
         "one outlier": np.append(plain[1:], 1e300),
         "two heaps": rng.integers(0, 2, n) + 1e-9 * plain,
-        "neighbours of 1": 1.0 + rng.integers(-3, 4, n) * np.spacing(1.0),
+        "neighbors of 1": 1.0 + rng.integers(-3, 4, n) * np.spacing(1.0),
         "denormal": 5e-324 * rng.integers(0, 9, n),
         "tiny": 1e-150 * plain,
         "huge": 1e150 * plain,

@@ -98,10 +98,8 @@ def _require_sound(matrix: Any, name: str) -> None:
     starts, indices = matrix.indptr, matrix.indices
     if len(starts) != count + 1 or starts[0] != 0 or (starts[1:] < starts[:-1]).any():
         raise ValueError(f"indptr of {name} is not valid: expected {count + 1} ascending numbers from 0")
-    if starts[-1] > min(len(indices), len(matrix.data)):
-        raise ValueError(
-            f"indptr of {name} ends with {starts[-1]}: expected at most {min(len(indices), len(matrix.data))}"
-        )
+    if starts[-1] > (most := min(len(indices), len(matrix.data))):
+        raise ValueError(f"indptr of {name} ends with {starts[-1]}: expected at most {most}")
     _require_range(indices[: starts[-1]], size, "index", name)
 
 

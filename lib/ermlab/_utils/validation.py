@@ -41,7 +41,7 @@ def require_room(shape: Sequence[int], what: str, itemsize: int = 8) -> None:
     if needed > _memory():
         # Integers, which may be too large for a float.
         raise ValueError(
-            f"{what} would take {needed >> 30} GiB of memory: expected at most {_memory() >> 30} GiB"
+            f"{what} would take {needed >> 30} GiB of memory: expected at most {_memory() >> 30}"
         )
 
 

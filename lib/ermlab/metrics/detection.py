@@ -161,9 +161,7 @@ def detection_curve(
     if not n_truth:
         raise ValueError("truth holds no box that is not difficult: recall is undefined")
     images = list(zip(boxes, scores, truth, difficult, strict=True))
-    verdicts = np.concatenate(
-        [match_detections(*image, min_overlap=min_overlap, measure=measure) for image in images]
-    )
+    verdicts = np.concatenate([match_detections(*image, min_overlap, measure) for image in images])
     pooled = np.concatenate([real_array(image_scores, "scores") for image_scores in scores])
     counted = verdicts != IGNORED
     return _curve(pooled[counted], verdicts[counted] == CORRECT, n_truth, len(images))
@@ -213,15 +211,11 @@ def roc_equal_error_rate(labels: ArrayLike, scores: ArrayLike) -> float:
     """
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "biuf" or np.isnan(labels).any():
-        raise ValueError(
-            f"labels of type {labels.dtype}, shape {labels.shape}: expected (n,) numbers, not NaN"
-        )
+        raise ValueError(f"labels of type {labels.dtype}, shape {labels.shape}: expected (n,), no NaN")
     scores = _checked_scores(scores, len(labels))
     positive = labels > 0
     if positive.all() or not positive.any():
-        raise ValueError(
-            f"labels hold {int(positive.sum())} positives of {positive.size}: expected both classes"
-        )
+        raise ValueError(f"labels hold {positive.sum()} positives of {positive.size}: expected both classes")
     _, found, missed = _counts(scores, positive)
     miss_rate = 1 - np.append(0, found) / positive.sum()
     false_rate = np.append(0, missed) / (~positive).sum()
@@ -278,9 +272,7 @@ def _checked_scores(scores: ArrayLike, n: int) -> NDArray[np.float64]:
 def _checked_curve(precision: ArrayLike, recall: ArrayLike) -> tuple[NDArray, NDArray]:
     precision, recall = real_array(precision, "precision"), real_array(recall, "recall")
     if precision.ndim != 1 or precision.shape != recall.shape:
-        raise ValueError(
-            f"precision, recall have shapes {precision.shape}, {recall.shape}: expected (n,) twice"
-        )
+        raise ValueError(f"precision, recall have shapes {precision.shape}, {recall.shape}: expected (n,)")
     both = np.concatenate([precision, recall])
     if not ((both >= 0) & (both <= 1)).all():
         raise ValueError("precision and recall must lie between 0 and 1")

@@ -111,9 +111,7 @@ def permutation_result(truth: float, scores: ArrayLike) -> TestResult:
 def _differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     a, b = real_array(a, "a"), real_array(b, "b")
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
-        raise ValueError(
-            f"scores of shapes {a.shape} and {b.shape}: expected one per split, for at least 2 splits"
-        )
+        raise ValueError(f"scores of shapes {a.shape} and {b.shape}: expected one per split, at least 2")
     bad = ~(np.isfinite(a) & np.isfinite(b))
     if bad.any():
         i = int(bad.argmax())

@@ -55,7 +55,7 @@ class Sampling:
         require_room((self.n,), f"the numbers of {self.n} samples")
         if (self.kind == "runs") != (self.runs is not None):
             raise ValueError(
-                f"kind is {self.kind!r} and runs is {self.runs!r}: expected runs for kind 'runs' only"
+                f"kind is {self.kind!r}, runs is {self.runs!r}: expected runs for kind 'runs' only"
             )
         if self.runs is not None and np.shape(self.runs) != (self.n,):
             raise ValueError(f"runs has shape {np.shape(self.runs)}: expected ({self.n},)")
@@ -117,7 +117,5 @@ class Sampling:
                 excluded[max(test[first] - gap, 0) : test[last - 1] + gap + 1] = True
         train = samples[~excluded[samples]]
         if not len(train):
-            raise ValueError(
-                f"no training samples are left: {self.n} samples, {len(test)} tested, a gap of {self.gap}"
-            )
+            raise ValueError(f"no training samples left of {self.n}: {len(test)} tested, a gap of {self.gap}")
         return Split(train, test)

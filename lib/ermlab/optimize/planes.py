@@ -95,7 +95,7 @@ class Planes:
         part = np.zeros(b.shape, dtype=np.int64) if part is None else np.asarray(part)
         if A.ndim != 2 or not b.shape == part.shape == A.shape[:1]:
             raise ValueError(
-                f"slopes, offsets, parts {A.shape}, {b.shape}, {part.shape}: expected (m, d), (m,), (m,)"
+                f"A, b, part of shapes {A.shape}, {b.shape}, {part.shape}: expected (m, d), (m,), (m,)"
             )
         planes = cls(A.shape[1], n_parts)
         if not len(A):

@@ -13,6 +13,7 @@ from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import require_finite
 from ermlab.ranking._rows_numba import widen
 
+Vector = NDArray[np.float64]
 # Entries of a chunk: a few megabytes where it has to be converted to float64.
 CHUNK_ENTRIES = 1 << 19
 # Error of a sum of products, relative to the sum of the absolute values of its terms.
@@ -62,21 +63,17 @@ class Features:
         """Number of columns."""
         return self._X.shape[1]
 
-    def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(self, w: Vector) -> Vector:
         """Return ``X w``."""
         if np.shape(w) != (self.dimension,):
             raise ValueError(f"w has shape {np.shape(w)}: expected ({self.dimension},)")
         scores = self._products(w)
         if not np.isfinite(scores).all():
             i = int(np.argmin(np.isfinite(scores)))
-            raise ValueError(
-                f"the score of row {i} is {scores[i]}: expected finite weights that do not overflow"
-            )
+            raise ValueError(f"the score of row {i} is {scores[i]}: expected finite weights and scores")
         return scores
 
-    def combine(
-        self, alpha: NDArray[np.float64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def combine(self, alpha: Vector, rows: NDArray[np.int64] | None = None) -> Vector:
         """Return ``X' alpha``, or ``X[rows]' alpha``; identical if ``rows`` are all rows in order."""
         if sparse.issparse(self._X):
             return (self._X if rows is None else self._X[rows]).T @ alpha
@@ -87,7 +84,7 @@ class Features:
         message = f"a weighted sum of {len(alpha)} rows of the features overflows: expected smaller features"
         return require_finite(total, message)
 
-    def score_error(self, w: NDArray[np.float64]) -> float:
+    def score_error(self, w: Vector) -> float:
         """Return a bound of the rounding error of any score."""
         return ROUNDING * float(np.sum(self.extent * np.abs(w)))
 
@@ -95,7 +92,7 @@ class Features:
         """Return a copy of the given rows."""
         return Features(self._X[rows])
 
-    def _products(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _products(self, w: Vector) -> Vector:
         """Return ``X w``, whether or not it is finite."""
         if sparse.issparse(self._X):
             return self._X @ w
@@ -110,14 +107,14 @@ class Features:
                 scores[rows] = chunk @ w
         return scores
 
-    def _chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _chunks(self, rows: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Vector]]:
         """Yield chunks of all rows, or of the given ones, each with its range."""
         step = max(CHUNK_ENTRIES // self.dimension, 1)
         for start in range(0, len(self) if rows is None else len(rows), step):
             part = slice(start, start + step)
             yield part, np.asarray(self._X[part if rows is None else rows[part]], dtype=np.float64)
 
-    def _find_extent(self) -> NDArray[np.float64]:
+    def _find_extent(self) -> Vector:
         extent = np.zeros(self.dimension)
         if not sparse.issparse(self._X):
             for _, chunk in self._chunks():

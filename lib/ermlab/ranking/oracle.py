@@ -15,6 +15,7 @@ from ermlab.ranking import _rows_numba
 from ermlab.ranking.passes import count_gone, sum_pairs
 from ermlab.ranking.sorting import argsort
 
+Vector = NDArray[np.float64]
 RESCALINGS = ("slack", "margin")
 GRAPHS = ("complete", "bipartite")
 # Indices are 32-bit.
@@ -29,7 +30,7 @@ def most_violated(
     graph: str = "complete",
     threshold: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[Vector, float]:
     """Return ``alpha`` and ``delta`` of the constraint ``delta - sum_i alpha_i <w, phi_i> <= xi``.
 
     The sums run over the pairs (i, j) of the graph with ``losses[i] < losses[j]`` that are violated: for
@@ -100,7 +101,7 @@ class Oracle:
         sizes = np.diff(self._starts)
         return int(np.sum(sizes * (sizes - 1) // 2))
 
-    def __call__(self, scores: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    def __call__(self, scores: ArrayLike) -> tuple[Vector, float]:
         """Return ``alpha``, in the order of the input, and ``delta``."""
         scores = check_scores(scores, self._losses.shape)
         if self.rescaling == "slack":
@@ -121,8 +122,8 @@ class Oracle:
         return (strict + loose) / 2
 
     def _sum_pairs(
-        self, keys: NDArray[np.float64], *, margin: float, weighted: bool, closed: bool = False
-    ) -> tuple[NDArray[np.float64], float]:
+        self, keys: Vector, *, margin: float, weighted: bool, closed: bool = False
+    ) -> tuple[Vector, float]:
         """Sum over the pairs of the graph with ``keys[i] < keys[j] + margin`` (``<=`` if closed).
 
         Each adds the difference of its losses (or 1, if not weighted) to alpha of i and subtracts it from
@@ -154,7 +155,7 @@ def pairwise_risk(losses: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | N
     return oracle.discordance(scores) / oracle.pairs
 
 
-def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
+def check_losses(losses: ArrayLike) -> Vector:
     """Return the losses as a contiguous vector, or raise a ValueError."""
     losses = np.ascontiguousarray(real_array(losses, "losses"))
     if losses.ndim != 1 or not 0 < losses.size <= MAX_SAMPLES:
@@ -168,12 +169,12 @@ def check_losses(losses: ArrayLike) -> NDArray[np.float64]:
     if losses.max() > largest:
         i = int(losses.argmax())
         raise ValueError(
-            f"losses[{i}] is {losses[i]}: expected at most {largest:.3g} for sums over {losses.size} samples"
+            f"losses[{i}] is {losses[i]}: expected at most {largest:.3g} for {losses.size} samples"
         )
     return losses
 
 
-def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> Vector:
     """Return the scores as a contiguous vector of the shape of the losses, or raise a ValueError."""
     scores = np.ascontiguousarray(real_array(scores, "scores"))
     if scores.shape != shape:
@@ -182,7 +183,7 @@ def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float6
     return scores
 
 
-def _check_finite(name: str, values: NDArray[np.float64]) -> None:
+def _check_finite(name: str, values: Vector) -> None:
     if not np.isfinite(values).all():
         i = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"{name}[{i}] is {values[i]}: expected a finite number")
@@ -203,7 +204,7 @@ def _check_groups(
     return labels, None if labels.size == 1 else group.astype(np.int32), sizes
 
 
-def _check_threshold(graph: str, threshold: ArrayLike | None, labels: NDArray) -> NDArray[np.float64]:
+def _check_threshold(graph: str, threshold: ArrayLike | None, labels: NDArray) -> Vector:
     """Return one threshold per group, none for the complete graph."""
     check_choice("graph", graph, GRAPHS)
     if graph == "complete":
@@ -214,9 +215,7 @@ def _check_threshold(graph: str, threshold: ArrayLike | None, labels: NDArray) -
         raise ValueError("threshold is None: expected a loss that divides the bipartite graph")
     thresholds = real_array(threshold, "threshold")
     if thresholds.shape not in ((), labels.shape) or np.isnan(thresholds).any():
-        raise ValueError(
-            f"threshold is {threshold!r}: expected a number, or one for each of the {labels.size} groups"
-        )
+        raise ValueError(f"threshold is {threshold!r}: expected a number, or one per group, {labels.size}")
     return np.broadcast_to(thresholds, labels.shape).copy()
 
 

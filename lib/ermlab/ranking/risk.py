@@ -9,6 +9,8 @@ from ermlab.ranking._errors import RankingErrors
 from ermlab.ranking._features import Features
 from ermlab.ranking.oracle import Oracle
 
+Vector = NDArray[np.float64]
+
 
 class OracleRisk:
     """Base of risks whose most violated constraint an `Oracle` finds, for scores of a `Features` matrix."""
@@ -18,8 +20,8 @@ class OracleRisk:
         self.dimension, self.edges = features.dimension, oracle.edges
 
     def _evaluate(
-        self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None = None
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        self, scores: Vector, rows: NDArray[np.int64] | None = None
+    ) -> tuple[float, Vector, Vector]:
         """Return risk, subgradient and coefficients for the scores of all samples, or of the given rows."""
         alpha, delta = self._oracle(scores)
         self._errors.add(alpha, scores)
@@ -27,7 +29,7 @@ class OracleRisk:
             total = delta - float(alpha @ scores)
         return max(total, 0.0) / self.edges, -self._features.combine(alpha, rows) / self.edges, alpha
 
-    def rounding(self, w: NDArray[np.float64]) -> float:
+    def rounding(self, w: Vector) -> float:
         """Return the error at ``w`` of the value and of the planes so far.
 
         An offset common to all samples cancels in the subgradient, but costs digits of the scores.
@@ -80,6 +82,6 @@ class RankingRisk(OracleRisk):
             )
         super().__init__(features, oracle)
 
-    def __call__(self, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def __call__(self, w: Vector) -> tuple[float, Vector]:
         """Return the risk and a subgradient at ``w``: one call of the oracle and two products with ``X``."""
         return self._evaluate(self._features.scores(w))[:2]

@@ -115,9 +115,7 @@ class WorstHingeDual:
             self._limits = bags.weights / alpha
         if not np.isfinite(self._limits).all():
             b = int(np.argmax(self._limits))
-            raise ValueError(
-                f"bag {b} has the weight {bags.weights[b]} for alpha = {alpha}: expected a finite ratio"
-            )
+            raise ValueError(f"bag {b} has weight {bags.weights[b]}, alpha is {alpha}: expected less")
         self._idle = np.full(len(bags.X), MAX_IDLE, dtype=np.int64)
         self._working = self._idle < MAX_IDLE
         self._beta = risk.beta
@@ -153,11 +151,9 @@ class WorstHingeDual:
         """Solve for the bags one by one, each over its rows in the working set."""
         bags = self._risk.bags
         # The kernel measures the gap of one bag in units of `beta`; here it is the mean over all bags.
-        scale = self._alpha * len(bags)
+        precision /= self._alpha * len(bags)
         rows = bags.X, self._risk.norms, bags.bias, bags.rows, bags.starts, bags.signs
-        total = kernels.ascend(
-            self.w, self._beta, self._working, *rows, self._limits, order, precision / scale
-        )
+        total = kernels.ascend(self.w, self._beta, self._working, *rows, self._limits, order, precision)
         return total * self._alpha
 
     def aggregate(self) -> tuple[Vector, float]:
@@ -181,9 +177,7 @@ def _squared_norms(bags: Bags) -> Vector:
     if not allowed.all():
         row = int(np.argmin(allowed))
         if not np.isfinite(bags.X[row]).all():
-            raise ValueError(
-                f"virtual sample {row} has NaN or infinity among its features: expected finite ones"
-            )
+            raise ValueError(f"virtual sample {row} has NaN or infinite features: expected finite ones")
         raise ValueError(
             f"virtual sample {row} has the squared norm {norms[row]}, with its constant feature {bags.bias}: "
             f"expected at most {largest:.3g}"

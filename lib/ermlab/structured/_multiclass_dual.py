@@ -75,7 +75,5 @@ def _squared_norms(X: Vector) -> Vector:
         norms = np.sum(X * X, axis=1)
     if not np.isfinite(norms).all():
         i = int(np.argmax(norms))
-        raise ValueError(
-            f"sample {i} has features up to {np.abs(X[i]).max()}: expected a finite squared norm"
-        )
+        raise ValueError(f"sample {i} has features up to {np.abs(X[i]).max()}: expected smaller ones")
     return norms

@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.validation import check_choice, require_finite
 from ermlab.structured.losses import RESCALINGS, Rescaling
 
+Vector = NDArray[np.float64]
 
-def admissibility(sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
+
+def admissibility(sigma: ArrayLike, rescaling: Rescaling) -> Vector:
     """Return the slope ``a`` of the loss of a pair in each score: ``sigma`` for slack, 1 for margin."""
     check_choice("rescaling", rescaling, RESCALINGS)
     (sigma,) = _positive(sigma=sigma)
@@ -19,7 +21,7 @@ def admissibility(sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]
 
 def score_stability(
     n: ArrayLike, regularization: ArrayLike, sigma: ArrayLike, rescaling: Rescaling, kappa: float = 1.0
-) -> NDArray[np.float64]:
+) -> Vector:
     """Return ``nu(n) = 8 a kappa^2 / (lambda n)``, a bound on the change of any score by one example.
 
     ``sigma`` is the largest output loss, ``kappa`` the largest norm of a joint feature
@@ -33,7 +35,7 @@ def score_stability(
 
 def tight_score_stability(
     n: ArrayLike, regularization: ArrayLike, sigma: ArrayLike, rescaling: Rescaling, kappa: float = 1.0
-) -> NDArray[np.float64]:
+) -> Vector:
     """Return the smallest valid `score_stability`: a quarter of it for slack, half for margin rescaling.
 
     By optimality and monotone subgradients ``2 lambda ||w - w'||`` is at most the change of the mean
@@ -46,7 +48,7 @@ def tight_score_stability(
     return share * score_stability(n, regularization, sigma, rescaling, kappa)
 
 
-def loss_stability(score_stability: ArrayLike, sigma: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
+def loss_stability(score_stability: ArrayLike, sigma: ArrayLike, rescaling: Rescaling) -> Vector:
     """Return ``beta(n) = 2 a nu(n)``, a bound on the change of the loss of a pair (thesis, eq. 3.19)."""
     with np.errstate(all="ignore"):  # checked next
         return _finite(2 * admissibility(sigma, rescaling) * np.asarray(score_stability, dtype=float))
@@ -61,7 +63,7 @@ def ranking_excess(
     kappa: float = 1.0,
     confidence: float = 0.95,
     tight: bool = False,
-) -> NDArray[np.float64]:
+) -> Vector:
     """Return the excess of the bounds over the empirical ramp risk of a ranker (thesis, eq. 3.25 and 3.26).
 
     Both are ``2 beta + (n beta + sigma) sqrt(2 ln(1 / delta) / n)``; with ``tight``, `tight_score_stability`
@@ -84,7 +86,7 @@ def partial_annotation_bound(
     outputs: int,
     confidence: float = 0.95,
     repaired: bool = False,
-) -> NDArray[np.float64]:
+) -> Vector:
     """Return the bound on the excess bridge risk (cheap data, theorem 1.1).
 
     Parameters
@@ -131,7 +133,7 @@ def _failure(confidence: float) -> float:
     return 1 - confidence
 
 
-def _positive(**values: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+def _positive(**values: ArrayLike) -> tuple[Vector, ...]:
     arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
     for name, array in arrays.items():
         if array.size and not array.min() > 0:
@@ -149,5 +151,5 @@ def _check_sizes(**sizes: float) -> None:
             raise ValueError(f"{name} is {size}: expected a number from 0 to {largest:.3g}")
 
 
-def _finite(bound: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(bound: Vector) -> Vector:
     return require_finite(bound, "the bound overflows: expected smaller numbers")

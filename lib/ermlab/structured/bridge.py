@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import require_finite
 
+Vector = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class BridgeRisk:
@@ -30,10 +32,10 @@ class BridgeRisk:
         Weight of each sample, by default ``1 / N``.
     """
 
-    features: NDArray[np.float64]
-    losses: NDArray[np.float64]
+    features: Vector
+    losses: Vector
     compatible: NDArray[np.bool_]
-    weights: NDArray[np.float64] | None = None
+    weights: Vector | None = None
 
     def __post_init__(self):
         shape = np.shape(self.compatible)
@@ -59,11 +61,11 @@ class BridgeRisk:
             )
 
     @cached_property
-    def _weights(self) -> NDArray[np.float64]:
+    def _weights(self) -> Vector:
         n = len(self.features)
         return np.full(n, 1 / n) if self.weights is None else np.asarray(self.weights, dtype=float)
 
-    def sample_losses(self, W: ArrayLike) -> NDArray[np.float64]:
+    def sample_losses(self, W: ArrayLike) -> Vector:
         """Return the bridge loss of each sample, shape (N,), or (m, N) for m rows of weights."""
         with _overflow_checked_later():
             scores = _finite(np.einsum("nkd,...d->...nk", self.features, np.asarray(W, dtype=float)))
@@ -76,19 +78,19 @@ class BridgeRisk:
         with _overflow_checked_later():
             return float(_finite(self.sample_losses(w) @ self._weights))
 
-    def convex_part(self, w: ArrayLike) -> tuple[float, NDArray[np.float64]]:
+    def convex_part(self, w: ArrayLike) -> tuple[float, Vector]:
         """Return the mean of ``max(P, R)`` at ``w`` and a subgradient."""
         with _overflow_checked_later():
             augmented = self.features @ np.asarray(w, dtype=float) + np.where(self.compatible, 0, self.losses)
             return self._best(_finite(augmented))
 
-    def reward(self, w: ArrayLike) -> tuple[float, NDArray[np.float64]]:
+    def reward(self, w: ArrayLike) -> tuple[float, Vector]:
         """Return the mean of ``R`` at ``w``, the part that is subtracted, and a subgradient."""
         with _overflow_checked_later():
             scores = _finite(self.features @ np.asarray(w, dtype=float))
             return self._best(np.where(self.compatible, scores, -np.inf))
 
-    def _best(self, values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def _best(self, values: Vector) -> tuple[float, Vector]:
         rows, best = np.arange(len(values)), values.argmax(axis=1)
         mean = float(_finite(values[rows, best] @ self._weights))
         return mean, _finite(self._weights @ self.features[rows, best])
@@ -99,6 +101,6 @@ def _overflow_checked_later() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(values: Vector) -> Vector:
     message = "scores or losses are NaN or infinity: expected finite weights that do not overflow"
     return require_finite(values, message)

@@ -139,9 +139,7 @@ class AngleRange:
             raise ValueError(f"step is {step} and precision {precision}: expected positive angles")
         self.at, self.limit, self.precision = at, float(limit), precision
         if limit / step > MAX_GRID:
-            raise ValueError(
-                f"step is {step}: expected at least {limit / MAX_GRID:.3g} for angles to {limit}"
-            )
+            raise ValueError(f"step is {step}: expected at least {limit / MAX_GRID:.3g} for limit {limit}")
         each_way = int(np.ceil(limit / step - 1e-9))
         angles = np.linspace(-limit, limit, 2 * each_way + 1) if each_way else np.zeros(1)
         angles[each_way] = 0.0
@@ -197,9 +195,7 @@ class AngleRange:
 def _checked_height(name: Name, height: float) -> float:
     """Return the height, or raise a ValueError if it cannot be compared with others."""
     if np.isnan(height):
-        raise ValueError(
-            f"the violation after transformation {name} is NaN: expected finite weights and features"
-        )
+        raise ValueError(f"the violation after transformation {name} is NaN: expected finite features")
     return height
 
 

@@ -216,7 +216,5 @@ def check_groups(groups: ArrayLike, m: int) -> NDArray[np.int64]:
     groups = groups.astype(np.int64)
     missing = np.flatnonzero(np.bincount(groups) == 0)
     if missing.size:
-        raise ValueError(
-            f"no row belongs to sample {missing[0]}: expected groups 0 to n - 1, each at least once"
-        )
+        raise ValueError(f"no row belongs to sample {missing[0]}: expected all groups from 0 to n - 1")
     return groups

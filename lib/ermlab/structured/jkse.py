@@ -254,9 +254,7 @@ def mirrored_svm(
         ascend(*rows, squares, rng.permutation(alpha.size), C, alpha, v)
         primal, dual = primal_and_dual(*rows, C, alpha, v)
         if not np.isfinite([primal, dual]).all():
-            raise ValueError(
-                f"the objective is {primal} for C = {C}: expected a smaller C or smaller features"
-            )
+            raise ValueError(f"the objective is {primal} for C = {C}: expected smaller C or features")
         gap = (primal - dual) / primal if primal > 0 else 0.0
         passes += 1
     return MirroredSVM(v, alpha, float(gap), passes)
@@ -268,9 +266,7 @@ def _squared_norms(features: csr_array) -> Vector:
         squares = np.asarray(features.multiply(features).sum(axis=1)).ravel()
     if not np.isfinite(squares).all():
         i = int(np.argmax(squares))
-        raise ValueError(
-            f"the squared norm of row {i} of the features is {squares[i]}: expected a finite one"
-        )
+        raise ValueError(f"the squared norm of row {i} of features is {squares[i]}: expected a finite one")
     return squares
 
 
@@ -290,16 +286,12 @@ def _kernel_matrix(K: ArrayLike) -> Vector:
         raise ValueError(f"the kernel of pairs {i} and {j} is {K[i, j]}: expected a finite number")
     largest = np.finfo(np.float64).max / (4 * len(K))
     if np.abs(K).max() > largest:
-        raise ValueError(
-            f"the kernel has entries up to {np.abs(K).max():.3g}: expected at most {largest:.3g}"
-        )
+        raise ValueError(f"kernel entries are up to {np.abs(K).max():.3g}: expected at most {largest:.3g}")
     allowed = _ROUNDING * np.abs(K).max()
     difference = np.abs(K - K.T)
     if difference.max() > allowed:
         i, j = np.unravel_index(np.argmax(difference), K.shape)
-        raise ValueError(
-            f"the kernel is not symmetric: {K[i, j]} for pairs {i} and {j}, {K[j, i]} the other way round"
-        )
+        raise ValueError(f"the kernel is not symmetric: {K[i, j]} at ({i}, {j}), {K[j, i]} at ({j}, {i})")
     K = (K + K.T) / 2
     try:
         if K.any():

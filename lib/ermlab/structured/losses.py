@@ -11,31 +11,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import check_choice, require_finite
 
+Vector = NDArray[np.float64]
 Rescaling = Literal["slack", "margin"]
 RESCALINGS = ("slack", "margin")
 
 
-def step_loss(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
+def step_loss(difference: ArrayLike, delta: ArrayLike) -> Vector:
     """Return ``delta`` where the wrong output scores higher, else 0 (thesis, section 2.3.1)."""
     difference, delta = _checked(difference, delta)
     return np.where(difference < 0, delta, 0.0)
 
 
-def margin_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
+def margin_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> Vector:
     """Return ``max(0, delta - difference)``: the required margin is ``delta`` (thesis, eq. 2.14)."""
     difference, delta = _checked(difference, delta)
     with np.errstate(over="ignore"):  # checked next
         return _finite(np.maximum(delta - difference, 0.0))
 
 
-def slack_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
+def slack_rescaled_hinge(difference: ArrayLike, delta: ArrayLike) -> Vector:
     """Return ``delta * max(0, 1 - difference)``: the margin is 1, scaled by ``delta`` (thesis, eq. 2.16)."""
     difference, delta = _checked(difference, delta)
     with np.errstate(over="ignore"):  # checked next
         return _finite(delta * np.maximum(1.0 - difference, 0.0))
 
 
-def rescaled_hinge(difference: ArrayLike, delta: ArrayLike, rescaling: Rescaling) -> NDArray[np.float64]:
+def rescaled_hinge(difference: ArrayLike, delta: ArrayLike, rescaling: Rescaling) -> Vector:
     """Return the hinge loss of the named rescaling."""
     check_choice("rescaling", rescaling, RESCALINGS)
     return (slack_rescaled_hinge if rescaling == "slack" else margin_rescaled_hinge)(difference, delta)
@@ -52,7 +53,7 @@ def convexity_violation(values: ArrayLike) -> float:
     return float(max(0.0, -bends.min()))
 
 
-def _checked(difference: ArrayLike, delta: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _checked(difference: ArrayLike, delta: ArrayLike) -> tuple[Vector, Vector]:
     difference, delta = np.asarray(difference, dtype=float), np.asarray(delta, dtype=float)
     if delta.size and not 0 <= delta.min() <= delta.max() < np.inf:
         wrong = delta.min() if not delta.min() >= 0 else delta.max()
@@ -61,5 +62,5 @@ def _checked(difference: ArrayLike, delta: ArrayLike) -> tuple[NDArray[np.float6
     return require_finite(difference, message), delta
 
 
-def _finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(losses: Vector) -> Vector:
     return require_finite(losses, "a loss overflows: expected smaller score differences or a smaller delta")

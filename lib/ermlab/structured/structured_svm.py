@@ -193,15 +193,13 @@ class MultiClassTask:
 
     def __init__(self, n_classes: int, n_features: int, losses: ArrayLike | None = None):
         if n_classes < 2 or n_features < 1:
-            raise ValueError(
-                f"{n_classes} classes, {n_features} features: expected at least 2 and at least 1"
-            )
+            raise ValueError(f"{n_classes} classes, {n_features} features: expected at least 2 and 1")
         self.n_classes, self.n_features = n_classes, n_features
         self.losses = 1.0 - np.eye(n_classes) if losses is None else np.array(real_array(losses, "losses"))
         shape = (n_classes, n_classes)
         if self.losses.shape != shape or not (self.losses >= 0).all() or np.diag(self.losses).any():
             raise ValueError(
-                f"losses of shape {self.losses.shape}: expected {shape}, non-negative with a diagonal of 0"
+                f"losses of shape {self.losses.shape}: expected {shape}, non-negative, 0 on the diagonal"
             )
         if self.losses.max() > LARGEST_LOSS:
             raise ValueError(f"losses up to {self.losses.max()}: expected at most {LARGEST_LOSS:.3g}")

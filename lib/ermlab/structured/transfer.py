@@ -75,10 +75,9 @@ class Coupling:
     def stack(self, weights: ArrayLike) -> Vector:
         """Return the shortest ``u`` for the weights of all data sets, or for the nearest possible ones."""
         weights = np.asarray(weights, dtype=np.float64)
-        if weights.shape != (self.n_domains, self.dimension) or not np.isfinite(weights).all():
-            raise ValueError(
-                f"weights of shape {weights.shape}: expected {(self.n_domains, self.dimension)}, finite"
-            )
+        expected = self.n_domains, self.dimension
+        if weights.shape != expected or not np.isfinite(weights).all():
+            raise ValueError(f"weights of shape {weights.shape}: expected {expected}, finite numbers")
         return (np.linalg.pinv(self.factors) @ weights).ravel()
 
     def lift(self, d: int, gradients: Matrix) -> Matrix:
@@ -116,13 +115,9 @@ class TransferRisk:
             value, slope = self._risks[d](w)
             slope = np.asarray(slope, dtype=np.float64)
             if slope.shape != w.shape:
-                raise ValueError(
-                    f"risk {d} returned a subgradient of shape {slope.shape}: expected {w.shape}"
-                )
+                raise ValueError(f"risk {d} returned a slope of shape {slope.shape}: expected {w.shape}")
             if not (np.isfinite(value) and np.isfinite(slope).all()):
-                raise ValueError(
-                    f"risk {d} returned {value} and a subgradient: found NaN or infinity in them"
-                )
+                raise ValueError(f"risk {d} returned {value} and a subgradient: expected finite numbers")
             with np.errstate(over="ignore"):  # the caller checks the products
                 values[d] = self._sizes[d] * value
                 slopes[d] = self._sizes[d] * self._coupling.lift(d, slope[None])[0]

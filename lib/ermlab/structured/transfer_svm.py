@@ -66,14 +66,13 @@ class TransferSVM(BaseEstimator):
         """Fit the model to inputs, true outputs, and the data set name of each sample."""
         if not len(X) == len(y) == len(domains):
             raise ValueError(
-                f"{len(X)} inputs, {len(y)} outputs and {len(domains)} domains: expected the same number"
+                f"{len(X)} inputs, {len(y)} outputs, {len(domains)} domains: expected equal numbers"
             )
         X, y = by_position(X), by_position(y)
         self.domains_ = list(dict.fromkeys(domains))
         members = [[i for i, name in enumerate(domains) if name == domain] for domain in self.domains_]
-        risks = [
-            StructuredRisk(self.task, _take(X, rows), _take(y, rows), self.rescaling) for rows in members
-        ]
+        parts = [(_take(X, rows), _take(y, rows)) for rows in members]
+        risks = [StructuredRisk(self.task, *part, self.rescaling) for part in parts]
         self.result_ = minimize_transfer(
             risks,
             alpha=self.alpha,

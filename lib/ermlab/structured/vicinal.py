@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import require_finite
 
+Vector = NDArray[np.float64]
+
 
 def vicinal_risk(losses: ArrayLike, probabilities: ArrayLike) -> float:
     """Return the expected loss over the transformations (eq. 9, one example)."""
@@ -31,7 +33,7 @@ def smallest_members(family: ArrayLike, losses: ArrayLike) -> NDArray[np.intp]:
     family, losses = np.asarray(family, dtype=float), np.asarray(losses, dtype=float)
     if family.ndim != 2 or losses.shape != family.shape[1:]:
         raise ValueError(
-            f"family has shape {family.shape} and losses {losses.shape}: expected (m, T) and (T,)"
+            f"shapes of family and losses are {family.shape} and {losses.shape}: expected (m, T), (T,)"
         )
     ascending = np.argsort(family.sum(axis=1), kind="stable")
     reaches = family[ascending] >= losses
@@ -41,9 +43,7 @@ def smallest_members(family: ArrayLike, losses: ArrayLike) -> NDArray[np.intp]:
     return ascending[np.argmax(reaches, axis=0)]
 
 
-def equivariant_losses(
-    family: ArrayLike, members: ArrayLike, probabilities: ArrayLike
-) -> NDArray[np.float64]:
+def equivariant_losses(family: ArrayLike, members: ArrayLike, probabilities: ArrayLike) -> Vector:
     """Return ``Delta(t)``, the expectation of the member of each ``t`` (eq. 11)."""
     family, members = np.asarray(family, dtype=float), np.asarray(members)
     if family.ndim != 2 or not np.isfinite(family).all():
@@ -61,7 +61,7 @@ def lemma_bound(family: ArrayLike, losses: ArrayLike, probabilities: ArrayLike) 
     return float(equivariant_losses(family, smallest_members(family, losses), probabilities).max())
 
 
-def step_family(transformations: ArrayLike) -> NDArray[np.float64]:
+def step_family(transformations: ArrayLike) -> Vector:
     """Return the functions that are 1 for ``|t| >= q`` and 0 elsewhere, one per size ``q``, and 0 itself.
 
     This is the ordered interpretation of the family of figure 4, for losses of at most 1.
@@ -71,7 +71,7 @@ def step_family(transformations: ArrayLike) -> NDArray[np.float64]:
     return (sizes >= thresholds[:, None]).astype(float)
 
 
-def scaled_family(profile: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
+def scaled_family(profile: ArrayLike, losses: ArrayLike) -> Vector:
     """Return the multiples ``c * profile`` that touch the losses.
 
     Any profile gives an ordered family, for which (11) is ``Delta(t) = losses[t] * E[profile] / profile[t]``:
@@ -82,9 +82,7 @@ def scaled_family(profile: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
     blind = (profile <= 0) & (losses > 0)
     if blind.any():
         t = int(np.argmax(blind))
-        raise ValueError(
-            f"the profile is {profile[t]} at transformation {t} with loss {losses[t]}: expected > 0"
-        )
+        raise ValueError(f"profile[{t}] is {profile[t]} for the loss {losses[t]}: expected more than 0")
     ratios = np.divide(losses, profile, out=np.zeros_like(losses), where=profile > 0)
     # A ratio that is rounded down would leave its member just below the loss that it must reach.
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
@@ -93,9 +91,7 @@ def scaled_family(profile: ArrayLike, losses: ArrayLike) -> NDArray[np.float64]:
     return require_finite(family, f"{message}: expected finite numbers")
 
 
-def scaled_step_losses(
-    transformations: ArrayLike, losses: ArrayLike, probabilities: ArrayLike
-) -> NDArray[np.float64]:
+def scaled_step_losses(transformations: ArrayLike, losses: ArrayLike, probabilities: ArrayLike) -> Vector:
     """Return (11) for steps of height ``losses[t]`` instead of 1: a family that is *not* ordered.
 
     This is the interpretation of figure 4 in which the height enters the formula; lemma 1 does not cover it.
@@ -107,7 +103,7 @@ def scaled_step_losses(
     return losses * equivariant_losses(family, members, probabilities)
 
 
-def _distribution(probabilities: ArrayLike, size: int) -> NDArray[np.float64]:
+def _distribution(probabilities: ArrayLike, size: int) -> Vector:
     probabilities = np.asarray(probabilities, dtype=float)
     if probabilities.shape != (size,):
         raise ValueError(f"probabilities has shape {probabilities.shape}: expected ({size},)")

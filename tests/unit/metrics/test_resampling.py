@@ -126,7 +126,7 @@ def test_permutation_test_keeps_its_level():
     ("a", "b", "message"),
     [
         ([1.0, 2.0], [1.0, 2.0, 3.0], r"shapes \(2,\) and \(3,\)"),
-        ([1.0], [2.0], "at least 2 splits"),
+        ([1.0], [2.0], "one per split, at least 2"),
         ([[1.0, 2.0]], [[1.0, 2.0]], r"shapes \(1, 2\)"),
         ([1.0, np.nan], [1.0, 2.0], "split 1 are nan and 2.0"),
     ],

@@ -93,8 +93,8 @@ def test_dimension_is_positive():
 @pytest.mark.parametrize(
     ("A", "b", "part", "message"),
     [
-        ([1.0, 2.0], [0.0], None, r"slopes, offsets, parts \(2,\)"),
-        (np.eye(3), [0.0], None, r"parts \(3, 3\), \(1,\)"),
+        ([1.0, 2.0], [0.0], None, r"A, b, part of shapes \(2,\)"),
+        (np.eye(3), [0.0], None, r"shapes \(3, 3\), \(1,\)"),
         (np.eye(3), np.zeros(3), [0, 1], r"\(3,\), \(2,\): expected"),
         (np.eye(3), np.zeros(3), [0, 5, 1], "expected whole numbers, 0 to 1"),
         (np.eye(3), np.zeros(3), [0, 0.5, 1], "expected whole numbers, 0 to 1"),

@@ -63,7 +63,7 @@ def test_slack_rescaling_is_a_weighted_svm_on_pairs(C, grouped):
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
-def test_margin_rescaling_against_a_quadratic_programme(C):
+def test_margin_rescaling_against_a_quadratic_program(C):
     X, losses = planted(14, d=2)
     model = RankingSVM(C=C, rescaling="margin", tol=1e-8).fit(X, losses)
     i, j = all_pairs(losses)

@@ -157,7 +157,7 @@ def test_pairwise_risk_of_known_orders():
         ({"graph": "star"}, "graph is 'star'"),
         ({"graph": "bipartite"}, "threshold is None"),
         ({"graph": "bipartite", "threshold": np.nan}, "threshold is nan"),
-        ({"graph": "bipartite", "threshold": [1, 2]}, "one for each of the 1 groups"),
+        ({"graph": "bipartite", "threshold": [1, 2]}, "one per group, 1"),
         ({"threshold": 1}, "expected None with the complete graph"),
         ({"groups": [0, 1]}, r"groups have shape \(2,\): expected \(3,\)"),
         ({"groups": [0, np.nan, 1]}, r"groups\[1\] is nan"),

@@ -227,7 +227,7 @@ def test_bad_input():
 
 @pytest.mark.parametrize("turns", [FiniteSet([Identity(), Rotation(1.0)]), AngleRange(Rotation, 1.0)])
 def test_violation_that_is_not_a_number(turns):
-    with pytest.raises(ValueError, match="is NaN: expected finite weights and features"):
+    with pytest.raises(ValueError, match="is NaN: expected finite features"):
         turns.worst(lambda t: (np.nan if getattr(t, "angle", 0.0) else 1.0, None))
 
 

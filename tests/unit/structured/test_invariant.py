@@ -213,7 +213,7 @@ def test_groups_of_any_type_of_integer(bags):
         (1e200, {}, "virtual sample 0 has the squared norm inf"),
         (1.0, {"fit_intercept": True, "intercept_scaling": 1e200}, r"its constant feature 1e\+200"),
         (1.0, {"C": 1e308}, r"C is 1e\+308 for 2 samples"),
-        (1.0, {"C": 1e307, "weights": [100.0, 1.0]}, "bag 0 has the weight 50.0 for alpha = "),
+        (1.0, {"C": 1e307, "weights": [100.0, 1.0]}, "bag 0 has weight 50.0, alpha is "),
     ],
 )
 def test_numbers_that_overflow(scale, options, message):

@@ -221,7 +221,7 @@ def test_too_few_passes_are_told():
 @pytest.mark.parametrize(
     ("K", "nu", "message"),
     [
-        ([[1, 0.5], [0.4, 1]], 0.5, "not symmetric: 0.5 for pairs 0 and 1, 0.4"),
+        ([[1, 0.5], [0.4, 1]], 0.5, "not symmetric: 0.5 at \\(0, 1\\), 0.4"),
         ([[1, 2], [2, 1]], 0.5, "eigenvalue of -1: expected a positive semidefinite"),
         ([[0, 1], [1, 0]], 0.5, "eigenvalue of -1"),
         ([[-1.0]], 0.5, "eigenvalue of -1"),
@@ -299,9 +299,7 @@ def test_tolerance_below_rounding_ends_with_a_warning(monkeypatch):
 
 
 def test_kernel_whose_sums_overflow():
-    with pytest.raises(
-        ValueError, match=r"the kernel has entries up to 1e\+308: expected at most 2.25e\+307"
-    ):
+    with pytest.raises(ValueError, match=r"kernel entries are up to 1e\+308: expected at most 2.25e\+307"):
         one_class_weights(np.diag([1e308, 1.0]), 0.5)
 
 
@@ -312,7 +310,7 @@ def test_kernel_whose_sums_overflow():
         ({"features": [[1.0], [-1.0]], "C": 1e308}, r"the objective is inf for C = 1e\+308"),
         ({"tol": np.nan}, "tol is nan"),
         ({"max_iter": 0}, "max_iter is 0"),
-        ({"features": 1e200 * np.eye(2)}, "the squared norm of row 0 of the features is inf"),
+        ({"features": 1e200 * np.eye(2)}, "the squared norm of row 0 of features is inf"),
     ],
 )
 def test_options_of_the_mirrored_svm(options, message):

@@ -198,7 +198,7 @@ def test_bad_training_sets(X, y, message):
     [
         ((1, 2), "1 classes"),
         ((2, 0), "0 features"),
-        ((2, 1, np.eye(2)), "diagonal of 0"),
+        ((2, 1, np.eye(2)), "0 on the diagonal"),
         ((2, 1, -(1 - np.eye(2))), "non-negative"),
         ((2, 1, np.zeros((3, 3))), r"shape \(3, 3\)"),
     ],

@@ -338,7 +338,7 @@ def test_bad_input(options, message):
 def test_bad_risks():
     with pytest.raises(ValueError, match="no risks"):
         minimize_transfer([], alpha=1.0, rho=1.0)
-    with pytest.raises(ValueError, match="risk 1 returned a subgradient of shape"):
+    with pytest.raises(ValueError, match="risk 1 returned a slope of shape"):
         minimize_transfer(
             [lambda w: (0.0, w), lambda w: (0.0, w[:1])], alpha=1.0, rho=1.0, w0=np.zeros((2, 3))
         )
@@ -366,7 +366,7 @@ def test_the_estimator_tells_wrong_input():
     svm = TransferSVM(TASK)
     with pytest.raises(NotFittedError):
         svm.predict(X)
-    with pytest.raises(ValueError, match="9 inputs, 9 outputs and 8 domains"):
+    with pytest.raises(ValueError, match="9 inputs, 9 outputs, 8 domains"):
         svm.fit(X, y, ["a"] * 8)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         svm = TransferSVM(TASK, max_iter=1).fit(X, y, ["a"] * 9)
@@ -380,7 +380,7 @@ def test_risk_that_is_not_finite(value, slope):
         return value, np.full_like(w, slope)
 
     risk.dimension = 2
-    with pytest.raises(ValueError, match=r"risk 0 returned .* found NaN or infinity"):
+    with pytest.raises(ValueError, match=r"risk 0 returned .* expected finite numbers"):
         minimize_transfer([risk], alpha=1.0, rho=np.inf)
 
 

@@ -68,13 +68,13 @@ def test_bad_input_is_named():
         ValueError, match=r"no member of the family reaches the loss 2\.0 at transformation 1"
     ):
         smallest_members(np.ones((1, 2)), [0.5, 2.0])
-    with pytest.raises(ValueError, match=r"expected \(m, T\) and \(T,\)"):
+    with pytest.raises(ValueError, match=r"expected \(m, T\), \(T,\)"):
         smallest_members(np.ones((1, 2)), [0.5])
     with pytest.raises(ValueError, match=r"probabilities sum to 1\.2"):
         vicinal_risk([1.0, 1.0], [0.6, 0.6])
     with pytest.raises(ValueError, match=r"expected \(2,\)"):
         vicinal_risk([1.0, 1.0], [1.0])
-    with pytest.raises(ValueError, match=r"the profile is 0\.0 at transformation 1"):
+    with pytest.raises(ValueError, match=r"profile\[1\] is 0\.0"):
         scaled_family([1.0, 0.0], [0.0, 0.5])
 
 
