@@ -114,6 +114,18 @@ def test_graphs_divide_where_children_are_alike_and_together_as_large_as_the_par
     assert (kinds == KINDS.index("division")).sum() == divides
 
 
+@pytest.mark.parametrize(("area", "divides"), [(50, True), (30, False)])
+def test_graphs_do_not_divide_where_much_of_the_parent_is_lost(dividing, area, divides):
+    """The children are half a cell size away, on average; the smaller ones have 60 of 110 pixels together."""
+    position, areas = dividing.position.copy(), dividing.area.copy()
+    position[8:10] = [[100, 100], [100, 110]]
+    areas[8:10] = area
+    film = replace(dividing, position=position, area=areas)
+    (pair,) = frame_pairs(film, Gates())
+    kinds = pair.hypotheses.kind[graph_matching(film, pair)]
+    assert (kinds == KINDS.index("division")).sum() == divides
+
+
 def test_neighbours_decide_where_distance_does_not():
     # All cells go 9 pixels to the right, so that each comes closest to where its neighbour was.
     before = np.array([[100.0, 20 + 17 * i] for i in range(9)] + [[120.0, 25 + 30 * i] for i in range(5)])

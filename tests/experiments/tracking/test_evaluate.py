@@ -249,7 +249,7 @@ def test_tables_of_measures_errors_and_counts(values):
     assert errors.loc["known"].tolist() == ["8", "9", "11", "12", "13"]
     assert "merge" not in errors.columns
     # Missed before false: the trackers are numbered from 8, the kinds of events, too.
-    assert errors.loc[TITLES["max_flow"], "division"] == f"{10 * 9 + 9} / {11 * 9}"
+    assert errors.loc[TITLES["max_flow"], "split"] == f"{10 * 9 + 11} / {11 * 9}"
     assert count_table(values)[migrating].tolist() == [13, 12, 89, 59, 53, 8, 9, 11, 25, 9, "10 of 408"]
     seconds = {method: {"training_seconds": 2.0, "seconds_per_pair": 0.004} for method in TITLES}
     assert time_table({"dcelliq": seconds}).iloc[0].tolist() == ["2.0", "4.0"]
