@@ -69,6 +69,7 @@ def test_edge_lengths_are_squared_norms_of_sums(samples):
     sums = TRUTH.partition_matrix().T @ np.eye(5)[:, y] @ centred
     expected = (sums**2).sum(axis=1)
     np.testing.assert_allclose(tree.lengths / tree.lengths.max(), expected / expected.max(), atol=1e-10)
+    assert np.trace(tree.covariance()) == pytest.approx(5)
 
 
 @pytest.mark.parametrize("method", METHODS)
