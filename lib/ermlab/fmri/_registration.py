@@ -92,10 +92,10 @@ def shifted(offset: NDArray) -> Matrix:
 class Moving:
     """A smoothed volume that can be evaluated anywhere, by cubic splines."""
 
-    def __init__(self, volume: NDArray[np.float32], affine: Matrix, centre: NDArray, fwhm: float):
+    def __init__(self, volume: NDArray[np.float32], affine: Matrix, center: NDArray, fwhm: float):
         self.smoothed = ndimage.gaussian_filter(volume, sigmas(fwhm, affine), mode="nearest", truncate=3.0)
         self.coefficients = spline_coefficients(self.smoothed)
-        self.voxel_of = np.linalg.inv(affine) @ shifted(centre)
+        self.voxel_of = np.linalg.inv(affine) @ shifted(center)
 
     def at(self, matrix: Matrix, points: NDArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the values at ``matrix @ points``, and a mask of the points inside the volume."""
@@ -116,7 +116,7 @@ class Fixed:
         self,
         volumes: list[NDArray[np.float32]],
         affine: Matrix,
-        centre: NDArray,
+        center: NDArray,
         motion: Motion,
         spacing: float,
         inside: NDArray[np.bool_] | None = None,
@@ -126,7 +126,7 @@ class Fixed:
         gradients = [np.stack(np.gradient(volume), axis=-1) @ to_world for volume in volumes]
         chosen = _informative(gradients, _every(volumes[0].shape, affine, spacing), inside)
         voxels = np.argwhere(chosen)
-        self.points = voxels @ affine[:3, :3].T + affine[:3, 3] - centre
+        self.points = voxels @ affine[:3, :3].T + affine[:3, 3] - center
         self.values = np.stack([volume[chosen] for volume in volumes]).astype(np.float64)
         self.gradients = np.stack([gradient[chosen] for gradient in gradients]).astype(np.float64)
 

@@ -72,11 +72,11 @@ def _check_affine(affine: NDArray, name: str) -> None:
         raise ValueError(f"{name} has the affine {affine.tolist()}: expected one that can be inverted")
 
 
-def as_series(img: ImageLike, name: str = "img", least: int = 2) -> SpatialImage:
-    """Return a 4-D image of at least ``least`` volumes."""
+def as_series(img: ImageLike, name: str = "img", min_volumes: int = 2) -> SpatialImage:
+    """Return a 4-D image of at least ``min_volumes`` volumes."""
     img = as_image(img, 4, name)
-    if img.shape[3] < least:
-        raise ValueError(f"{name} has {img.shape[3]} volumes: expected at least {least}")
+    if img.shape[3] < min_volumes:
+        raise ValueError(f"{name} has {img.shape[3]} volumes: expected at least {min_volumes}")
     return img
 
 

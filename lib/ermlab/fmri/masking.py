@@ -23,7 +23,7 @@ def smooth(img: ImageLike, fwhm: float) -> SpatialImage:
     fwhm : float
         Full width at half maximum in millimeters; 0 for no smoothing.
     """
-    img = as_series(img, least=1)
+    img = as_series(img, min_volumes=1)
     fwhm = check_fwhm(fwhm, img.affine)
     return image.smooth_img(img, fwhm) if fwhm else img
 
@@ -38,7 +38,7 @@ def brain_mask(img: ImageLike, *, standard: bool = False) -> SpatialImage:
     standard : bool, default=False
         Whether the series is in MNI space: voxels outside nilearn's MNI brain, such as eyes, are removed.
     """
-    img = as_series(img, least=1)
+    img = as_series(img, min_volumes=1)
     opening = 2 if voxel_sizes(img.affine).max() <= COARSE else 1
     mean = image.mean_img(img, copy_header=True)
     if np.ptp(mean.get_fdata()) == 0:

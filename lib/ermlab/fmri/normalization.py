@@ -73,7 +73,7 @@ def normalize(
         Images of which a mixture is matched, for series with another contrast than the template, as in SPM
         with several templates. `tissue_templates` returns those of the MNI brain.
     """
-    img, template = as_series(img, least=1), as_image(template, 3, "template")
+    img, template = as_series(img, min_volumes=1), as_image(template, 3, "template")
     source = mean_brain(img) if source is None else as_image(source, 3, "source")
     matrix = affine_to_template(source, components or [template])
     motion = (np.linalg.inv(img.affine) @ matrix @ template.affine)[:3]
@@ -92,7 +92,7 @@ def mean_brain(img: ImageLike) -> SpatialImage:
     Templates show the brain only: with a scalp the brain would appear larger. The voxels around the mask are
     kept, since they hold parts of the brain, which would otherwise appear smaller.
     """
-    img = as_series(img, least=1)
+    img = as_series(img, min_volumes=1)
     mean = image.mean_img(img, copy_header=True)
     near = ndimage.binary_dilation(voxels(brain_mask(img)) > 0)
     return image.new_img_like(mean, voxels(mean) * near, copy_header=True)
@@ -119,28 +119,28 @@ def affine_to_template(source: ImageLike, template: ImageLike | Sequence[ImageLi
         raise ValueError("template is empty: expected an image, or several")
     for component in templates[1:]:
         check_same_grid(templates[0], component, "a further template")
-    centre = grid_center(templates[0].shape, templates[0].affine)
+    center = grid_center(templates[0].shape, templates[0].affine)
     starts = [np.eye(4), shifted(_center_of_mass(source) - _center_of_mass(*templates))]
     ends = []
     for start in starts:
         try:
-            ends.append(_coarse_to_fine(source, templates, centre, start))
+            ends.append(_coarse_to_fine(source, templates, center, start))
         except NoOverlapError:
             continue
     if not ends:
         raise ValueError("source and template do not overlap: expected two whole brains")
     matrix = min(ends, key=lambda end: end[1])[0]
-    return shifted(centre) @ matrix @ shifted(-centre)
+    return shifted(center) @ matrix @ shifted(-center)
 
 
 def _coarse_to_fine(
-    source: SpatialImage, templates: Sequence[SpatialImage], centre: np.ndarray, matrix: Matrix
+    source: SpatialImage, templates: Sequence[SpatialImage], center: np.ndarray, matrix: Matrix
 ) -> tuple[Matrix, float]:
     """Return the motion found from a start, and the remaining dissimilarity."""
     unlike = np.inf
     for motion, fwhm, spacing in STAGES:
-        fixed = _fixed(templates, centre, motion, fwhm, spacing)
-        moving = Moving(voxels(source), source.affine, centre, fwhm)
+        fixed = _fixed(templates, center, motion, fwhm, spacing)
+        moving = Moving(voxels(source), source.affine, center, fwhm)
         matrix, unlike = register(moving, fixed, matrix, _TOL)
     return matrix, unlike
 
@@ -155,13 +155,13 @@ def tissue_templates(resolution: int = 4) -> tuple[SpatialImage, ...]:
 
 
 def _fixed(
-    templates: Sequence[SpatialImage], centre: np.ndarray, motion: Motion, fwhm: float, spacing: float
+    templates: Sequence[SpatialImage], center: np.ndarray, motion: Motion, fwhm: float, spacing: float
 ) -> Fixed:
     affine = templates[0].affine
     width = sigmas(fwhm, affine)
     smoothed = [ndimage.gaussian_filter(voxels(template), width, mode="nearest") for template in templates]
     total = sum(smoothed)
-    return Fixed(smoothed, affine, centre, motion, spacing, inside=total > RIM * total.max())
+    return Fixed(smoothed, affine, center, motion, spacing, inside=total > RIM * total.max())
 
 
 def _center_of_mass(*images: SpatialImage) -> np.ndarray:

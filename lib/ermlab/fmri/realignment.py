@@ -82,13 +82,13 @@ def realign(
     flat = np.flatnonzero(np.ptp(volumes.reshape(len(volumes), -1), axis=1) == 0)
     if len(flat):
         raise ValueError(f"volume {flat[0]} of img is the same everywhere: expected a brain")
-    affine, centre = img.affine, grid_center(img.shape, img.affine)
+    affine, center = img.affine, grid_center(img.shape, img.affine)
 
     def moving(t: int) -> Moving:
-        return Moving(volumes[t], affine, centre, fwhm)
+        return Moving(volumes[t], affine, center, fwhm)
 
     def fixed(volume: NDArray, inside: NDArray | None = None) -> Fixed:
-        return Fixed([volume], affine, centre, RIGID, spacing, inside)
+        return Fixed([volume], affine, center, RIGID, spacing, inside)
 
     first = moving(0)
     target, matrices = fixed(first.smoothed), [np.eye(4)]
@@ -98,14 +98,14 @@ def realign(
         volume = moving(t)
         # Heads move little from one volume to the next.
         matrices.append(register(volume, target, matrices[-1], tol)[0])
-        reslice(volume.coefficients, _voxels(matrices[-1], affine, centre), resliced, shown)
+        reslice(volume.coefficients, _voxels(matrices[-1], affine, center), resliced, shown)
         mean += resliced
     if to == "mean":
         target = fixed((mean / len(volumes)).astype(np.float32), shown)
         matrices = [register(moving(t), target, matrix, tol)[0] for t, matrix in enumerate(matrices)]
         back = np.linalg.inv(matrices[0])
         matrices = [matrix @ back for matrix in matrices]
-    motions = [_voxels(matrix, affine, centre) for matrix in matrices]
+    motions = [_voxels(matrix, affine, center) for matrix in matrices]
     return Realignment(
         series_like(img, _resliced(volumes, motions)), np.array([_parameters(matrix) for matrix in matrices])
     )
@@ -128,9 +128,9 @@ def excessive_motion(parameters: ArrayLike, translation: float = 2.0, rotation: 
     return bool(sizes[:3].max() >= translation or sizes[3:].max() >= rotation)
 
 
-def _voxels(matrix: Matrix, affine: Matrix, centre: NDArray) -> NDArray[np.float64]:
+def _voxels(matrix: Matrix, affine: Matrix, center: NDArray) -> NDArray[np.float64]:
     """Return a motion in millimeters about the center as one in voxels, of shape (3, 4)."""
-    return (np.linalg.inv(affine) @ shifted(centre) @ matrix @ shifted(-centre) @ affine)[:3]
+    return (np.linalg.inv(affine) @ shifted(center) @ matrix @ shifted(-center) @ affine)[:3]
 
 
 def _parameters(matrix: Matrix) -> NDArray[np.float64]:

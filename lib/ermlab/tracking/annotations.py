@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from ermlab.tracking.assignment import EVENTS, NONE, Hypotheses
 from ermlab.tracking.ctc import Lineage
 
-#: Kind of an event by its number of detections in each frame; divisions are told apart from splits later.
+#: Kind of an event by its number of detections in each frame; divisions are separated from splits later.
 _KINDS = {(1, 1): "move", (1, 2): "split", (2, 1): "merge", (0, 1): "appearance", (1, 0): "disappearance"}
 Tracks = Iterable[Iterable[int]]
 #: Kind, cells of the first frame, cells of the second.

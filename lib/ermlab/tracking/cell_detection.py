@@ -144,7 +144,7 @@ def film_of_images(
         Without it no track is known.
     """
     if truth is not None and len(truth.masks) != len(images):
-        raise ValueError(f"{len(images)} images and {len(truth.masks)} true masks: expected as many")
+        raise ValueError(f"{len(images)} images and {len(truth.masks)} true masks: expected the same number")
     frames, tracks = [], []
     for t, (labels, cells) in enumerate(detect_frames(images, settings)):
         frames.append(cells)

@@ -37,11 +37,11 @@ def measure(labels: ArrayLike, image: ArrayLike | None = None) -> tuple[Numbers,
         return np.bincount(region, weights=values, minlength=len(area)) / area
 
     row, column = np.divmod(place, labels.shape[1]) if len(place) else (place, place)
-    centre = np.column_stack([mean(row), mean(column)])
-    y, x = row - centre[region, 0], column - centre[region, 1]
+    center = np.column_stack([mean(row), mean(column)])
+    y, x = row - center[region, 0], column - center[region, 1]
     light = np.ones(len(place)) if image is None else as_image(image, labels.shape).ravel()[place]
     eccentricity = _eccentricity(mean(y * y), mean(x * x), mean(y * x))
-    return numbers, Cells(centre, area, mean(light), eccentricity, labels.shape)
+    return numbers, Cells(center, area, mean(light), eccentricity, labels.shape)
 
 
 def _eccentricity(yy: NDArray, xx: NDArray, yx: NDArray) -> NDArray[np.float64]:

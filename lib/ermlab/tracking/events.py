@@ -243,10 +243,10 @@ def _pieces(whole: Cells, parts: Cells, triples: Pairs, size: float) -> Vector:
     i, a, b = triples.T
     area = parts.area[a] + parts.area[b]
     weight = (parts.area[a] / area)[:, None]
-    centre = weight * parts.position[a] + (1 - weight) * parts.position[b]
+    center = weight * parts.position[a] + (1 - weight) * parts.position[b]
     light = parts.area[a] * parts.intensity[a] + parts.area[b] * parts.intensity[b]
     return _columns(
-        _distance(whole.position[i], centre) / size,
+        _distance(whole.position[i], center) / size,
         _distance(parts.position[a], parts.position[b]) / size,
         _change(area, whole.area[i]),
         _change(light / area, whole.intensity[i]),

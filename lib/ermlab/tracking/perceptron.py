@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.parallel import map_in_threads
 from ermlab.tracking.assignment import EVENTS, Assigner, check_events
-from ermlab.tracking.task import missed_share
+from ermlab.tracking.task import check_annotations, missed_share
 
 Vector = NDArray[np.float64]
 #: Kinds of events that take a single cell.
@@ -109,10 +109,7 @@ def train_perceptron(
     n_threads : int, optional
         Number of threads for the loss; the result does not depend on it.
     """
-    if len(samples) != len(annotations) or not len(samples):
-        raise ValueError(
-            f"{len(samples)} samples and {len(annotations)} annotations: expected as many, at least 1"
-        )
+    annotations = check_annotations(samples, annotations)
     if min(patience, max_iter) < 1:
         raise ValueError(f"patience is {patience} and max_iter {max_iter}: expected at least 1")
     dimension = samples[0].hypotheses.dimension

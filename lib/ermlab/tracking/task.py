@@ -13,6 +13,7 @@ from ermlab.optimize.parts import MeanInParts
 from ermlab.tracking.assignment import Assigner, Assignment, check_events
 
 Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 
 class TrackingTask:
@@ -79,12 +80,21 @@ class TrackingTask:
         return map_in_threads(lambda x: self.predict(w, x), list(X), self.n_threads)
 
 
-def missed_share(events: NDArray[np.int64], z: Assignment) -> float:
+def check_annotations(samples: Sequence[Assigner], annotations: Sequence[ArrayLike]) -> list[Numbers]:
+    """Return the indices of the known events of each sample, or raise a ValueError."""
+    if len(samples) != len(annotations) or not len(samples):
+        raise ValueError(
+            f"{len(samples)} samples and {len(annotations)} annotations: expected the same number, at least 1"
+        )
+    return [check_events(events, len(x.hypotheses)) for x, events in zip(samples, annotations, strict=True)]
+
+
+def missed_share(events: Numbers, z: Assignment) -> float:
     """Return the share of the events that an assignment lacks; 0 if there are none."""
     return float(np.mean(~np.asarray(z)[events])) if len(events) else 0.0
 
 
-def augmented(scores: Vector, events: NDArray[np.int64]) -> tuple[Vector, float]:
+def augmented(scores: Vector, events: Numbers) -> tuple[Vector, float]:
     """Return scores and a constant that sum to the score of an assignment plus the share that it misses."""
     if not len(events):
         return scores, 0.0
@@ -113,15 +123,7 @@ class PartialTrackingRisk:
     def __init__(
         self, samples: Sequence[Assigner], annotations: Sequence[ArrayLike], n_threads: int | None = None
     ):
-        if len(samples) != len(annotations) or not len(samples):
-            raise ValueError(
-                f"{len(samples)} samples and {len(annotations)} annotations: expected as many, at least 1"
-            )
-        self._samples = list(samples)
-        self._events = [
-            check_events(events, len(sample.hypotheses))
-            for sample, events in zip(samples, annotations, strict=True)
-        ]
+        self._samples, self._events = list(samples), check_annotations(samples, annotations)
         if empty := [i for i, events in enumerate(self._events) if not len(events)]:
             raise ValueError(f"sample {empty[0]} has no annotated event: expected at least one")
         self._n_threads = n_threads
