@@ -3,8 +3,8 @@
 Snakemake sees that a script changed, but not a library module that the script imports. A rule
 therefore carries `Library.digest` of its script in its ``params``: when a module that the script
 imports, directly or through others, changes its meaning, the digest changes and the rule reruns.
-Comments, docstrings and layout do not count. Names that a package exports lazily, with ``lazy_loader.attach``
-or with a stub ``__init__.pyi``, are followed to the modules that define them.
+Comments, docstrings and layout do not count. Names that a package exports lazily, by its stub
+``__init__.pyi``, are followed to the modules that define them.
 
 Every call of Snakemake, on a cluster every job, asks for all digests, and parsing all modules takes a
 second. So what was found in a text is kept in a file, under the digest of that text.
@@ -113,8 +113,7 @@ class Library:
         path = self._paths.get(package)
         if path is None or path.name != "__init__.py":
             return {}
-        exports = dict(self._parsed(path).exports)
-        stub = path.with_suffix(".pyi")
+        stub, exports = path.with_suffix(".pyi"), {}
         if stub.exists():
             self._packages[stub] = package
             for name in self._parsed(stub).imported:
@@ -144,7 +143,6 @@ def compiled_digest(*folders: str | Path) -> str:
 class _Parsed(NamedTuple):
     imported: list[str]  #: dotted names of modules, or of what is in them
     meaning: str  #: digest of the syntax tree without docstrings
-    exports: dict[str, str]  #: submodule of each name that is exported with `lazy_loader.attach`
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -153,13 +151,11 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 def _parse(code: str, package: str) -> _Parsed:
     tree = ast.parse(code)
     imported: set[str] = set()
-    exports: dict[str, str] = {}
     for node in _statements(tree):
         imported |= _imported(node, package)
-        exports |= _lazy_exports(node)
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return _Parsed(sorted(imported), _hash(ast.dump(tree)), exports)
+    return _Parsed(sorted(imported), _hash(ast.dump(tree)))
 
 
 def _maker() -> str:
@@ -178,11 +174,10 @@ def _read_kept(path: Path) -> dict[str, _Parsed]:
         return {}
 
 
-def _checked(imported: list[str], meaning: str, exports: dict[str, str]) -> _Parsed:
-    texts = [*imported, meaning, *exports.values()]
-    if not isinstance(imported, list) or not all(isinstance(text, str) for text in texts):
-        raise TypeError("expected a list of names, a digest, and exported names with their modules")
-    return _Parsed(imported, meaning, exports)
+def _checked(imported: list[str], meaning: str) -> _Parsed:
+    if not isinstance(imported, list) or not all(isinstance(text, str) for text in [*imported, meaning]):
+        raise TypeError("expected a list of names, and a digest")
+    return _Parsed(imported, meaning)
 
 
 def _hash(text: str) -> str:
@@ -218,16 +213,6 @@ def _imported(node: ast.AST, package: str) -> set[str]:
     parent = ".".join(parents[: len(parents) + 1 - node.level]) if node.level else ""
     base = ".".join(part for part in (parent, node.module or "") if part)
     return {f"{base}.{alias.name}" for alias in node.names}
-
-
-def _lazy_exports(node: ast.AST) -> dict[str, str]:
-    """Return the submodule of each name in ``... = lazy.attach(..., submod_attrs={"module": ["name"]})``."""
-    call = node.value if isinstance(node, ast.Assign) else None
-    if not isinstance(call, ast.Call) or ast.unparse(call.func) not in ("lazy.attach", "lazy_loader.attach"):
-        return {}
-    attributes = {keyword.arg: keyword.value for keyword in call.keywords}.get("submod_attrs")
-    table = {} if attributes is None else ast.literal_eval(attributes)
-    return {name: module for module, names in table.items() for name in names}
 
 
 def _code(path: Path) -> str:
