@@ -154,7 +154,7 @@ class Expansion:
     def __call__(self, A: NDArray) -> NDArray[np.float64]:
         """Return the values at the rows of ``A``."""
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._uncentred(A) - self._offset
+            values = self._uncentered(A) - self._offset
         if not np.isfinite(values).all():
             row = int(np.argmax(~np.isfinite(values).all(axis=1)))
             raise ValueError(
@@ -165,9 +165,9 @@ class Expansion:
 
     @cached_property
     def _offset(self) -> NDArray[np.float64]:
-        return self._uncentred(self.rows.paired).mean(axis=0)
+        return self._uncentered(self.rows.paired).mean(axis=0)
 
-    def _uncentred(self, A: NDArray) -> NDArray[np.float64]:
+    def _uncentered(self, A: NDArray) -> NDArray[np.float64]:
         if self.rows.is_linear:
             return A @ self.weights
         return self.rows.against(A) @ self.beta

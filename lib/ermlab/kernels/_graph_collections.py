@@ -145,14 +145,14 @@ def _whole_numbers(values: ArrayLike, g: int) -> NDArray[np.int64]:
     if values.size == 0 or np.issubdtype(values.dtype, np.integer) or values.dtype == bool:
         return values.astype(np.int64)
     if not np.issubdtype(values.dtype, np.floating):
-        raise ValueError(f"node labels of graph {g} have type {values.dtype}: expected whole numbers")
+        raise ValueError(f"node labels of graph {g} have type {values.dtype}: expected integers")
     if values.dtype == np.float16:  # which cannot represent the limit below
         values = values.astype(np.float64)
     bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
     if bad.any():
         v = int(bad.argmax())
         raise ValueError(
-            f"label of node {v} of graph {g} is {values[v]}: expected a whole number of 64 bits "
+            f"label of node {v} of graph {g} is {values[v]}: expected an integer of 64 bits "
             "(PyramidWL takes real numbers and vectors)"
         )
     return values.astype(np.int64)
@@ -195,7 +195,7 @@ def _of_edges(edges: ArrayLike, size: int, g: int) -> csr_array:
     if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
         raise ValueError(
             f"graph {g} is an array of shape {edges.shape} and type {edges.dtype}: expected a list of edges, "
-            "(edges, 2) whole numbers, or a sparse adjacency matrix"
+            "(edges, 2) integers, or a sparse adjacency matrix"
         )
     outside = ((edges < 0) | (edges >= size)).any(axis=1)
     if outside.any():

@@ -147,9 +147,9 @@ def test_kernel_in_a_pipeline_with_a_grid():
 @pytest.mark.parametrize(
     ("graph", "labels", "message"),
     [
-        (PATH, [1.0, np.nan, 2.0], r"node 1 of graph 1 is nan: expected a whole number"),
+        (PATH, [1.0, np.nan, 2.0], r"node 1 of graph 1 is nan: expected an integer"),
         (PATH, [1.0, 2.5, 2.0], r"node 1 of graph 1 is 2.5: .*PyramidWL"),
-        (PATH, ["C", "N", "C"], r"labels of graph 1 have type <U1: expected whole numbers"),
+        (PATH, ["C", "N", "C"], r"labels of graph 1 have type <U1: expected integers"),
         (PATH, [[1], [2], [3]], r"labels of graph 1 have shape \(3, 1\)"),
         ([(0, 1), (1, 3)], [1, 1, 1], r"edge 1 of graph 1 joins nodes 1 and 3: expected nodes 0 to 2"),
         ([(0, -1)], [1, 1, 1], r"edge 0 of graph 1 joins nodes 0 and -1"),
@@ -230,7 +230,7 @@ def test_adjacency_with_room_to_spare():
 
 
 def test_labels_beyond_64_bits_are_refused():
-    with pytest.raises(ValueError, match=r"label of node 1 of graph 0 is 2e\+300: expected a whole number"):
+    with pytest.raises(ValueError, match=r"label of node 1 of graph 0 is 2e\+300: expected an integer"):
         subtree_features([[[0, 1]]], [[1.0, 2e300]], 1)
 
 
