@@ -29,17 +29,8 @@ class SetProgram:
     steps. If a few programs do not suffice, branch and cut follows. The result is optimal, or an
     `UnprovedError` is raised.
 
-    Parameters
-    ----------
-    incidence : csc_array of shape (n_rows, n_columns)
-        1 where a column takes a row.
-    every_row : bool
-        Whether each row must be taken.
-
-    Attributes
-    ----------
-    integral : bool
-        Whether the last relaxation was integral.
+    The matrix ``incidence`` is 1 where a column takes a row, ``every_row`` says whether each row must be
+    taken, and the attribute ``integral`` whether the last relaxation was integral.
     """
 
     def __init__(self, incidence: csc_array, *, every_row: bool):

@@ -86,6 +86,9 @@ def annotate(
 ) -> Annotation:
     """Find the true events between ``frame`` and the next one among the hypotheses.
 
+    The appearance or disappearance of a track is unknown where a detection without a known track could be its
+    cell.
+
     Parameters
     ----------
     hypotheses : Hypotheses
@@ -97,11 +100,6 @@ def annotate(
         The true tracks.
     frame : int
         Index of the first frame.
-
-    Notes
-    -----
-    Where a track begins or ends beside a detection without a known track, which could be the same cell, its
-    appearance or disappearance is unknown.
     """
     family = Family(lineage)
     sources, targets = ([set(tracks) for tracks in side] for side in (sources, targets))

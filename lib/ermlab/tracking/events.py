@@ -57,25 +57,13 @@ _LARGEST, _LEAST = 1e100, 1e-100
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that were detected in a frame.
+    """The cells that were detected in a frame."""
 
-    Parameters
-    ----------
-    position : ndarray of shape (n_cells, 2)
-        Row and column.
-    area, intensity : ndarray of shape (n_cells,)
-        Number of pixels, and mean intensity.
-    eccentricity : ndarray of shape (n_cells,)
-        Eccentricity of the ellipse with the same second moments, 0 for a circle.
-    shape : tuple of int
-        Height and width of the frame.
-    """
-
-    position: Vector
-    area: Vector
-    intensity: Vector
-    eccentricity: Vector
-    shape: tuple[int, int]
+    position: Vector  #: row and column, of shape (n_cells, 2)
+    area: Vector  #: number of pixels
+    intensity: Vector  #: mean over the cell
+    eccentricity: Vector  #: of the ellipse with the same second moments, 0 for a circle
+    shape: tuple[int, int]  #: height and width of the frame
 
     def __post_init__(self) -> None:
         for name in ("position", "area", "intensity", "eccentricity"):

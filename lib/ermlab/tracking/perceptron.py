@@ -56,21 +56,8 @@ def perceptron_pass(
 ) -> tuple[Vector, Vector, int]:
     """Update the weights with one sample after the other (cheap-data, Algorithm 1.2, lines 8 to 11).
 
-    Parameters
-    ----------
-    w : array-like
-        Initial weights.
-    samples : sequence of Assigner
-        Assigners of pairs of frames.
-    annotations : sequence of array-like of int
-        Indices of the known events of each pair.
-
-    Returns
-    -------
-    w, total : ndarray
-        The weights after the last sample, and their sum over all samples.
-    updates : int
-        Number of samples that changed the weights.
+    Return the weights after the last sample, their sum over all samples, and the number of samples that
+    changed them.
     """
     w = np.array(w, dtype=np.float64)
     total, updates = np.zeros_like(w), 0
@@ -96,8 +83,10 @@ def train_perceptron(
 
     Parameters
     ----------
-    samples, annotations
-        As in `perceptron_pass`.
+    samples : sequence of Assigner
+        Assigners of pairs of frames.
+    annotations : sequence of array-like of int
+        Indices of the known events of each pair.
     w0 : array-like, optional
         Initial weights, by default 0.
     averaged : bool, default=False

@@ -8,12 +8,13 @@ from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import Cells, Gates, hypotheses_between
 
-#: Between frames 4 and 5: 1 goes on, 2 divides into 3 and 4, 5 ends, 6 begins, 7 divides only later.
+#: Between frames 4 and 5: 1 continues, 2 divides into 3 and 4, 5 ends, 6 begins, 7 has a child only later,
+#: and the parent of 9 ended before.
 LINEAGE = Lineage(
-    label=np.array([1, 2, 3, 4, 5, 6, 7, 8]),
-    begin=np.array([0, 0, 5, 5, 0, 5, 0, 7]),
-    end=np.array([9, 4, 9, 9, 4, 9, 4, 9]),
-    parent=np.array([0, 0, 2, 2, 0, 0, 0, 7]),
+    label=np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+    begin=np.array([0, 0, 5, 5, 0, 5, 0, 7, 5, 0]),
+    end=np.array([9, 4, 9, 9, 4, 9, 4, 9, 9, 2]),
+    parent=np.array([0, 0, 2, 2, 0, 0, 0, 7, 10, 0]),
 )
 
 
@@ -56,6 +57,11 @@ def test_pieces_merge_and_cells_in_one_split():
     assert events([[1, 5]], [[1]])[0] == [("move", [0, -1], [0, -1])]
     # Both children in one detection: the cell seems to stay.
     assert events([[2]], [[3, 4]])[0] == [("move", [0, -1], [0, -1])]
+
+
+def test_tracks_with_a_gap_to_their_child_disappear_and_appear():
+    found, _ = events([[7]], [[9]])
+    assert found == [("appearance", [-1, -1], [0, -1]), ("disappearance", [0, -1], [-1, -1])]
 
 
 def test_unknown_events_are_not_annotated():
