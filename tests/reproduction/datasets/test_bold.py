@@ -32,10 +32,10 @@ def head():
 
 def test_a_lasting_stimulus_is_answered_in_full_and_a_short_one_five_seconds_later():
     lasting = np.ones((1, 1000))
-    assert series.haemodynamic(lasting)[0, -1] == pytest.approx(1, abs=1e-6)
+    assert series.hemodynamic(lasting)[0, -1] == pytest.approx(1, abs=1e-6)
     short = np.zeros((2, 600))
     short[:, 0] = 1
-    early, late = series.haemodynamic(short, np.array([6.0, 7.0]))
+    early, late = series.hemodynamic(short, np.array([6.0, 7.0]))
     # The mode of a gamma density of shape k is k - 1; the undershoot moves it by less than a sample or two.
     assert series.FINE * early.argmax() == pytest.approx(5, abs=0.2)
     assert series.FINE * late.argmax() == pytest.approx(6, abs=0.2)
@@ -94,7 +94,7 @@ def test_images_of_all_people_are_about_as_bright():
 
 
 def test_resampling_is_exact_for_quadratic_functions():
-    """Keys' kernel reproduces polynomials of degree two, wherever its four neighbours are inside."""
+    """Keys' kernel reproduces polynomials of degree two, wherever its four neighbors are inside."""
     grid = np.indices((9, 10, 11)).astype(float)
 
     def value(x, y, z):
@@ -193,12 +193,12 @@ def test_people_differ_in_size_and_pose():
     assert all(1.2 < litres < 2.4 for litres in brains)
 
 
-def test_networks_are_orthogonal_maps_of_grey_matter():
+def test_networks_are_orthogonal_maps_of_gray_matter():
     template = load_template(9)
     maps = draw_networks(np.random.default_rng(0), 6, template).reshape(6, -1).astype(float)
     gram = maps @ maps.T
     np.testing.assert_allclose(gram / gram[0, 0], np.eye(6), atol=1e-4)
-    assert not maps[:, template.grey.ravel() == 0].any()
+    assert not maps[:, template.gray.ravel() == 0].any()
     assert 0.8 < np.mean([np.percentile(one[one > 0.05], 95) for one in maps]) < 2.5
 
 

@@ -19,7 +19,7 @@ from reproduction.datasets.drug_stroop import (
     simulate_drug_stroop,
 )
 from reproduction.datasets.simulators.bold_anatomy import draw_head
-from reproduction.datasets.simulators.bold_series import FINE, Acquisition, ascending, haemodynamic
+from reproduction.datasets.simulators.bold_series import FINE, Acquisition, ascending, hemodynamic
 
 SEED, SMOKE = 4, SIZES["smoke"]
 LARGE = 4.0
@@ -52,7 +52,7 @@ def contrast(data, subject):
     shown = np.zeros((1, when.fine_count))
     for onset, duration, kind in data.events.itertuples(index=False):
         shown[0, (fine >= onset) & (fine < onset + duration)] = 1.0 if kind == WORDS else 0.2
-    words = when.sample(haemodynamic(shown))[0]
+    words = when.sample(hemodynamic(shown))[0]
     trend = np.polynomial.legendre.legvander(np.linspace(-1, 1, when.volumes), 3)
     beta = np.zeros(series.shape[:3])
     for z, course in enumerate(words):
@@ -64,9 +64,9 @@ def contrast(data, subject):
 
 
 def weights():
-    """Share of grey matter in the rostral ACC, in the voxels of each head."""
+    """Share of gray matter in the rostral ACC, in the voxels of each head."""
     heads = [draw_head(np.random.default_rng([SEED, k]), SMOKE.shape, SMOKE.resolution) for k in range(1, 13)]
-    return [ROSTRAL_ACC.weight(head.coordinates) * head.grey() for head in heads]
+    return [ROSTRAL_ACC.weight(head.coordinates) * head.gray() for head in heads]
 
 
 def test_the_reader_reads_what_is_simulated(simulated):

@@ -15,7 +15,7 @@ from reproduction.datasets.haxby2001_slice import (
     read_haxby2001_slice,
     simulate_haxby2001_slice,
 )
-from reproduction.datasets.simulators.bold_series import Acquisition, haemodynamic
+from reproduction.datasets.simulators.bold_series import Acquisition, hemodynamic
 from reproduction.experiments.fmri_studies.haxby import detrend_runs, prepare_haxby
 
 SEED = 1
@@ -58,7 +58,7 @@ def test_voxels_answer_to_each_kind_of_picture_as_they_should(simulated):
         rows = data.runs == run
         when = Acquisition(121, 2.5, np.zeros(1))
         shown = haxby2001_slice._shown(data.labels[rows].tolist())[1:]
-        design[rows, :8] = when.sample(haemodynamic(shown))[:, 0].T
+        design[rows, :8] = when.sample(hemodynamic(shown))[:, 0].T
         drift = np.polynomial.legendre.legvander(np.linspace(-1, 1, 121), 2)
         design[rows, 8 + 3 * run : 11 + 3 * run] = drift
     estimate = np.linalg.lstsq(design, voxels.T, rcond=None)[0][:8]

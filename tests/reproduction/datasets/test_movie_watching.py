@@ -13,7 +13,7 @@ from reproduction.datasets import movie_watching
 from reproduction.datasets.movie_watching import SIZES, read_movie_watching, simulate_movie_watching
 from reproduction.datasets.simulators.bold_anatomy import draw_head
 from reproduction.datasets.simulators.bold_films import KINDS, LABELS, draw_film
-from reproduction.datasets.simulators.bold_series import Acquisition, haemodynamic, interleaved
+from reproduction.datasets.simulators.bold_series import Acquisition, hemodynamic, interleaved
 
 SEED = 3
 SMOKE = SIZES["smoke"]
@@ -74,7 +74,7 @@ def test_regions_answer_to_their_labels_by_the_percentage_they_should(tmp_path):
         series[signal] = nib.load(path).get_fdata()
     film = draw_film(np.random.default_rng([SEED, 1, 0]), WHEN.fine_count)
     shown = np.concatenate([film.content, np.eye(len(KINDS))[:, film.kinds]])
-    design = WHEN.sample(haemodynamic(shown)).transpose(1, 2, 0)  # slices, volumes, columns
+    design = WHEN.sample(hemodynamic(shown)).transpose(1, 2, 0)  # slices, volumes, columns
     brain = draw_brain()
     for number, (name, (_, percent)) in enumerate(movie_watching._REGIONS.items()):
         weight = brain.regions[number]
@@ -83,7 +83,7 @@ def test_regions_answer_to_their_labels_by_the_percentage_they_should(tmp_path):
             quiet = series[0.0][x, y, z]
             change = 100 * (series[10.0][x, y, z] - quiet) / quiet.mean() / 10
             estimates.append(np.linalg.lstsq(design[z], change, rcond=None)[0][number])
-        # Voxels differ in their haemodynamics from the design, and a moving head blurs a little.
+        # Voxels differ in their hemodynamics from the design, and a moving head blurs a little.
         assert np.mean(estimates) == pytest.approx(percent * weight[weight > 0.5].mean(), rel=0.1), name
 
 

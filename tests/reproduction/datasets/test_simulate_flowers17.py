@@ -50,10 +50,10 @@ def test_same_bytes_for_a_seed_and_others_for_another(simulated, tmp_path, conte
 
 
 @pytest.mark.parametrize(("name", "channel"), [("bluebell", 2), ("tiger lily", 0)])
-def test_a_flower_has_its_colour(name, channel):
-    """The parts of a flower without its stalk are strongest in the colour of the kind."""
-    parts = bloom(np.random.default_rng(0), KINDS[name], KINDS[name].colours[0]).parts
-    assert np.argmax(parts[0].material.colour) == channel
+def test_a_flower_has_its_color(name, channel):
+    """The parts of a flower without its stalk are strongest in the color of the kind."""
+    parts = bloom(np.random.default_rng(0), KINDS[name], KINDS[name].colors[0]).parts
+    assert np.argmax(parts[0].material.color) == channel
 
 
 @pytest.mark.parametrize("name", CLASSES)

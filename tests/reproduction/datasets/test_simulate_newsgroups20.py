@@ -33,7 +33,7 @@ def test_the_reader_reads_what_is_simulated(simulated):
             assert len(body.split()) >= 5
 
 
-def test_groups_can_be_told_and_neighbours_are_mixed_up(simulated):
+def test_groups_can_be_told_and_neighbors_are_mixed_up(simulated):
     """Posts of one hierarchy or subject are alike, so that mistakes stay near."""
     data = read_newsgroups20(simulated)
     counter = CountVectorizer()

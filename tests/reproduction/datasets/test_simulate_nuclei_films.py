@@ -42,7 +42,7 @@ def films(request, folders):
 
 @pytest.fixture
 def population():
-    """Make the nuclei of a laboratory on a field of 200 x 250 micrometres."""
+    """Make the nuclei of a laboratory on a field of 200 x 250 micrometers."""
 
     def make(laboratory="mitocheck", seed=0):
         rng = np.random.default_rng(seed)
@@ -52,7 +52,7 @@ def population():
 
 
 def places(mask):
-    """Return the centre of each label of a frame."""
+    """Return the center of each label of a frame."""
     labels = np.unique(mask)[1:]
     return dict(zip(labels.tolist(), np.array(ndimage.center_of_mass(mask > 0, mask, labels)), strict=True))
 
@@ -73,10 +73,10 @@ def test_nuclei_are_brighter_than_what_is_around_them(films):
     for film in films:
         levels = []
         for frame, mask in zip(film.frames, film.truth.masks, strict=True):
-            grey = ndimage.uniform_filter(frame.astype(float), 3)
-            background = np.median(grey[mask == 0])
-            noise = 1.4826 * np.median(np.abs(grey[mask == 0] - background))
-            levels.append((ndimage.mean(grey, mask, np.unique(mask)[1:]) - background) / noise)
+            gray = ndimage.uniform_filter(frame.astype(float), 3)
+            background = np.median(gray[mask == 0])
+            noise = 1.4826 * np.median(np.abs(gray[mask == 0] - background))
+            levels.append((ndimage.mean(gray, mask, np.unique(mask)[1:]) - background) / noise)
         levels = np.concatenate(levels)
         assert (levels > 1).mean() > 0.93  # a few are dim, or about to vanish
         assert np.median(levels) > 4

@@ -79,7 +79,7 @@ def test_a_car_fills_its_box(seed):
     assert 40 <= rows[0] < 40 + 30
 
 
-def test_grey_values_are_spread_evenly_as_in_the_real_images(simulated):
+def test_gray_values_are_spread_evenly_as_in_the_real_images(simulated):
     data = read_uiuc_cars(simulated)
     for image in (*data.cars, *data.single_scale.images):
         assert image.mean() == pytest.approx(128, abs=15)

@@ -36,9 +36,9 @@ def test_graphs_in_two_pieces_and_of_one_node_have_a_layout():
 def test_label_edges_by_definition():
     labels = np.random.default_rng(0).integers(0, 3, (6, 7))
     for row, column in np.ndindex(labels.shape):
-        neighbours = [labels[row, column + 1]] if column + 1 < 7 else []
-        neighbours += [labels[row + 1, column]] if row + 1 < 6 else []
-        assert label_edges(labels)[row, column] == any(labels[row, column] != other for other in neighbours)
+        neighbors = [labels[row, column + 1]] if column + 1 < 7 else []
+        neighbors += [labels[row + 1, column]] if row + 1 < 6 else []
+        assert label_edges(labels)[row, column] == any(labels[row, column] != other for other in neighbors)
 
 
 def test_spread_covers_the_range_without_repeats():

@@ -193,15 +193,15 @@ def _task_activity(
     """Return the response to the words; the reward screen evokes a fifth of it."""
     percents = [percent * rng.normal(1, _TASK_SD) for percent in _TASK.values()]
     percents.append(rng.normal(acc_response, _ACC_SD))
-    grey = head.grey()
+    gray = head.gray()
     regions = [region.weight(head.coordinates) for region in (*_TASK, ROSTRAL_ACC)]
     field = _FIELD_SD * bold_anatomy.random_fields(rng, 1, head.shape, head.resolution, _FIELD_FWHM)[0]
-    maps = np.stack([*(p * r for p, r in zip(percents, regions, strict=True)), field]) * grey / 100
+    maps = np.stack([*(p * r for p, r in zip(percents, regions, strict=True)), field]) * gray / 100
     fine = bold_series.FINE * np.arange(when.fine_count)
     shown = np.zeros(when.fine_count)
     for onset, duration, kind in events.itertuples(index=False):
         shown[(fine >= onset) & (fine < onset + duration)] = 1.0 if kind == WORDS else 0.2
-    courses = bold_series.haemodynamic(np.tile(shown, (len(maps), 1)), bold_series.draw_peaks(rng, len(maps)))
+    courses = bold_series.hemodynamic(np.tile(shown, (len(maps), 1)), bold_series.draw_peaks(rng, len(maps)))
     return Components(maps.astype(np.float32), when.sample(courses))
 
 

@@ -18,7 +18,7 @@ from reproduction.datasets.simulators.bold_series import (
     draw_motion,
     draw_nuisance,
     draw_peaks,
-    haemodynamic,
+    hemodynamic,
     ongoing,
     render,
 )
@@ -122,7 +122,7 @@ def simulate_haxby2001_slice(folder: str | Path, seed: int, size: str) -> None:
         rng = np.random.default_rng([seed, 1, run])
         labels = _draw_labels(rng)
         when = Acquisition(len(labels), _REPETITION_TIME, np.zeros(1))
-        activity = Components(evoked, when.sample(haemodynamic(_shown(labels), peaks)))
+        activity = Components(evoked, when.sample(hemodynamic(_shown(labels), peaks)))
         activity += Components(networks, when.sample(ongoing(rng, len(networks), when.fine_count)))
         motion = draw_motion(rng, when.volumes) * [1, 1, 0, 0, 0, 1]
         series.append(render(rng, head, epi, activity + draw_nuisance(rng, head, when), when, motion))
@@ -144,13 +144,13 @@ def _draw_slice(rng: np.random.Generator) -> Head:
 
 def _draw_maps(rng: np.random.Generator, head: Head) -> tuple[np.ndarray, np.ndarray]:
     """Return the responses to any picture and to each category, and networks with ongoing activity."""
-    grey = head.grey()
+    gray = head.gray()
     patterns = _PATTERN_SD * random_fields(rng, len(CATEGORIES), head.shape, head.resolution, _PATTERN_FWHM)
     for category, (region, percent) in _SPECIAL.items():
         patterns[CATEGORIES.index(category)] += percent * region.weight(head.coordinates)
     region, percent = _ANY
-    evoked = np.concatenate([percent * region.weight(head.coordinates)[None], patterns]) * grey / 100
-    networks = 0.4 * ONGOING_SD * grey * random_fields(rng, _NETWORKS, head.shape, head.resolution, 20.0)
+    evoked = np.concatenate([percent * region.weight(head.coordinates)[None], patterns]) * gray / 100
+    networks = 0.4 * ONGOING_SD * gray * random_fields(rng, _NETWORKS, head.shape, head.resolution, 20.0)
     return evoked.astype(np.float32), networks.astype(np.float32)
 
 
@@ -165,7 +165,7 @@ def _draw_labels(rng: np.random.Generator) -> list[str]:
 def _shown(labels: list[str]) -> np.ndarray:
     """Return when any picture, and when one of each category, is shown: (1 + categories, fine samples)."""
     count = int(np.ceil(len(labels) * _REPETITION_TIME / FINE)) + 1
-    labelled = FINE * np.arange(count) + _LABEL_DELAY
-    volume = np.minimum((labelled / _REPETITION_TIME).astype(int), len(labels) - 1)
+    labeled = FINE * np.arange(count) + _LABEL_DELAY
+    volume = np.minimum((labeled / _REPETITION_TIME).astype(int), len(labels) - 1)
     names = np.array(labels)[volume]
     return np.stack([names != REST, *(names == category for category in CATEGORIES)]).astype(float)

@@ -55,8 +55,8 @@ def _read_vehicles(image: Path) -> tuple[np.ndarray, np.ndarray]:
     labels = as_integers(text, labels, "class")
     if (shares < 0).any() or (shares > 1).any():
         raise broken(text, "a share out of range", "class x y width height, shares in [0, 1]")
-    centre, size = shares[:, :2] * (width, height), shares[:, 2:] * (width, height)
-    return labels, np.hstack([centre - size / 2, centre + size / 2 - 1])
+    center, size = shares[:, :2] * (width, height), shares[:, 2:] * (width, height)
+    return labels, np.hstack([center - size / 2, center + size / 2 - 1])
 
 
 def _street(path: Path) -> str:

@@ -180,13 +180,13 @@ class _Brain:
         driven = np.concatenate(
             [percents[:, None] / 100 * film.content, _DRIVE_SD * self.tuning[:, film.kinds]]
         )
-        driven = signal * bold_series.haemodynamic(driven, self.peaks)
+        driven = signal * bold_series.hemodynamic(driven, self.peaks)
         courses = driven + bold_series.ONGOING_SD * bold_series.ongoing(rng, len(driven), when.fine_count)
         return Components(np.concatenate([self.regions, self.networks[name]]), when.sample(courses))
 
 
 def _draw_brain(rng: np.random.Generator, head: Head, sharing: float) -> _Brain:
-    regions = np.stack([region.weight(head.coordinates) for region, _ in _REGIONS.values()]) * head.grey()
+    regions = np.stack([region.weight(head.coordinates) for region, _ in _REGIONS.values()]) * head.gray()
     # All patterns are orthogonal: the squared cosine of a network's patterns in the films is `sharing`.
     maps = bold_anatomy.draw_networks(rng, 2 * _NETWORKS, head.template)
     first, other = maps[:_NETWORKS], maps[_NETWORKS:]

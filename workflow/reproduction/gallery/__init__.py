@@ -1,1 +1,1 @@
-"""The data page: a picture of each data set."""
+"""Data page with a picture of each data set."""

@@ -19,7 +19,7 @@ _SLICES = 4
 
 
 def draw_movie_watching(folder: Path) -> Figure:
-    """Draw a volume of the first film, the regions that the labels act on, and the labels over time."""
+    """Draw a volume of the first film, the regions of the labels, and the labels over time."""
     data = read_movie_watching(folder)
     fig = Figure(figsize=(8, 6.4), layout="constrained")
     grid = fig.add_gridspec(2 + len(data.labels.columns), _SLICES, height_ratios=[3, 3, *[1] * 6])
@@ -41,7 +41,7 @@ def draw_movie_watching(folder: Path) -> Figure:
 
 
 def _regions(axes: list[Axes], data: MovieWatching) -> None:
-    """Show the slices of the template that hold most of the regions."""
+    """Show the slices of the template with most voxels of the regions."""
     numbers = np.asanyarray(data.regions.dataobj)
     template = load_mni152_template(resolution=round(float(data.regions.header.get_zooms()[0])))
     background = template.get_fdata()
@@ -56,7 +56,7 @@ def _regions(axes: list[Axes], data: MovieWatching) -> None:
 
 
 def draw_drug_stroop(folder: Path) -> Figure:
-    """Draw the mean image of some people, and the voxel of one that follows the words best."""
+    """Draw the mean image of several subjects, and the voxel of one that follows the words best."""
     data = read_drug_stroop(folder)
     fig = Figure(figsize=(8, 4.8), layout="constrained")
     grid = fig.add_gridspec(3, _SLICES)
@@ -72,7 +72,7 @@ def draw_drug_stroop(folder: Path) -> Figure:
     labels = np.full(len(times), REST, dtype="U8")
     for onset, duration, kind in data.events.itertuples(index=False):
         labels[(times >= onset) & (times < onset + duration)] = kind
-    # The blood answers five seconds later.
+    # The hemodynamic response follows five seconds later.
     words = np.roll(labels == WORDS, round(5 / data.repetition_time)).astype(float)
     brain = series.mean(axis=3) > series.mean()
     z = (series[brain] - series[brain].mean(axis=1, keepdims=True)) @ (words - words.mean())

@@ -1,4 +1,4 @@
-"""The data page: for each data set its picture, where it came from, counts and licence."""
+"""Data page: picture, origin, size and license of each data set."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from reproduction.acquire.registry import Dataset, load_registry
 from reproduction.claims.results import read_json
 from reproduction.gallery.pictures import DRAW
 
-#: Photographs and scans are pixels already: as SVG they would be several times as large and no sharper.
+#: Photographs and scans are raster images: SVG files would be several times as large and not sharper.
 PIXELS_PER_INCH = 110
 
 
@@ -44,7 +44,7 @@ class DatasetPage:
             )
 
     def show(self, name: str) -> None:
-        """Display what the data set ``name`` is, and its picture if its data are here."""
+        """Display the description of a data set, and its picture if the data are available."""
         dataset = self._rows[name]
         if name not in self.datasets:
             display(Markdown(f"{dataset.description}\n\n*Not asked for in this run.*"))
@@ -68,7 +68,7 @@ class DatasetPage:
 
 
 def describe(dataset: Dataset, receipt: Mapping[str, Any]) -> str:
-    """Return what is to know of a data set as Markdown: one line with the reason if it is not available."""
+    """Return the description of a data set as Markdown; one line with the reason if it is not available."""
     if receipt["status"] != "available":
         return f"{dataset.description}\n\n**Not available**: {receipt['reason']}"
     size = f"{receipt['files']:,} files, {receipt['bytes'] / 1e6:.1f} MB"

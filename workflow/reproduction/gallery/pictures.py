@@ -51,14 +51,14 @@ _TAG = {"facecolor": YELLOW, "edgecolor": "none", "pad": 1}
 
 
 def draw_uiuc_cars(folder: Path) -> Figure:
-    """Draw crops of cars and other things, and scenes of both kinds with the cars marked."""
+    """Draw crops of cars and other things, and scenes of both kinds with boxes of the cars."""
     data = read_uiuc_cars(folder)
     fig = Figure(figsize=(8, 5.2), layout="constrained")
     axes = fig.subplot_mosaic([["cars", "others"], ["single", "single"], ["multi", "multi"]])
     show_montage(axes["cars"], data.cars[:20], columns=5, title="crops: car")
     show_montage(axes["others"], data.others[:20], columns=5, title="crops: other")
     for name, scenes in (("single", data.single_scale), ("multi", data.multi_scale)):
-        _scenes(axes[name], scenes, title=f"{name}-scale scenes, cars marked")
+        _scenes(axes[name], scenes, title=f"{name}-scale scenes with boxes")
     return fig
 
 
@@ -89,7 +89,7 @@ def draw_daimler_pedestrians(folder: Path) -> Figure:
 
 
 def draw_kit_ais_cars(folder: Path) -> Figure:
-    """Draw the first frame of each scene, cars in one colour and other vehicles in another."""
+    """Draw the first frame of each scene, cars in one color and other vehicles in another."""
     data = read_kit_ais_cars(folder)
     scenes, first = np.unique(data.scenes, return_index=True)
     images = [data.images[index] for index in first]
@@ -141,7 +141,7 @@ def draw_newsgroups20(folder: Path) -> Figure:
 
 
 def draw_haxby2001_slice(folder: Path) -> Figure:
-    """Draw the mean slice, the contrast of faces and houses, and the voxel that tells them apart best."""
+    """Draw the mean slice, the contrast of faces and houses, and the voxel that separates them best."""
     data = read_haxby2001_slice(folder)
     faces, houses = (data.bold[..., data.labels == name].astype(float) for name in ("face", "house"))
     contrast = np.where(data.mask, stats.ttest_ind(faces, houses, axis=-1).statistic, np.nan)
@@ -241,17 +241,17 @@ def draw_ctc_sim_truth(folder: Path) -> Figure:
 
 
 def draw_graphs_tu(folder: Path) -> Figure:
-    """Draw four graphs of each set, nodes coloured by their label."""
+    """Draw four graphs of each set, nodes colored by their label."""
     return _graph_sets(list(read_graphs_tu(folder).values()))
 
 
 def draw_mutag(folder: Path) -> Figure:
-    """Draw four molecules, atoms coloured by their kind."""
+    """Draw four molecules, atoms colored by their kind."""
     return _graph_sets([read_mutag(folder)])
 
 
 def draw_mslr_5k(folder: Path) -> Figure:
-    """Draw the grades of all documents, and those found for each query."""
+    """Draw the grades of all documents, and the documents of each query."""
     data = read_mslr_5k(folder)
     fig = Figure(figsize=(8, 3.2), layout="constrained")
     overall, queries = fig.subplots(1, 2, width_ratios=[2, 3])
@@ -281,7 +281,7 @@ def draw_mslr_5k(folder: Path) -> Figure:
     return fig
 
 
-#: The picture of each data set.
+#: Function that draws the picture of each data set.
 DRAW: dict[str, Callable[[Path], Figure]] = {
     draw.__name__.removeprefix("draw_"): draw
     for draw in (
@@ -315,7 +315,7 @@ def _graph_sets(sets: Sequence[GraphSet]) -> Figure:
 
 
 def _scenes(ax: Axes, scenes: CarScenes, title: str, width: int = 900) -> None:
-    """Show scenes with their boxes side by side, as many as ``width`` pixels hold."""
+    """Show scenes with their boxes side by side, as many as fit into ``width`` pixels."""
     images, boxes, left = [], [], 0
     for index in spread(len(scenes.images), 8):
         image = scenes.images[index]
@@ -334,7 +334,7 @@ def _scenes(ax: Axes, scenes: CarScenes, title: str, width: int = 900) -> None:
 
 
 def _subject(posts: Posts, group: int) -> str:
-    """Return the subject line of a group's first post, shortened."""
+    """Return the shortened subject line of the first post of a group."""
     text = posts.texts[np.flatnonzero(posts.labels == group)[0]]
     lines = [line for line in text.splitlines() if line.startswith("Subject:")]
     subject = lines[0].removeprefix("Subject:").strip() if lines else ""

@@ -1,1 +1,1 @@
-"""The shared style of all figures, and parts of pictures."""
+"""Style of all figures, and functions that draw parts of pictures."""

@@ -1,4 +1,4 @@
-"""Parts of pictures: images, montages, boxes, brain slices, tracks and graphs on given axes."""
+"""Functions that draw images, montages, boxes, brain slices, tracks and graphs on given axes."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def show_image(ax: Axes, image: np.ndarray, title: str = "", cmap: str | ListedC
 
 
 def show_montage(ax: Axes, images: np.ndarray, columns: int, title: str) -> None:
-    """Show equally large grey images as one, in rows of ``columns``, with a pixel of white between."""
+    """Show gray images of one size in rows of ``columns``, separated by one white pixel."""
     padded = np.pad(images, ((0, -len(images) % columns), (0, 1), (0, 1)), constant_values=255)
     n, height, width = padded.shape
     grid = padded.reshape(n // columns, columns, height, width).swapaxes(1, 2)
@@ -40,7 +40,7 @@ def outline_boxes(
     colors: Sequence[str] | None = None,
     linewidth: float = 1.5,
 ) -> None:
-    """Outline boxes (left, top, right, bottom) with inclusive corners, each in its style and colour."""
+    """Outline boxes (left, top, right, bottom) with inclusive corners, each with its style and color."""
     styles = ["-"] * len(boxes) if styles is None else styles
     colors = [YELLOW] * len(boxes) if colors is None else colors
     for (left, top, right, bottom), style, color in zip(boxes, styles, colors, strict=True):
@@ -51,7 +51,7 @@ def outline_boxes(
 
 
 def show_slice(ax: Axes, values: np.ndarray, title: str, *, limit: float | None = None) -> AxesImage:
-    """Show a slice (x, y) with y upwards: in grey, or with ``limit`` in colours from -limit to limit."""
+    """Show a slice (x, y) with y upwards: in gray, or with ``limit`` in colors from -limit to limit."""
     ax.set_facecolor("lightgray" if limit else "black")
     colors = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit} if limit else {"cmap": "gray"}
     image = ax.imshow(values.T, origin="lower", **colors)
@@ -62,7 +62,7 @@ def show_slice(ax: Axes, values: np.ndarray, title: str, *, limit: float | None 
 
 
 def plot_stimuli(ax: Axes, series: np.ndarray, labels: np.ndarray, step: float, rest: str) -> None:
-    """Plot a voxel over time, with the kinds of stimulus as coloured bands; ``rest`` is none."""
+    """Plot a voxel over time, with the stimuli as colored bands, except ``rest``."""
     seconds = np.arange(len(series)) * step
     ax.plot(seconds, series, color="black", linewidth=1)
     starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
@@ -78,7 +78,7 @@ def plot_stimuli(ax: Axes, series: np.ndarray, labels: np.ndarray, step: float, 
 
 
 def plot_tracks(ax: Axes, detections: Detections, lineage: Lineage) -> None:
-    """Draw each cell's way, coloured by its label, and a dot where one divides."""
+    """Draw the path of each cell, colored by its label, and a dot at each division."""
     known = detections.track != UNTRACKED
     order = np.lexsort((detections.frame[known], detections.track[known]))
     track, place = detections.track[known][order], detections.centroid[known][order][:, ::-1]
@@ -95,7 +95,7 @@ def plot_tracks(ax: Axes, detections: Detections, lineage: Lineage) -> None:
 
 
 def plot_lifelines(ax: Axes, lineage: Lineage) -> None:
-    """Draw each cell's life as a line over time, and join children to their parents."""
+    """Draw the life of each cell as a line over time, and connect children to their parents."""
     row = {label: index for index, label in enumerate(_depth_first(lineage))}
     for label, begin, end, parent in lineage.rows():
         ax.plot([begin, end + 1], [row[label]] * 2, color=BLUE if parent == 0 else ORANGE, linewidth=1)
@@ -110,7 +110,7 @@ def plot_lifelines(ax: Axes, lineage: Lineage) -> None:
 
 
 def _depth_first(lineage: Lineage) -> list[int]:
-    """Order labels so that children follow their parent."""
+    """Return the labels in an order in which children follow their parent."""
     children: dict[int, list[int]] = {}
     for label, _, _, parent in lineage.rows():
         children.setdefault(parent, []).append(label)
@@ -123,7 +123,7 @@ def _depth_first(lineage: Lineage) -> list[int]:
 
 
 def show_graph(ax: Axes, adjacency: csr_array, labels: np.ndarray) -> None:
-    """Draw a graph, nodes coloured by label."""
+    """Draw a graph, nodes colored by label."""
     place = graph_layout(adjacency)
     tail, head = adjacency.nonzero()
     ax.add_collection(
@@ -136,7 +136,7 @@ def show_graph(ax: Axes, adjacency: csr_array, labels: np.ndarray) -> None:
 
 
 def graph_layout(adjacency: csr_array, steps: int = 60) -> np.ndarray:
-    """Place nodes so that distances on paper follow path lengths: stress majorisation from a circle."""
+    """Return positions of nodes whose distances follow path lengths: stress majorization from a circle."""
     n = adjacency.shape[0]
     target = shortest_path(adjacency, directed=False, unweighted=True)
     target[np.isinf(target)] = np.sqrt(n) + 1
@@ -166,7 +166,7 @@ def stretch(image: np.ndarray) -> np.ndarray:
 
 
 def central_square(image: np.ndarray, pixels: int = 160) -> np.ndarray:
-    """Cut the largest centred square and thin it out to about ``pixels``."""
+    """Return the largest centered square, subsampled to about ``pixels``."""
     height, width = image.shape[:2]
     side = min(height, width)
     top, left = (height - side) // 2, (width - side) // 2
@@ -175,13 +175,13 @@ def central_square(image: np.ndarray, pixels: int = 160) -> np.ndarray:
 
 
 def outline_labels(ax: Axes, labels: np.ndarray) -> None:
-    """Mark the outlines of labelled regions on an image that is shown already."""
+    """Draw the outlines of labeled regions over an image."""
     edges = np.ma.masked_equal(label_edges(labels), 0)
     ax.imshow(edges, cmap=ListedColormap([YELLOW]), interpolation="nearest")
 
 
 def label_edges(labels: np.ndarray) -> np.ndarray:
-    """Mark the pixels whose right or lower neighbour has another label."""
+    """Return the pixels whose right or lower neighbor has another label."""
     edges = np.zeros(labels.shape, dtype=bool)
     edges[:, :-1] |= labels[:, :-1] != labels[:, 1:]
     edges[:-1] |= labels[:-1] != labels[1:]

@@ -1,4 +1,4 @@
-"""The one style of all figures, and the one way to save them."""
+"""Style of all figures, and functions that save figures and tables."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ermlab._utils.palette import COLORS
 
-#: How a published value is drawn beside ours, everywhere.
+#: Style of published values in all figures.
 PUBLISHED = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 
 _STYLE = {
@@ -27,14 +27,14 @@ _STYLE = {
     "image.cmap": "viridis",
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    # Without these the same picture is written with other ids and another date each time.
+    # Fixed, so that the same figure is always written with the same bytes.
     "svg.hashsalt": "ermlab",
     "svg.fonttype": "path",
 }
 
 
 def use_style() -> None:
-    """Apply the shared style to every figure made from now on; notebooks show them as SVG."""
+    """Apply the style to all subsequent figures; notebooks show them as SVG."""
     mpl.rcParams.update(_STYLE)
     if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -43,7 +43,7 @@ def use_style() -> None:
 
 
 def save_figure(fig: Figure, folder: str | Path, exhibit: str, data: pd.DataFrame | None = None) -> None:
-    """Save ``fig`` as ``<folder>/<exhibit>.svg`` and the numbers it shows as ``.csv`` beside it."""
+    """Save ``fig`` as ``<folder>/<exhibit>.svg``, and its numbers as ``<folder>/<exhibit>.csv``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     fig.savefig(folder / f"{exhibit}.svg", metadata={"Date": None})
@@ -52,7 +52,7 @@ def save_figure(fig: Figure, folder: str | Path, exhibit: str, data: pd.DataFram
 
 
 def save_table(table: pd.DataFrame, folder: str | Path, exhibit: str) -> None:
-    """Save ``table`` as ``<folder>/<exhibit>.csv``, with full precision and no row numbers."""
+    """Save ``table`` as ``<folder>/<exhibit>.csv``, with full precision and without row numbers."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     table.to_csv(folder / f"{exhibit}.csv", index=False, lineterminator="\n")

@@ -1,7 +1,7 @@
-"""Streets seen from straight above, with cars at any angle: a stand-in for the KIT AIS frames.
+"""Streets seen from above, with cars at any angle, in place of the KIT AIS frames.
 
 A place (ground, streets, trees, houses) is painted once; its frames show it with the traffic moved on. Units
-are metres from the lower left corner of the frame, y upwards; noise, materials and camera are those of
+are meters from the lower left corner of the frame, y upwards; noise, materials and camera are those of
 `reproduction.datasets.simulators.scenes`.
 """
 
@@ -17,19 +17,19 @@ from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.scenes.render import Canvas, Light, render
 from reproduction.datasets.simulators.scenes.sketch import Material, Sketch
 
-#: Pixels a metre: a car of 4.5 m is 35 pixels long.
+#: Pixels per meter: a car of 4.5 m is 35 pixels long.
 SCALE = 7.8
 CAR, OTHER = 0, 1
 _LANE = 3.2
 _PAVEMENT = 4.0
-#: Between the middles of two vehicles, beyond half their lengths.
+#: Distance between the centers of two vehicles, beyond half their lengths.
 _CLEARANCE = 0.4
 _WHITE = Material((0.82, 0.82, 0.8), relief=0.5)
 
 
 @dataclass(frozen=True)
 class Street:
-    """A straight street: a point and the direction of its middle line, and its lanes each way."""
+    """A straight street: a point and the direction of its center line, and its lanes per direction."""
 
     x: float
     y: float
@@ -38,26 +38,26 @@ class Street:
 
     @property
     def half_width(self) -> float:
-        """Half the width between the kerbs; outside the lanes there is room to park."""
+        """Half the width between the curbs; there is room to park outside the lanes."""
         return _LANE * self.lanes + 2.4
 
     def at(self, along: float, across: float) -> tuple[float, float]:
-        """Return the point so far along the street and left of its middle."""
+        """Return the point at a distance along the street and to the left of its center line."""
         c, s = np.cos(self.angle), np.sin(self.angle)
         return self.x + along * c - across * s, self.y + along * s + across * c
 
     def distance(self, x: float, y: float) -> float:
-        """Return the distance of a point from the middle line."""
+        """Return the distance of a point from the center line."""
         return abs((y - self.y) * np.cos(self.angle) - (x - self.x) * np.sin(self.angle))
 
     def strip(self, half_width: float, reach: float) -> np.ndarray:
-        """Return the rectangle of so many metres around the middle line."""
+        """Return a rectangle around the center line with sizes in meters."""
         return moved(rotated(box(-reach, -half_width, reach, half_width), self.angle), self.x, self.y)
 
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A vehicle with its front to ``angle``, and how far it drives from frame to frame."""
+    """A vehicle with its direction ``angle``, and its motion per frame."""
 
     x: float
     y: float
@@ -68,12 +68,12 @@ class Vehicle:
 
     @property
     def length(self) -> float:
-        """From tail to front."""
+        """Length in meters."""
         left, _, right, _ = self.sketch.bounds()
         return right - left
 
     def placed(self, frame: int) -> Sketch:
-        """Return the sketch where the vehicle is in a frame."""
+        """Return the sketch of the vehicle at its place in a frame."""
         x = self.x + frame * self.step * np.cos(self.angle)
         y = self.y + frame * self.step * np.sin(self.angle)
         return self.sketch.mapped(lambda points: moved(rotated(points, self.angle), x, y))
@@ -81,7 +81,7 @@ class Vehicle:
 
 @dataclass(frozen=True)
 class Place:
-    """What all frames of a scene have in common."""
+    """Content that all frames of a scene share."""
 
     ground: np.ndarray  #: RGB, 0..1
     light: Light
@@ -94,7 +94,7 @@ class Place:
 
 
 def plan_place(rng: np.random.Generator, noise: Noise, shape: tuple[int, int]) -> Place:
-    """Lay out a place of two crossing streets at any angle, and its traffic."""
+    """Draw a place with two crossing streets at any angle, and its traffic."""
     height, width = shape[0] / SCALE, shape[1] / SCALE
     sun = rng.uniform(0, 2 * np.pi)
     light = Light(float(np.cos(sun)), float(np.sin(sun)), float(rng.uniform(0.5, 1.1)))
@@ -146,7 +146,7 @@ def _paint(canvas: Canvas, sketch: Sketch, light: Light, noise: Noise, rng: np.r
 
 
 def _cast_shadow(canvas: Canvas, outline: np.ndarray, light: Light, height: float) -> None:
-    """Darken the ground that an upright body hides from the sun."""
+    """Darken the ground by the shadow of an upright body."""
     rows = canvas.shape[0]
     pixels = outline * (SCALE, -SCALE) + (0, rows)
     away = -0.6 * height * SCALE * np.array([light.x, light.y])
@@ -190,7 +190,7 @@ def _paint_ground(
 def _mark_lanes(
     ground: Sketch, rng: np.random.Generator, street: Street, other: Street, reach: float
 ) -> None:
-    """Paint dashes between lanes, a line in the middle and a stop line before the crossing."""
+    """Paint dashes between lanes, a center line and a stop line at the crossing."""
     dash, gap = rng.uniform(2, 4), rng.uniform(3, 6)
     for lane in range(1 - street.lanes, street.lanes):
         for along in np.arange(-reach, reach, dash + gap if lane else dash):
@@ -207,7 +207,7 @@ def _mark_lanes(
 def _build(
     canvas: Canvas, rng: np.random.Generator, noise: Noise, light: Light, streets: tuple[Street, ...]
 ) -> None:
-    """Put houses, trees and small things where there is no street."""
+    """Place houses, trees and small things outside the streets."""
     height, width = canvas.shape[0] / SCALE, canvas.shape[1] / SCALE
     for _ in range(int(height * width / 40)):
         x, y = rng.uniform(-5, width + 5), rng.uniform(-5, height + 5)
@@ -229,8 +229,8 @@ def _build(
 def _house(rng: np.random.Generator, angle: float) -> Sketch:
     """Return a roof with its ridge, dormers and skylights."""
     length, depth = rng.uniform(8, 18), rng.uniform(4, 8)
-    colour = pick(rng, (0.62, 0.3, 0.2), (0.5, 0.28, 0.22), (0.45, 0.45, 0.46), (0.6, 0.58, 0.54))
-    tiles = Material(jitter(rng, colour, 0.05), "wood", 0.8)
+    color = pick(rng, (0.62, 0.3, 0.2), (0.5, 0.28, 0.22), (0.45, 0.45, 0.46), (0.6, 0.58, 0.54))
+    tiles = Material(jitter(rng, color, 0.05), "wood", 0.8)
     roof = Sketch()
     roof.fill(box(-length, -depth, length, depth), tiles)
     roof.fill(box(-length, 0, length, depth), tiles.shaded(rng.uniform(0.75, 1.25)))
@@ -243,7 +243,7 @@ def _house(rng: np.random.Generator, angle: float) -> Sketch:
 
 
 def _tree(rng: np.random.Generator, radius: float) -> Sketch:
-    """Return a crown of leaves with lighter parts."""
+    """Return the crown of a tree with brighter parts."""
     leaves = leaf(rng)
     turn = np.linspace(0, 2 * np.pi, 11, endpoint=False)
     rough = radius * rng.uniform(0.75, 1.15, turn.size)
@@ -256,7 +256,7 @@ def _tree(rng: np.random.Generator, radius: float) -> Sketch:
 
 
 def _thing(rng: np.random.Generator) -> Sketch:
-    """Return a box of any colour: a bin, a stall, a kiosk, a container."""
+    """Return a box of any color: a bin, a stall, a kiosk, a container."""
     length, depth = rng.uniform(0.4, 3.2), rng.uniform(0.3, 1.6)
     thing = Sketch()
     thing.fill(box(-length, -depth, length, depth), paint(rng))
@@ -269,7 +269,7 @@ def _thing(rng: np.random.Generator) -> Sketch:
 def _park_and_drive(
     rng: np.random.Generator, streets: tuple[Street, ...], size: tuple[float, float]
 ) -> list[Vehicle]:
-    """Fill lanes and kerbs with vehicles that keep clear of each other, and yards beside the street."""
+    """Fill lanes, curbs and yards with vehicles that do not overlap."""
     vehicles: list[Vehicle] = []
     height, width = size
     reach = 0.75 * (height + width)
@@ -291,7 +291,7 @@ def _park_and_drive(
                 if rng.random() < 0.45 and other.distance(*spot) > other.half_width + 3:
                     place(*spot, heading + pick(rng, 0, 0, np.pi) + rng.normal(0, 0.03))
             for lane in range(street.lanes):
-                # Only the first street has a green light; the others wait.
+                # Only the first street has a green light.
                 step = rng.uniform(1.0, 3.5) if street is streets[0] else 0.0
                 for along in np.cumsum(rng.uniform(7, 40, 60)) - reach:
                     spot = street.at(along, side * (lane + 0.5) * _LANE)
@@ -305,7 +305,7 @@ def _park_and_drive(
 
 
 def draw_vehicle(rng: np.random.Generator) -> tuple[Sketch, int]:
-    """Draw a vehicle from above, its middle at the origin and its front to the right, and its label."""
+    """Draw a vehicle from above, centered at the origin with its front to the right; return its label too."""
     lacquer = paint(rng)
     if rng.random() < 0.02:
         return _lorry(rng, lacquer), OTHER
@@ -330,7 +330,7 @@ def draw_vehicle(rng: np.random.Generator) -> tuple[Sketch, int]:
 
 
 def _lorry(rng: np.random.Generator, lacquer: Material) -> Sketch:
-    """Return a lorry or bus: a long box and its cab."""
+    """Return a truck or bus: a long box and its cab."""
     length, width = rng.uniform(7, 11), rng.uniform(2.3, 2.55)
     half, side = length / 2, width / 2
     lorry = Sketch()

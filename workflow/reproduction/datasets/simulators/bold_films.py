@@ -1,4 +1,4 @@
-"""What a film shows: scenes of a few kinds, one after the other, with shots that vary within a scene."""
+"""Content of films: sequences of scenes of a few kinds, with shots that vary within a scene."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,10 +9,10 @@ from reproduction.datasets.simulators.bold_series import FINE, forgetful
 
 #: The content of a film that is rated or computed, in the order of the label file.
 LABELS = ("motion", "temporal_contrast", "human_body", "color", "faces", "language")
-#: Those that a computer measures frame by frame; observers rate the others.
+#: Labels that are computed from the frames; the others are rated by observers.
 COMPUTED = ("motion", "temporal_contrast")
-#: Kinds of scene with the usual level of each label: a plot that alternates talk and action. Chosen by what
-#: such scenes show, which makes labels correlate as they do in films: a face often speaks, action moves.
+#: Kinds of scenes with the typical level of each label, chosen such that labels correlate as in films: faces
+#: often speak, and action moves.
 KINDS = {
     "conversation": (0.2, 0.2, 0.4, 0.4, 0.9, 0.9),
     "company": (0.4, 0.4, 0.8, 0.6, 0.5, 0.4),
@@ -23,11 +23,11 @@ KINDS = {
     "narration": (0.2, 0.4, 0.2, 0.4, 0.2, 0.9),
     "explosions": (0.6, 0.9, 0.2, 0.1, 0.1, 0.1),
 }
-#: Mean seconds of a scene, and the shape of their gamma distribution.
+#: Mean duration of a scene in seconds, and the shape of its gamma distribution.
 _SCENE_SECONDS, _SCENE_SHAPE = 24.0, 3.0
-#: Shots within a scene: how far they are from its level, and seconds until they have changed.
+#: Shots within a scene: standard deviation from its level, and correlation time in seconds.
 _SHOT_SD, _SHOT_SECONDS = 0.2, 8.0
-#: How far the mean of five observers is from the content, and seconds until their opinion has changed.
+#: Mean rating of five observers: standard deviation from the content, and correlation time in seconds.
 _RATING_SD, _RATING_SECONDS = 0.08, 10.0
 
 
@@ -40,7 +40,7 @@ class Film:
 
 
 def draw_film(rng: np.random.Generator, samples: int) -> Film:
-    """Draw a film of ``samples`` steps; no two scenes of a kind follow each other."""
+    """Draw a film of ``samples`` steps; consecutive scenes are of different kinds."""
     kinds, kind = [], -1
     while len(kinds) < samples:
         kind = int(rng.choice([other for other in range(len(KINDS)) if other != kind]))
@@ -53,7 +53,7 @@ def draw_film(rng: np.random.Generator, samples: int) -> Film:
 
 
 def rate(rng: np.random.Generator, film: Film, volumes: int, repetition_time: float) -> np.ndarray:
-    """Return the label series (volumes, labels): the mean content while a volume is measured, as rated."""
+    """Return the label series (volumes, labels): the mean rating during each volume."""
     ratings = _RATING_SD * forgetful(rng, len(LABELS), film.content.shape[1], _RATING_SECONDS, FINE)
     ratings[[LABELS.index(name) for name in COMPUTED]] = 0
     rated = np.clip(film.content + ratings, 0, 1)

@@ -1,10 +1,10 @@
-"""Resampling of a moved volume."""
+"""Resampling of a volume after motion."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-#: Largest entry of a motion, so that the number of a voxel, as a whole number, fits into 64 bits.
+#: Largest entry of a motion, so that voxel indices fit into 64 bits.
 _LARGEST = 1e9
 
 
@@ -13,7 +13,7 @@ def resample(
 ) -> NDArray[np.floating]:
     """Return ``volume`` at ``matrix @ voxel + offset`` for every voxel; 0 outside.
 
-    Several times as fast as a spline of scipy, and a simulation resamples thousands of volumes.
+    Several times as fast as the splines of SciPy; a simulation resamples thousands of volumes.
     """
     if volume.ndim != 3 or volume.dtype.kind != "f":
         raise ValueError(f"volume of shape {volume.shape}, type {volume.dtype}: expected (x, y, z) floats")

@@ -1,9 +1,9 @@
-"""BOLD series: activity seen through blood, breath, heartbeat, drift, a moving head and a noisy scanner.
+"""BOLD series: neural activity with hemodynamics, breathing, heartbeat, drift, head motion and scanner noise.
 
-The amplitudes are shares of the mean signal (.01 is 1 %). Together the noise that grows with the signal has a
-standard deviation near 1.1 % in grey matter, where the temporal signal-to-noise ratio of large voxels levels
-off at 3 T (Triantafyllou and others, NeuroImage 26, 2005); thermal noise comes on top and falls with the
-volume of a voxel. Not modelled: spin history, susceptibility drop-out, and motion within a volume.
+Amplitudes are relative to the mean signal (0.01 is 1 %). The total signal-dependent noise has a standard
+deviation near 1.1 % in gray matter, where the temporal signal-to-noise ratio of large voxels saturates at 3 T
+(Triantafyllou and others, NeuroImage 26, 2005); thermal noise is added and decreases with the volume of a
+voxel. Not modeled: spin history, susceptibility drop-out, and motion within a volume.
 """
 
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ from scipy.spatial.transform import Rotation
 from reproduction.datasets.simulators.bold_anatomy import BRIGHTNESS, Head, random_fields
 from reproduction.datasets.simulators.bold_motion_numba import resample
 
-#: Seconds between the samples of all that happens in the brain.
+#: Seconds between the samples of neural activity.
 FINE = 0.1
-#: Ongoing activity of a region or network, in its core: as large as what a task evokes (Fox and Raichle,
+#: Ongoing activity in the core of a region or network, as large as evoked activity (Fox and Raichle,
 #: Nature Reviews Neuroscience 8, 2007).
 ONGOING_SD = 0.005
-#: Local noise: its share, its width in millimetres, and seconds after which it is forgotten, by which volumes
-#: 3.2 s apart correlate by .3.
+#: Local noise: amplitude, width in millimeters, and correlation time in seconds, such that volumes 3.2 s
+#: apart correlate by 0.3.
 LOCAL_SD, LOCAL_FWHM, LOCAL_MEMORY = 0.005, 6.0, 2.7
-#: Breath and pulse, as root mean square over the brain, and slow changes of both, which are global.
+#: Breathing and pulse, as root mean square over the brain, and their slow global changes.
 BREATH_SD, PULSE_SD, GLOBAL_SD = 0.0035, 0.0035, 0.002
 BREATH_HZ, PULSE_HZ = 0.25, 1.1
 #: Drift of the scanner over a run.
 DRIFT_SD = 0.007
 #: Thermal noise of a voxel of 3 x 3 x 3 mm (a signal-to-noise ratio of 100).
 THERMAL_SD = 0.01
-#: Head motion at the end of a run: millimetres and degrees of each axis, of cooperative volunteers.
+#: Head motion of cooperative volunteers at the end of a run: millimeters and degrees for each axis.
 MOTION_MM, MOTION_DEGREES = 0.3, 0.3
-#: How much people differ in how much they move (of the logarithm).
+#: Standard deviation between people of the logarithm of their motion.
 RESTLESSNESS = 0.3
 
 
 @dataclass(frozen=True)
 class Acquisition:
-    """When a run is measured: a volume every ``repetition_time`` seconds, slice z at ``slice_times[z]``."""
+    """Timing of a run: a volume every ``repetition_time`` seconds, slice z at ``slice_times[z]``."""
 
     volumes: int
     repetition_time: float
@@ -55,7 +55,7 @@ class Acquisition:
         return self.slice_times[:, None] + self.repetition_time * np.arange(self.volumes)
 
     def sample(self, courses: np.ndarray) -> np.ndarray:
-        """Take fine courses (count, samples) at the measured times: (count, slices, volumes)."""
+        """Sample fine time courses (count, samples) at the measured times: (count, slices, volumes)."""
         fine = FINE * np.arange(courses.shape[1])
         return np.stack([np.interp(self.times, fine, course) for course in courses]).astype(np.float32)
 
@@ -71,7 +71,7 @@ def ascending(slices: int, repetition_time: float) -> np.ndarray:
 
 
 def interleaved(slices: int, repetition_time: float) -> np.ndarray:
-    """Return the times of interleaved slices; of an even number, the second comes first (Siemens)."""
+    """Return the times of interleaved slices; an even number starts with the second slice (Siemens)."""
     first = 1 - slices % 2
     order = [*range(first, slices, 2), *range(1 - first, slices, 2)]
     times = np.empty(slices)
@@ -79,10 +79,10 @@ def interleaved(slices: int, repetition_time: float) -> np.ndarray:
     return times
 
 
-def haemodynamic(courses: np.ndarray, peak: np.ndarray | float = 6.0) -> np.ndarray:
+def hemodynamic(courses: np.ndarray, peak: np.ndarray | float = 6.0) -> np.ndarray:
     """Convolve fine courses with the canonical response, a difference of gamma densities.
 
-    A constant course of 1 becomes 1 in the end. ``peak`` is the first density's shape, 6 in SPM; people and
+    A constant time course of 1 converges to 1. ``peak`` is the first density's shape, 6 in SPM; people and
     regions differ by about half a second (Handwerker and others, NeuroImage 21, 2004).
     """
     t = FINE * np.arange(int(32 / FINE))
@@ -99,14 +99,14 @@ def draw_peaks(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def ongoing(rng: np.random.Generator, count: int, samples: int) -> np.ndarray:
-    """Draw spontaneous courses of unit variance: activity with a memory of 5 s, seen through the blood."""
+    """Draw spontaneous time courses of unit variance: activity with a correlation time of 5 s, convolved."""
     lead = int(40 / FINE)
-    courses = haemodynamic(forgetful(rng, count, samples + lead, 5.0, FINE))[:, lead:]
+    courses = hemodynamic(forgetful(rng, count, samples + lead, 5.0, FINE))[:, lead:]
     return courses / courses.std(axis=1, keepdims=True)
 
 
 def forgetful(rng: np.random.Generator, count: int, samples: int, memory: float, step: float) -> np.ndarray:
-    """Draw first-order autoregressive courses of unit variance that forget within ``memory`` seconds."""
+    """Draw first-order autoregressive time courses of unit variance with a correlation time in seconds."""
     keep = np.exp(-step / memory)
     start = rng.standard_normal((count, 1))
     innovations = np.sqrt(1 - keep**2) * rng.standard_normal((count, samples))
@@ -127,12 +127,12 @@ class Components:
 
     def volume(self, number: int) -> np.ndarray:
         """Return the sum at one volume."""
-        # Not a product of matrices: those may depend on the number of threads in the last bit.
+        # Not a matrix product, whose last bits may depend on the number of threads.
         return np.einsum("kxyz,kz->xyz", self.maps, self.courses[:, :, number])
 
 
 def draw_nuisance(rng: np.random.Generator, head: Head, when: Acquisition) -> Components:
-    """Draw drift, breath, pulse and their slow changes for one run."""
+    """Draw drift, breathing, pulse and their slow changes for one run."""
     brain = head.t1() > 0
 
     def fields(count: int, fwhm: float) -> np.ndarray:
@@ -141,7 +141,7 @@ def draw_nuisance(rng: np.random.Generator, head: Head, when: Acquisition) -> Co
     seconds = FINE * np.arange(when.fine_count)
     waves = []
     for rate in (BREATH_HZ, PULSE_HZ):
-        # The rate wanders by a tenth.
+        # The rate varies by a tenth.
         wander = forgetful(rng, 1, when.fine_count, 20.0, FINE)[0]
         phase = 2 * np.pi * FINE * np.cumsum(rate * (1 + 0.1 * wander)) + rng.uniform(0, 2 * np.pi)
         waves += [np.sin(phase), np.cos(phase)]
@@ -160,7 +160,7 @@ def draw_nuisance(rng: np.random.Generator, head: Head, when: Acquisition) -> Co
 
 
 def draw_motion(rng: np.random.Generator, volumes: int) -> np.ndarray:
-    """Draw a smooth random walk of the head, (volumes, 6): millimetres and degrees, 0 at the first volume."""
+    """Draw a smooth random walk of the head, (volumes, 6): millimeters and degrees, 0 at the first volume."""
     steps = ndimage.gaussian_filter1d(rng.standard_normal((volumes, 6)), 3.0, axis=0)
     walk = np.cumsum(steps, axis=0)
     walk -= walk[0]
@@ -169,9 +169,9 @@ def draw_motion(rng: np.random.Generator, volumes: int) -> np.ndarray:
 
 
 def moved(volume: np.ndarray, shift: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return the volume of a head shifted by voxels and turned about the middle of the field of view."""
+    """Return the volume of a head shifted by voxels and rotated about the center of the field of view."""
     middle = (np.array(volume.shape) - 1) / 2
-    # A voxel shows what lay, before the motion, at the place that the motion takes to this voxel.
+    # A voxel shows the place that the motion moves to this voxel.
     return resample(volume, turn.T, middle - turn.T @ (middle + shift))
 
 
@@ -183,7 +183,7 @@ def render(
     when: Acquisition,
     motion: np.ndarray,
 ) -> np.ndarray:
-    """Measure a run: (x, y, z, volumes), whole numbers as scanners write them."""
+    """Simulate the measurement of a run: integers of shape (x, y, z, volumes)."""
     series = np.empty((*head.shape, when.volumes), dtype=np.int16, order="F")
     brain = (LOCAL_SD * (head.t1() > 0)).astype(np.float32)
     sigma = LOCAL_FWHM / head.resolution / np.sqrt(8 * np.log(2))

@@ -1,4 +1,4 @@
-"""Photographs of drawn flowers: leaves and soil out of focus, a plant in front of them, and the camera."""
+"""Photographs of drawn flowers: a plant in front of leaves and soil out of focus, seen by a camera."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.scenes.render import Canvas, Light, render
 from reproduction.datasets.simulators.scenes.sketch import Sketch
 
-#: Of a background: a meadow, soil, shade, and the sky.
+#: Colors of the background: meadow, soil, shade, and sky.
 _GROUNDS = ((0.35, 0.42, 0.2), (0.38, 0.3, 0.22), (0.07, 0.08, 0.06), (0.5, 0.6, 0.75))
 _GROUND_SHARES = (0.5, 0.2, 0.2, 0.1)
 
@@ -35,7 +35,7 @@ def draw_flower(name: str, rng: np.random.Generator, noise: Noise, side: int) ->
 
 
 def _background(rng: np.random.Generator, noise: Noise, light: Light, shape: tuple[int, int]) -> Canvas:
-    """Paint ground, leaves and blades of grass, and throw them out of focus."""
+    """Paint ground, leaves and blades of grass out of focus."""
     ground = np.array(jitter(rng, _GROUNDS[rng.choice(len(_GROUNDS), p=_GROUND_SHARES)], 0.05))
     grain = 1 + rng.uniform(0.1, 0.3) * noise.crop("pink", shape, rng)
     canvas = Canvas((ground * grain[..., None]).clip(0, 1).astype(np.float32))

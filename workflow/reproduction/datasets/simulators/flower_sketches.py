@@ -1,4 +1,4 @@
-"""Flowers as sketches: how each of 17 kinds looks, by form, colours and numbers as floras describe them.
+"""Sketches of 17 kinds of flowers, with form, colors and numbers of petals from floras.
 
 Kinds are grouped by their form, that is by how they look: rays, open, bells, cups and lips. Botanical
 families cut across these groups, as they do in nature. Lengths are in diameters of a flower; y goes upwards.
@@ -11,7 +11,7 @@ import numpy as np
 
 from reproduction.datasets.simulators.scenes.geometry import ellipse, limb, moved, rotated, smooth
 from reproduction.datasets.simulators.scenes.materials import jitter, leaf, pick
-from reproduction.datasets.simulators.scenes.sketch import Colour, Material, Sketch
+from reproduction.datasets.simulators.scenes.sketch import Color, Material, Sketch
 
 YELLOW, GOLD, ORANGE = (0.93, 0.82, 0.12), (0.95, 0.68, 0.08), (0.9, 0.4, 0.12)
 WHITE, CREAM, LILAC = (0.93, 0.93, 0.9), (0.9, 0.87, 0.7), (0.68, 0.55, 0.82)
@@ -21,16 +21,16 @@ BROWN, GREEN = (0.3, 0.17, 0.07), (0.55, 0.65, 0.2)
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind looks like."""
+    """Appearance of a kind of flower."""
 
     form: str
-    colours: tuple[Colour, ...]  #: of the petals, one of them
-    centre: Colour
-    petals: tuple[int, int]  #: from and to
+    colors: tuple[Color, ...]  #: colors of the petals, of which one is drawn
+    center: Color
+    petals: tuple[int, int]  #: range of their number
     slimness: float  #: length of a petal over its width
-    core: float  #: diameter of the centre
+    core: float  #: diameter of the center
     tip: float  #: -1 notched, 0 round, 1 pointed
-    flowers: tuple[int, int] = (1, 2)  #: from and to on a picture, or bells on a stalk
+    flowers: tuple[int, int] = (1, 2)  #: range of their number on a picture, or of bells on a stalk
     mark: str = ""  #: a pattern on the petals
 
 
@@ -56,7 +56,7 @@ KINDS = {
 
 
 def petal(length: float, width: float, tip: float, base: float = 0.25) -> np.ndarray:
-    """Return the outline of a petal from the origin upwards; ``base`` is its width there, of the whole."""
+    """Return the outline of a petal from the origin upwards; ``base`` is its relative width there."""
     half = width / 2
     right = [(base * half, 0), (0.8 * half, 0.35), (half, 0.65), ((0.75 - 0.35 * tip) * half, 0.88)]
     top = 1.0 if tip >= 0 else 1 + 0.2 * tip
@@ -64,26 +64,26 @@ def petal(length: float, width: float, tip: float, base: float = 0.25) -> np.nda
     return smooth(points * (1, length), n=4)
 
 
-def bloom(rng: np.random.Generator, kind: Kind, colour: Colour) -> Sketch:
-    """Return one flower, its middle at the origin; a bell hangs from it."""
-    return _FORMS[kind.form](rng, kind, Material(jitter(rng, colour, 0.04), "plain", 0.6))
+def bloom(rng: np.random.Generator, kind: Kind, color: Color) -> Sketch:
+    """Return one flower centered at the origin; a bell hangs from it."""
+    return _FORMS[kind.form](rng, kind, Material(jitter(rng, color, 0.04), "plain", 0.6))
 
 
 def cluster(rng: np.random.Generator, kind: Kind) -> Sketch:
-    """Return what a plant shows: its flowers on their stalks, about one unit large."""
-    green = Material(leaf(rng).colour, "plain", 0.6)
+    """Return the flowers of a plant on their stalks, about one unit in size."""
+    green = Material(leaf(rng).color, "plain", 0.6)
     count = int(rng.integers(kind.flowers[0], kind.flowers[1], endpoint=True))
-    colour = pick(rng, *kind.colours)  # flowers of a plant are alike
+    color = pick(rng, *kind.colors)  # flowers of a plant are alike
     plant = Sketch()
     if kind.form == "bells" and count > 3:
-        _raceme(plant, rng, kind, colour, green, count)
+        _raceme(plant, rng, kind, color, green, count)
         return plant
     places = moved(_places(rng, count), 0, 0.45 * (kind.form == "bells"))
     for x, y in places:
         sway = rng.normal(0, 0.15)
         plant.fill(limb([(x + sway - 0.3 * x, -2.5), (x + sway, -1.2), (x, y)], [0.07, 0.06, 0.05]), green)
     for x, y in places:
-        head = bloom(rng, kind, colour)
+        head = bloom(rng, kind, color)
         size = rng.uniform(0.8, 1.0) / np.sqrt(count)
         if kind.form in ("rays", "open", "lips"):
             head = _seen_from_aside(rng, head, upright=kind.form == "lips")
@@ -92,7 +92,7 @@ def cluster(rng: np.random.Generator, kind: Kind) -> Sketch:
 
 
 def _places(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Return where flowers of a group stand: on a ring with some play, one alone in the middle."""
+    """Return the places of the flowers of a group: near a ring, or at the center for one flower."""
     if count == 1:
         return np.zeros((1, 2))
     turn = rng.uniform(0, 2 * np.pi) + 2 * np.pi * np.arange(count) / count
@@ -101,7 +101,7 @@ def _places(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def _seen_from_aside(rng: np.random.Generator, head: Sketch, *, upright: bool) -> Sketch:
-    """Turn a flower in its plane and tilt it, up to 60 degrees, against the camera."""
+    """Rotate a flower in its plane and tilt it by up to 60 degrees."""
     squeeze = np.cos(rng.uniform(0, 1.05))
     turn, lean = (rng.normal(0, 0.15), 0.0) if upright else rng.uniform(0, 2 * np.pi, 2)
     return head.mapped(
@@ -110,9 +110,9 @@ def _seen_from_aside(rng: np.random.Generator, head: Sketch, *, upright: bool) -
 
 
 def _raceme(
-    plant: Sketch, rng: np.random.Generator, kind: Kind, colour: Colour, green: Material, count: int
+    plant: Sketch, rng: np.random.Generator, kind: Kind, color: Color, green: Material, count: int
 ) -> None:
-    """Hang bells along a bent stalk, the smallest at its end; cowslips all from one point."""
+    """Hang bells along a bent stalk, the smallest at its end; those of cowslips from one point."""
     bend, lean = rng.uniform(0.2, 0.5), pick(rng, -1, 1)
     heights = np.linspace(-0.5, 0.5, count)
     umbel = kind.mark == "calyx"
@@ -126,12 +126,12 @@ def _raceme(
         plant.stroke([start, (start + end) / 2 + (0, 0.04), end], 0.02, green)
         size = rng.uniform(0.26, 0.32) * (1 - 0.4 * number / count)
         angle = rng.normal(0, 0.25) + (0.5 * side if umbel else 0.25 * side)
-        head = bloom(rng, kind, colour).mapped(lambda points, angle=angle: rotated(points, angle))
+        head = bloom(rng, kind, color).mapped(lambda points, angle=angle: rotated(points, angle))
         plant.add(head, *end, size)
 
 
 def _rays(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
-    """Narrow rays in two or more rows around a disc of florets."""
+    """Draw narrow rays in two or more rows around a disc of florets."""
     flower = Sketch()
     count = int(rng.integers(kind.petals[0], kind.petals[1], endpoint=True))
     rows = max(2, round(count / 22))
@@ -145,7 +145,7 @@ def _rays(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
 
 
 def _open(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
-    """A few broad petals around a centre, with what marks the kind."""
+    """Draw a few broad petals around a center, with the marks of the kind."""
     flower = Sketch()
     count = int(rng.integers(kind.petals[0], kind.petals[1], endpoint=True))
     for number in range(count):
@@ -159,20 +159,20 @@ def _open(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
                 y = rng.uniform(0.25, 0.75) * length
                 x = rng.uniform(-0.25, 0.25) * length / kind.slimness
                 flower.disc(
-                    *rotated(np.array([x, y]), turn), rng.uniform(0.006, 0.014), Material(kind.centre)
+                    *rotated(np.array([x, y]), turn), rng.uniform(0.006, 0.014), Material(kind.center)
                 )
     if kind.mark == "trumpet":
         _trumpet(flower, rng, kind)
     elif kind.mark == "spots":
-        _stamens(flower, rng, Material(kind.centre), count, 0.38)
+        _stamens(flower, rng, Material(kind.center), count, 0.38)
     else:
         _disc(flower, rng, kind, grains=25)
-        _stamens(flower, rng, Material(jitter(rng, kind.centre)), 16, 0.8 * kind.core)
+        _stamens(flower, rng, Material(jitter(rng, kind.center)), 16, 0.8 * kind.core)
     return flower
 
 
 def _lips(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
-    """Petals of unlike size, the same left and right: irises and pansies."""
+    """Draw symmetric petals of different sizes: irises and pansies."""
     flower = Sketch()
     if kind.mark == "beard":
         falls = material.shaded(rng.uniform(0.75, 1.0))
@@ -182,9 +182,9 @@ def _lips(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
         for turn in (1.9, -1.9, np.pi):
             outline = petal(0.55, 0.34, kind.tip)
             flower.fill(rotated(outline, turn + rng.normal(0, 0.08)), falls.shaded(_step(rng, 0.9, 1.1)))
-            flower.stroke(rotated(np.array([(0, 0.08), (0, 0.25)]), turn), 0.04, Material(kind.centre))
+            flower.stroke(rotated(np.array([(0, 0.08), (0, 0.25)]), turn), 0.04, Material(kind.center))
         return flower
-    lower = Material(jitter(rng, pick(rng, *kind.colours)), "plain", 0.6)
+    lower = Material(jitter(rng, pick(rng, *kind.colors)), "plain", 0.6)
     for turn, width, own in (
         (0.4, 0.5, material),
         (-0.4, 0.5, material),
@@ -198,12 +198,12 @@ def _lips(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
             for ray in np.linspace(-0.3, 0.3, 5):
                 dark = Material((0.15, 0.05, 0.18))
                 flower.stroke(rotated(np.array([(0, 0.05), (0, 0.22)]), turn + ray), 0.02, dark)
-    flower.disc(0, -0.02, 0.05, Material(kind.centre))
+    flower.disc(0, -0.02, 0.05, Material(kind.center))
     return flower
 
 
 def _cups(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
-    """Upright petals, three behind and three in front, more or less spread."""
+    """Draw upright petals, three behind and three in front."""
     flower = Sketch()
     spread = rng.uniform(0.15, 0.75)
     for shade, turns in ((0.8, (-0.7, 0.0, 0.7)), (1.0, (-1.0, 1.0, 0.0))):
@@ -212,15 +212,15 @@ def _cups(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
             own = material.shaded(shade * _step(rng, 0.92, 1.08))
             flower.fill(moved(rotated(outline, spread * turn + rng.normal(0, 0.05)), 0, -0.45), own)
         if shade < 1:
-            _stamens(flower, rng, Material(kind.centre), 3, 0.45 * (spread > 0.4))
+            _stamens(flower, rng, Material(kind.center), 3, 0.45 * (spread > 0.4))
     return flower
 
 
 def _bells(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
-    """A hanging bell with lobes at its rim; of a snowdrop three loose petals."""
+    """Draw a hanging bell with lobes at its rim, or the three petals of a snowdrop."""
     flower = Sketch()
     if kind.mark == "drop":
-        flower.fill(ellipse(0, -0.06, 0.07, 0.1), Material(jitter(rng, kind.centre)))
+        flower.fill(ellipse(0, -0.06, 0.07, 0.1), Material(jitter(rng, kind.center)))
         for turn in np.array([-0.35, 0.35, 0.0]) * rng.uniform(0.6, 1.8):
             outline = petal(0.85, 0.85 / kind.slimness, kind.tip)
             own = material.shaded(_step(rng, 0.88, 1.03))
@@ -250,16 +250,16 @@ def _bells(rng: np.random.Generator, kind: Kind, material: Material) -> Sketch:
 
 
 def _disc(flower: Sketch, rng: np.random.Generator, kind: Kind, grains: int) -> None:
-    """Add a centre of many small grains."""
-    centre = Material(jitter(rng, kind.centre), "wool", 0.6)
-    flower.disc(0, 0, kind.core / 2, centre)
+    """Add a center of many small grains."""
+    center = Material(jitter(rng, kind.center), "wool", 0.6)
+    flower.disc(0, 0, kind.core / 2, center)
     turn, reach = rng.uniform(0, 2 * np.pi, grains), np.sqrt(rng.uniform(0, 1, grains)) * 0.47 * kind.core
     for x, y in zip(reach * np.cos(turn), reach * np.sin(turn), strict=True):
-        flower.disc(x, y, 0.03 * kind.core, centre.shaded(_step(rng, 0.65, 1.4)))
+        flower.disc(x, y, 0.03 * kind.core, center.shaded(_step(rng, 0.65, 1.4)))
 
 
 def _stamens(flower: Sketch, rng: np.random.Generator, tip: Material, count: int, reach: float) -> None:
-    """Add threads from the middle with an anther at the end of each."""
+    """Add stamens from the center with an anther at the end of each."""
     thread = Material(jitter(rng, (0.8, 0.8, 0.55)))
     for _ in range(count if reach else 0):
         turn, length = rng.uniform(0, 2 * np.pi), reach * rng.uniform(0.7, 1.0)
@@ -269,10 +269,10 @@ def _stamens(flower: Sketch, rng: np.random.Generator, tip: Material, count: int
 
 
 def _trumpet(flower: Sketch, rng: np.random.Generator, kind: Kind) -> None:
-    """Add a daffodil's frilled trumpet, seen from the front."""
+    """Add the frilled trumpet of a daffodil, seen from the front."""
     turns = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     rim = kind.core / 2 * (1 + 0.1 * rng.uniform(-1, 1, 24))
-    material = Material(jitter(rng, kind.centre), "plain", 0.8)
+    material = Material(jitter(rng, kind.center), "plain", 0.8)
     flower.fill(smooth(np.stack([rim * np.cos(turns), rim * np.sin(turns)], axis=1), n=3), material)
     flower.disc(0, 0, 0.28 * kind.core, material.shaded(0.72))
     flower.disc(0, 0, 0.08 * kind.core, material.shaded(1.1))

@@ -1,4 +1,4 @@
-"""A simulated tissue in the files of the cell migration data set."""
+"""Simulated tissue in the layout of the cell migration data set."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,8 +14,8 @@ from reproduction.datasets.simulators.nuclei import Tracks, save_image, take_fil
 
 #: Frames of the film, and the pixels of a frame.
 SIZES = {"smoke": (15, (260, 260)), "demo": (86, (640, 640)), "paper": (86, (1024, 1024))}
-#: As in the real film: nuclei of 440 pixels, one for 2000 pixels, that move by a seventh of their diameter
-#: between frames and divide three times in a thousand frames.
+#: As in the real film: nuclei of 440 pixels, one per 2000 pixels, that move by a seventh of their diameter
+#: between frames and divide three times per thousand frames.
 TISSUE = replace(
     DCELLIQ,
     number=5,
@@ -33,7 +33,7 @@ _PROPERTIES = (
     "eccentricity",
     "orientation",
 )
-#: Frames and pixels of the pictures that come with the tables.
+#: Frames and pixels of the example images.
 _EXAMPLES, _DETAIL = 6, 200
 
 
@@ -70,7 +70,7 @@ def write_tissue(
 
 
 def _away_from_border(masks: Iterable[np.ndarray], lineage: np.ndarray) -> np.ndarray:
-    """Return the lineage with tracks from when they leave the border to when they meet it again.
+    """Return the lineage with tracks from leaving the border to touching it again.
 
     A track that is cut at its beginning has no parent, and one that is cut at its end no children.
     """
@@ -89,7 +89,7 @@ def _away_from_border(masks: Iterable[np.ndarray], lineage: np.ndarray) -> np.nd
 
 
 def _write_step(folder: Path, table: pd.DataFrame, lineage: np.ndarray, step: int) -> None:
-    """Write every ``step``-th frame: what begins between two of them is first seen in the later."""
+    """Write every ``step``-th frame; a track that begins between two of them starts in the later one."""
     here = table[table["frame"] % step == 0].copy()
     here["frame"] //= step
     label, begin, end, parent = lineage.T

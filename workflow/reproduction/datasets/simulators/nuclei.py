@@ -1,4 +1,4 @@
-"""Films of simulated nuclei: what the microscope sees of a population, and the true tracks."""
+"""Films of a simulated population of nuclei under a microscope, with the true tracks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from reproduction.datasets.simulators.nuclei_optics import Microscope, Recording
 from reproduction.datasets.simulators.nuclei_population import STEP, Culture, Population, looks
 from reproduction.datasets.simulators.scenes.noise import Noise
 
-#: A nucleus counts while so many of its pixels are in view, a tenth of a small one.
+#: Smallest number of visible pixels of a tracked nucleus, a tenth of a small one.
 VISIBLE = 20
-#: Nuclei live also around the view, from where they enter it; micrometres.
+#: Margin around the field of view with nuclei that may enter it, in micrometers.
 _MARGIN = 50.0
 
 
 @dataclass(frozen=True)
 class Laboratory:
-    """All that differs between the films of two laboratories."""
+    """Cells and microscope of a laboratory."""
 
     culture: Culture
     microscope: Microscope
-    number: int  #: laboratories have random numbers of their own; another number is two other films
+    number: int  #: part of the random seed, different for each laboratory
 
 
 def take_film(
     laboratory: Laboratory, rng: np.random.Generator, frames: int, shape: tuple[int, int], tracks: "Tracks"
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield each frame and its mask of true labels; the lineage gathers in ``tracks``."""
+    """Yield each frame and its mask of true labels, and record the lineage in ``tracks``."""
     microscope = laboratory.microscope
     extent = tuple(side * microscope.pixel + 2 * _MARGIN for side in shape)
     noise = Noise(rng)
@@ -43,14 +43,14 @@ def take_film(
 
 
 class Tracks:
-    """Labels of the nuclei in view, from frame to frame."""
+    """Labels of the visible nuclei over time."""
 
     def __init__(self):
         self.rows: dict[int, list[int]] = {}  #: begin, end and parent of each label
         self._labels: dict[int, int] = {}  # of the nuclei in view in the last frame, by their numbers
 
     def label(self, frame: int, numbers: np.ndarray, nuclei: np.ndarray) -> np.ndarray:
-        """Turn the numbers of nuclei at the pixels into labels of tracks."""
+        """Convert the numbers of nuclei at the pixels to labels of tracks."""
         visible = np.bincount(numbers.ravel()) >= VISIBLE
         visible[0] = False
         parents = dict(zip(nuclei["number"].tolist(), nuclei["parent"].tolist(), strict=True))
@@ -73,5 +73,5 @@ class Tracks:
 
 
 def save_image(image: np.ndarray, path: Path) -> None:
-    """Write a frame or a mask, without loss."""
+    """Write a frame or a mask with lossless compression."""
     Image.fromarray(image).save(path, compression="tiff_adobe_deflate")

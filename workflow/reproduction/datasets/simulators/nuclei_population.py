@@ -1,6 +1,6 @@
-"""Nuclei that grow, move, push each other, divide and die: what happens under a simulated microscope.
+"""Simulated population of nuclei that grow, move, push each other, divide and die.
 
-Lengths are in micrometres, times in minutes. The constants are those of HeLa cells in culture, the same for
+Lengths are in micrometers, times in minutes. The constants are those of HeLa cells in culture, the same for
 all laboratories; what differs between them stands in `Culture`.
 """
 
@@ -11,19 +11,19 @@ from scipy.spatial import cKDTree
 
 from reproduction.datasets.simulators.scenes.noise import SIDE, Noise
 
-#: Between two updates; the interval between frames is a multiple of it.
+#: Time between two updates; the interval between frames is a multiple of it.
 STEP = 5.0
-#: Before the chromosomes part they condense, then stand in a plate.
+#: Durations of condensation and of the metaphase plate before a division.
 _CONDENSE, _PLATE = 60.0, 25.0
-#: New nuclei begin side by side, so far from the middle, and are drawn apart, so long and far.
+#: Separation of new nuclei: initial distance from the center, duration and final distance.
 _ASIDE, _PARTING, _REACH = 3.5, 8.0, 5.0
-#: How long a new nucleus keeps the shape of its chromosomes.
+#: Time during which a new nucleus keeps the shape of its chromosomes.
 _RELAX = 45.0
-#: From the first sign of death to its end.
+#: Duration of a death.
 DYING = 150.0
-#: The cell around a nucleus keeps others away from it, softly, as far as this.
+#: Range of the soft repulsion between cells.
 _CYTOPLASM = 9.0
-#: Pixels of the field of `Noise` in a micrometre: islands of cells are some hundred micrometres wide.
+#: Pixels of the field of `Noise` per micrometer: islands of cells are some hundred micrometers wide.
 _ISLANDS = 3.0
 #: Outlines are circles with bumps of these frequencies, stretched.
 HARMONICS = np.array([2, 3, 4, 5])
@@ -53,33 +53,33 @@ _NUCLEUS = np.dtype(
 class Culture:
     """The cells of a laboratory."""
 
-    spacing: float  #: square micrometres for a nucleus when the film begins
-    clumping: float  #: of the places at the beginning: 0 for evenly spread
+    spacing: float  #: square micrometers per nucleus at the start of the film
+    clumping: float  #: clustering of the initial places, 0 for uniform
     area: float  #: of a nucleus in the middle of its cycle
     area_spread: float  #: standard deviation of its logarithm
     ratio: float  #: mean ratio of the axes
-    bumps: float  #: mean amplitude of the outline's bumps, in radii
+    bumps: float  #: mean amplitude of the bumps of the outline, in radii
     brightness_spread: float  #: standard deviation of the logarithm of fluorescent protein
-    dim: float  #: share of cells that make little of it
+    dim: float  #: share of cells with little of it
     texture: float  #: mean contrast of the pattern of chromatin
     speed: float  #: root mean square along an axis, per minute
     speed_spread: float  #: standard deviation of its logarithm
-    persistence: float  #: how long a nucleus keeps its direction
+    persistence: float  #: correlation time of the direction
     cycle: float  #: from division to division
-    death: float  #: deaths of a cell in a thousand hours
+    death: float  #: deaths per cell in a thousand hours
 
 
 @dataclass(frozen=True)
 class Looks:
-    """What a microscope could see of each nucleus at a moment."""
+    """Appearance of each nucleus at one time."""
 
     axes: np.ndarray  #: (n, 2) half the length and half the width
     level: np.ndarray  #: concentration of fluorescent protein
-    decay: np.ndarray  #: from 0 for whole to 1 for in pieces and faded
+    decay: np.ndarray  #: from 0 (intact) to 1 (fragmented and faded)
 
 
 def looks(nuclei: np.ndarray) -> Looks:
-    """Return size, shape and brightness by what a nucleus has lived through and is about to do.
+    """Return size, shape and brightness of nuclei by their phase of life.
 
     Fluorescent protein doubles once in a cycle and is never lost before death: condensed nuclei are bright.
     """
@@ -100,7 +100,7 @@ def looks(nuclei: np.ndarray) -> Looks:
 
 
 class Population:
-    """All nuclei in and around the field of view; ``step`` lets five minutes pass."""
+    """All nuclei in and around the field of view; ``step`` advances time by five minutes."""
 
     def __init__(self, culture: Culture, extent: tuple[float, float], noise: Noise, rng: np.random.Generator):
         self.culture, self.extent, self._rng = culture, np.array(extent), rng
@@ -108,7 +108,7 @@ class Population:
         self._born = 0
         self.nuclei = self._individuals(count)
         self.nuclei["position"] = self._places(count, noise)
-        # In a growing population the young are more: the density of ages falls to a half over the cycle.
+        # In a growing population the density of ages falls to a half over the cycle.
         self.nuclei["age"] = -np.log2(1 - rng.random(count) / 2) * self.nuclei["cycle"]
         self.nuclei["death"] += self.nuclei["age"]
         _spare_dividing(self.nuclei)
@@ -126,7 +126,7 @@ class Population:
             self.nuclei = np.concatenate([self.nuclei[~due], self._divide(self.nuclei[due])])
 
     def _individuals(self, count: int) -> np.ndarray:
-        """Return newborn nuclei with all that differs between individuals, at no place."""
+        """Return new nuclei with their individual properties, without places."""
         culture, rng = self.culture, self._rng
         nuclei = np.zeros(count, _NUCLEUS)
         nuclei["number"] = self._born + 1 + np.arange(count)
@@ -140,7 +140,7 @@ class Population:
         nuclei["angle"] = rng.uniform(0, np.pi, count)
         amount = np.exp(culture.brightness_spread * rng.standard_normal(count))
         amount *= np.where(rng.random(count) < culture.dim, rng.uniform(0.15, 0.4, count), 1.0)
-        # Two thirds: the mean over a cycle, in which the amount doubles, is then about 1.
+        # The amount doubles over a cycle; with two thirds its mean is about 1.
         nuclei["amount"] = amount * culture.area * 2 / 3
         nuclei["bumps"][:, 0] = culture.bumps * rng.gamma(2, 1 / 2, (count, len(HARMONICS)))
         nuclei["bumps"][:, 0] *= (2 / HARMONICS) ** 2
@@ -150,7 +150,7 @@ class Population:
         return nuclei
 
     def _places(self, count: int, noise: Noise) -> np.ndarray:
-        """Draw places, more where a random field is high: cells grow in islands."""
+        """Draw places with a density that follows a random field: cells grow in islands."""
         rng, places = self._rng, np.empty((0, 2))
         origin = rng.uniform(0, SIDE, 2)
         while len(places) < count:
@@ -160,7 +160,7 @@ class Population:
         return places[:count]
 
     def _move(self) -> None:
-        """Persistent random walk; nuclei rest while they divide or die."""
+        """Move nuclei by a persistent random walk; nuclei that divide or die do not move."""
         nuclei, rng = self.nuclei, self._rng
         keep = np.exp(-STEP / self.culture.persistence)
         fresh = nuclei["speed"][:, None] * rng.standard_normal((len(nuclei), 2))
@@ -170,11 +170,11 @@ class Population:
         nuclei["position"] += STEP * moving + _PARTING * (1 - np.exp(-STEP / _PARTING)) * nuclei["push"]
         nuclei["push"] *= np.exp(-STEP / _PARTING)
         nuclei["angle"] += np.where(rest, 0.02, 0.05) * rng.standard_normal(len(nuclei))
-        # The field is walled far outside of the view.
+        # The field has walls far outside the view.
         nuclei["position"] = self.extent - np.abs(self.extent - np.abs(nuclei["position"]))
 
     def _repel(self) -> None:
-        """Push overlapping neighbours apart, but not at once: nuclei touch and dent each other."""
+        """Push overlapping neighbors apart gradually: nuclei touch and deform each other."""
         position = self.nuclei["position"]
         radius = np.sqrt(looks(self.nuclei).axes.prod(axis=1))
         reach = 2 * radius.max(initial=0) + _CYTOPLASM
@@ -189,7 +189,7 @@ class Population:
         np.add.at(position, second, shift)
 
     def _divide(self, mothers: np.ndarray) -> np.ndarray:
-        """Return two children of each: they part across the plate and inherit size, brightness and speed."""
+        """Return two children of each nucleus, which separate across the plate and inherit its properties."""
         rng = self._rng
         mothers = np.repeat(mothers, 2)
         children = self._individuals(len(mothers))
@@ -208,11 +208,11 @@ class Population:
 
 
 def _spare_dividing(nuclei: np.ndarray) -> None:
-    """Let those live that would not be dead before they begin to divide."""
+    """Cancel deaths that would not be complete before a division begins."""
     nuclei["death"][nuclei["death"] > nuclei["cycle"] - _CONDENSE] = np.inf
 
 
 def _smooth(share: np.ndarray) -> np.ndarray:
-    """Rise from 0 to 1 as ``share`` does, with level ends."""
+    """Return a smooth step from 0 to 1."""
     share = np.clip(share, 0, 1)
     return share * share * (3 - 2 * share)

@@ -1,4 +1,4 @@
-"""Grey street scenes with cars seen from the side: a stand-in for the UIUC car images.
+"""Gray street scenes with cars from the side, in place of the UIUC car images.
 
 The places, materials, light and camera are those of the package `scenes`; the cars are made here, for
 only side views are wanted, of many body shapes, that fill boxes given beforehand.
@@ -21,19 +21,19 @@ from reproduction.datasets.simulators.scenes.people import person
 from reproduction.datasets.simulators.scenes.render import Canvas, Light, render
 from reproduction.datasets.simulators.scenes.sketch import Material, Sketch
 
-#: Height of a car's box relative to its width.
+#: Height of the box of a car relative to its width.
 ASPECT = 0.4
-#: Part of the width of its box that a car fills, and of the height at which its wheels stand.
+#: Shares of the width of the box that a car fills, and of the height at its wheels.
 _FILL, _GROUND = (0.91, 0.97), (0.88, 0.96)
 _BLACK = Material((0.04, 0.04, 0.04))
 _LAMP = Material((0.9, 0.9, 0.86), "glass", 0.6)
-#: Streets are painted larger than they are photographed: houses then stand well behind the cars.
+#: Streets are painted larger than the image, so that houses are well behind the cars.
 _ZOOM = 1.6
 
 
 @dataclass(frozen=True)
 class Body:
-    """The outline of a car that drives to the right, in metres; its tail is at 0.
+    """Outline of a car that drives to the right, in meters; its tail is at 0.
 
     The roof line runs from ``rear``, the foot of the rear window, over the two ends of the roof to
     ``screen``, the foot of the windscreen.
@@ -50,7 +50,8 @@ class Body:
     nose: float  #: height of the front
 
 
-#: For each kind of body the ranges of rear, roof_rear, roof_front and screen, by length, and of roof.
+#: Ranges of rear, roof_rear, roof_front and screen (relative to the length) and of roof for each kind of
+#: body.
 _KINDS = {
     "saloon": ((0.14, 0.20), (0.30, 0.36), (0.53, 0.58), (0.68, 0.73), (1.33, 1.45)),
     "coupe": ((0.08, 0.16), (0.32, 0.40), (0.51, 0.56), (0.66, 0.72), (1.25, 1.35)),
@@ -67,7 +68,7 @@ def draw_street(
 
 
 def draw_car_crop(rng: np.random.Generator, noise: Noise, shape: tuple[int, int]) -> np.ndarray:
-    """Return a street cut to the box of a car, as large as ``shape``."""
+    """Return a crop of ``shape`` around the box of a car."""
     height, width = shape
     above, beside = height, width // 4
     frame = (height + above + height // 4, width + 2 * beside)
@@ -76,7 +77,7 @@ def draw_car_crop(rng: np.random.Generator, noise: Noise, shape: tuple[int, int]
 
 
 def draw_other_crop(rng: np.random.Generator, noise: Noise, shape: tuple[int, int]) -> np.ndarray:
-    """Return a part, as large as ``shape``, of a place without a car."""
+    """Return a crop of ``shape`` of a street without a car."""
     height, width = shape
     frame = (3 * height, width + width // 2)
     zoom = rng.uniform(1.0, 2.0)
@@ -123,7 +124,7 @@ def _stage(
     horizon: float,
     camera: float,
 ) -> Stage:
-    """Return an empty stage ``zoom`` times as large as the image; ``horizon`` is a part of its height."""
+    """Return an empty stage ``zoom`` times as large as the image; ``horizon`` is relative to its height."""
     angle = rng.uniform(-2.6, -0.5)
     light = Light(float(np.cos(angle)), float(np.sin(angle)), float(rng.uniform(0.5, 1.3)))
     height, width = (round(zoom * side) for side in shape)
@@ -148,7 +149,7 @@ def _park(stage: Stage, left: float, top: float, width: float) -> None:
 
 
 def _stand_before(stage: Stage, left: float, top: float, width: float) -> None:
-    """Hide a part of a car by something that stands nearer: lower in the image and larger."""
+    """Occlude a part of a car by a nearer thing, lower in the image and larger."""
     rng = stage.rng
     thing = pick(rng, clutter.post, clutter.post, clutter.bush, clutter.tree, person)(rng)
     scale, nearer = width / 4.6, rng.uniform(1.15, 1.6)
@@ -157,7 +158,7 @@ def _stand_before(stage: Stage, left: float, top: float, width: float) -> None:
 
 
 def _cast_shadow(stage: Stage, x: float, y: float, rx: float, ry: float) -> None:
-    """Darken the ground below a car, most in the middle."""
+    """Darken the ground below a car, most at its center."""
     rows, columns = stage.canvas.shape
     v, u = np.arange(rows)[:, None] - y, np.arange(columns)[None, :] - x
     depth = np.exp(-0.5 * (np.abs(v / (0.8 * ry + 1)) ** 2 + np.abs(u / (0.85 * rx)) ** 6))
@@ -165,7 +166,7 @@ def _cast_shadow(stage: Stage, x: float, y: float, rx: float, ry: float) -> None
 
 
 def _photograph(stage: Stage, shape: tuple[int, int]) -> np.ndarray:
-    """Return the grey bytes of a stage, as large as ``shape``."""
+    """Return the gray bytes of a stage, resized to ``shape``."""
     rng = stage.rng
     illuminate(stage.canvas.image, stage.noise, rng)
     channels = np.moveaxis(stage.canvas.image, -1, 0)
@@ -175,7 +176,7 @@ def _photograph(stage: Stage, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _equalise(photo: np.ndarray) -> np.ndarray:
-    """Give all grey values the same share of the image, as the real images have them."""
+    """Equalize the histogram, which is flat in the real images."""
     return np.asarray(ImageOps.equalize(Image.fromarray(np.ascontiguousarray(photo))))
 
 
@@ -235,7 +236,7 @@ def _draw_hull(sketch: Sketch, rng: np.random.Generator, body: Body, lacquer: Ma
         (0.4, 0.2),
     ]
     sketch.fill(smooth(hull, n=5), lacquer.shaded(rng.uniform(0.85, 1.0), relief=0.65))
-    # The lower part of the doors mirrors the road, the shoulder the sky.
+    # The lower part of the doors reflects the road, the upper part the sky.
     sketch.fill(box(0.15, 0.22, end - 0.15, 0.42), lacquer.shaded(rng.uniform(0.55, 0.9)))
     sketch.stroke(
         [(0.15, body.belt - 0.1), (body.screen, body.belt - 0.06), (end - 0.35, body.nose - 0.02)],
@@ -245,7 +246,7 @@ def _draw_hull(sketch: Sketch, rng: np.random.Generator, body: Body, lacquer: Ma
 
 
 def _draw_windows(sketch: Sketch, rng: np.random.Generator, body: Body, lacquer: Material) -> None:
-    """Cut the side window into two or three panes between pillars that follow the screens."""
+    """Divide the side window into two or three panes between pillars parallel to the screens."""
     pane = glass(rng).shaded(rng.uniform(0.4, 1.1))
     bottom, top = body.belt + 0.03, body.roof - rng.uniform(0.08, 0.13)
     rear, front = body.rear + rng.uniform(0.15, 0.35), body.screen - 0.12

@@ -1,4 +1,4 @@
-"""Documents from a tree of topics: what a simulated newsgroup writes about.
+"""Documents from a tree of topics, for simulated newsgroups.
 
 Words have Zipf's frequencies. A topic is a distribution in which some words are far more frequent than
 elsewhere. A post mixes common words, the topics of its group and of the hierarchies above it, and subjects
@@ -14,15 +14,15 @@ from reproduction.datasets.newsgroups20 import ancestors
 
 Vector = NDArray[np.float64]
 N_WORDS = 12_000
-#: Words that are lifted in a topic, and by how much at the median.
+#: Number of words that are more frequent in a topic, and the median factor.
 _TOPIC_WORDS, _LIFT = 150, 40.0
-#: Mean shares of common words, of the hierarchies above a group together, of subjects, and of the group.
+#: Mean shares of common words, of all hierarchies above a group, of subjects, and of the group.
 _SHARES = np.array([0.62, 0.10, 0.10, 0.18])
-#: The larger, the more alike the shares of two posts; some posts are off topic.
+#: Concentration of the shares: with a larger one, posts are more similar; some posts are off topic.
 _CONCENTRATION = 8.0
 #: Median number of words of a post and the standard deviation of its logarithm, as in Usenet of 1993.
 _LENGTH, _LENGTH_SPREAD = 130.0, 0.9
-#: Share of the lifted words of a topic that is replaced between the earlier and the later posts.
+#: Share of the words of a topic that is replaced between earlier and later posts.
 _DRIFT = 0.15
 
 SUBJECTS: dict[str, tuple[str, ...]] = {
@@ -36,7 +36,7 @@ _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o",
 
 
 def invented_words(count: int) -> list[str]:
-    """Return different words of two and more syllables, the same for every seed."""
+    """Return distinct words of two or more syllables, the same for every seed."""
     base = len(_SYLLABLES)
     words = []
     for number in range(base, base + count):
@@ -75,7 +75,7 @@ class TopicTree:
         return [self.words[number] for number in numbers]
 
     def _draw_topics(self, rng: np.random.Generator) -> tuple[Vector, Vector]:
-        """Return the distribution of a topic in earlier and in later posts.
+        """Return the word distribution of a topic in earlier and in later posts.
 
         Its words are neither the most frequent ones, which all topics share, nor the very rare ones.
         """

@@ -1,4 +1,4 @@
-"""Grey crops of people who walk through streets, and of streets without people, as a car's camera sees them.
+"""Gray crops of pedestrians and of streets without people, as seen by the camera of a car.
 
 A *track* is one walker before one street: from frame to frame the legs and arms swing on, the walker drifts
 across the crop and the street behind moves, so that the frames of a track are alike but never the same.
@@ -18,28 +18,28 @@ from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.scenes.render import Canvas, Light, render
 from reproduction.datasets.simulators.scenes.sketch import Material, Sketch
 
-#: Crops are painted larger than they are photographed.
+#: Crops are painted larger and then reduced.
 _ZOOM = 3
-#: Part of the height of a crop that a walker fills.
+#: Share of the height of a crop that a walker fills.
 _FILL = (0.76, 0.9)
 _THIGH, _SHIN, _UPPER_ARM, _FOREARM, _TORSO = 0.42, 0.44, 0.3, 0.27, 0.56
-#: Streets that other crops are cut from: their size in crops.
+#: Size, in crops, of the streets of other crops.
 _STREET = (4, 8)
-#: Windows among which one is chosen.
+#: Number of candidate windows.
 _CANDIDATES = 4
 
 
 @dataclass(frozen=True)
 class Walker:
-    """What stays the same from frame to frame."""
+    """Properties of a walker that are constant over frames."""
 
-    height: float  #: metres
+    height: float  #: meters
     breadth: float
-    facing: float  #: -1 to 1: how much of the step is seen; the sign is the direction
+    facing: float  #: from -1 to 1: visible share of the step, with the sign of the direction
     stride: float  #: largest angle of a thigh, radians
     swing: float  #: of an upper arm
-    knee: float  #: how much a knee bends in the air
-    skirt: float  #: height of the hem in metres, 0 for trousers
+    knee: float  #: bend of the knee of the swinging leg
+    skirt: float  #: height of the hem in meters, 0 for trousers
     coat: bool
     hat: bool
     bag: bool
@@ -51,7 +51,7 @@ class Walker:
 
 
 def draw_walker(rng: np.random.Generator) -> Walker:
-    """Draw a person at random."""
+    """Draw a random walker."""
     return Walker(
         height=rng.uniform(1.25, 1.5) if rng.random() < 0.1 else rng.normal(1.72, 0.08),
         breadth=rng.uniform(0.85, 1.25),
@@ -72,7 +72,7 @@ def draw_walker(rng: np.random.Generator) -> Walker:
 
 
 def pose(walker: Walker, phase: float) -> Sketch:
-    """Draw a walker at a phase of the step, in radians, with the feet about the origin."""
+    """Draw a walker at a phase of the step in radians, with the feet near the origin."""
     sketch = Sketch()
     width, side = 0.17 * walker.breadth, 0.08 * walker.breadth * (1.2 - abs(walker.facing))
     hip = np.array([0.0, _THIGH + _SHIN - 0.04 * abs(np.sin(phase))])
@@ -137,8 +137,8 @@ def _trunk(sketch, walker, hip, shoulder) -> None:
     sketch.fill(limb(neck, [0.12, 0.1]), walker.flesh.shaded(0.8))
 
 
-def _head(sketch, walker, centre) -> None:
-    x, y = centre
+def _head(sketch, walker, center) -> None:
+    x, y = center
     sketch.fill(ellipse(x, y + 0.02, 0.1, 0.13), walker.locks)
     sketch.fill(ellipse(x + 0.035 * walker.facing, y - 0.015, 0.08, 0.11), walker.flesh)
     if walker.hat:
@@ -146,7 +146,7 @@ def _head(sketch, walker, centre) -> None:
 
 
 def _along(angle: float, length: float, facing: float) -> np.ndarray:
-    """Return the way down a limb that hangs at an angle from the vertical."""
+    """Return the vector along a limb at an angle from the vertical."""
     return length * np.array([facing * np.sin(angle), -np.cos(angle)])
 
 
@@ -157,7 +157,7 @@ def draw_track(rng: np.random.Generator, noise: Noise, shape: tuple[int, int], f
     stage = _street(rng, noise, (height + height // 2, 3 * width), horizon=rng.uniform(0.3, 0.55))
     phase, step = rng.uniform(0, 2 * np.pi), rng.uniform(0.2, 0.7)
     place, drift = rng.uniform(0.2, 0.8), rng.normal(0, 0.02)
-    # The window over the street and the walker in it move a little, as a tracker does.
+    # The window on the street and the walker in it move slightly, as with a tracker.
     crops = np.empty((frames, height, width), dtype=np.uint8)
     for i in range(frames):
         room = stage.canvas.shape[1] - _ZOOM * width
@@ -201,7 +201,7 @@ def draw_others(rng: np.random.Generator, noise: Noise, shape: tuple[int, int], 
 
 
 def _most_upright(image: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Cut a few windows and return the one with the strongest upright edges.
+    """Cut several windows and return the one with the strongest vertical edges.
 
     The real crops without people are places that a detector of outlines took for one. Windows have any size:
     what stands far away may be as large as what stands near.
@@ -228,7 +228,7 @@ def _street(rng: np.random.Generator, noise: Noise, frame: tuple[int, int], hori
 
 
 def _cast_shadow(canvas: Canvas, x: float, y: float, scale: float) -> None:
-    """Darken the ground about the feet."""
+    """Darken the ground around the feet."""
     rows, columns = canvas.shape
     v, u = np.arange(rows)[:, None] - y, np.arange(columns)[None, :] - x
     depth = 0.5 * np.exp(-((v / (0.08 * scale)) ** 2) - (u / (0.4 * scale)) ** 2)
@@ -236,7 +236,7 @@ def _cast_shadow(canvas: Canvas, x: float, y: float, scale: float) -> None:
 
 
 def _photograph(image: np.ndarray, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Return the grey bytes of an image (0..1), as large as ``shape``."""
+    """Return the gray bytes of an image (0..1), resized to ``shape``."""
     channels = np.moveaxis(image, -1, 0)
     small = [Image.fromarray(channel).resize(shape[::-1], Image.Resampling.BOX) for channel in channels]
     photo = expose(np.stack([np.asarray(channel) for channel in small], axis=-1), rng)

@@ -1,8 +1,7 @@
-"""Random scenes like photographs, with the boxes of objects of 20 classes: a stand-in for PASCAL VOC.
+"""Random scenes that resemble photographs, with boxes of objects of 20 classes, in place of PASCAL VOC.
 
-A model of how such pictures come about, not of how they are recognised: a place with a horizon, things on
-the ground in perspective, some of them objects of a class and some not, hiding one another, lit from one
-side, taken with a lens and a sensor.
+The model describes how such pictures are formed, not how they are recognized: a place with a horizon, objects
+and clutter on the ground in perspective, with occlusions, light from one side, a lens and a sensor.
 """
 
 from reproduction.datasets.simulators.scenes.composition import Scene, draw_scene

@@ -13,7 +13,7 @@ _DARK = Material((0.07, 0.06, 0.06))
 
 @dataclass(frozen=True)
 class Build:
-    """The proportions of a quadruped that faces right; lengths in metres."""
+    """Proportions of a quadruped that faces right; lengths in meters."""
 
     length: float  #: from hip to shoulder
     legs: float
@@ -134,7 +134,7 @@ def _ear(build: Build, skull: float, side: float) -> np.ndarray:
 
 
 def _patches(sketch: Sketch, rng: np.random.Generator, build: Build, material: Material, before: int) -> None:
-    """Put spots on the trunk, under whatever was painted after part number ``before``."""
+    """Add spots to the trunk, below all parts from index ``before`` on."""
     spots = Sketch()
     for _ in range(int(rng.integers(2, 6))):
         x, y = build.length * rng.uniform(-0.02, 1.0), build.legs + build.depth * rng.uniform(0.25, 0.8)
@@ -158,7 +158,7 @@ def cow(rng: np.random.Generator) -> Sketch:
     udder = Material(jitter(rng, (0.75, 0.55, 0.5)))
     sketch.parts.insert(6, Part(ellipse(0.28, build.legs + 0.02, 0.18, 0.13), udder))
     if rng.random() < 0.6:
-        other = (0.85, 0.82, 0.77) if sum(fur.colour) < 1.4 else (0.16, 0.11, 0.09)
+        other = (0.85, 0.82, 0.77) if sum(fur.color) < 1.4 else (0.16, 0.11, 0.09)
         _patches(sketch, rng, build, Material(jitter(rng, other), "fur"), before=7)
     return sketch
 
@@ -197,7 +197,7 @@ def sheep(rng: np.random.Generator) -> Sketch:
 
 
 def dog(rng: np.random.Generator) -> Sketch:
-    """Draw a dog, standing from the side or sitting towards the viewer."""
+    """Draw a dog, standing from the side or sitting from the front."""
     fur = coat(rng)
     ears = pick(rng, "pointed", "hanging")
     if rng.random() < 0.4:
@@ -220,7 +220,7 @@ def dog(rng: np.random.Generator) -> Sketch:
     )
     sketch = quadruped(rng, build, fur, fur.shaded(rng.uniform(0.75, 1.2)), fur.shaded(rng.uniform(0.8, 1.2)))
     if rng.random() < 0.3:
-        _patches(sketch, rng, build, Material(coat(rng).colour, "fur"), before=7)
+        _patches(sketch, rng, build, Material(coat(rng).color, "fur"), before=7)
     return sketch
 
 
@@ -246,7 +246,7 @@ def cat(rng: np.random.Generator) -> Sketch:
 
 
 def _sitting(rng, fur: Material, *, height: float, head: float, ears: str, muzzle: float) -> Sketch:
-    """Draw an animal that sits and looks at the viewer."""
+    """Draw a sitting animal from the front."""
     sketch = Sketch()
     half = 0.3 * height * rng.uniform(0.9, 1.2)
     side = pick(rng, -1, 1)
@@ -339,22 +339,22 @@ def _perching(rng: np.random.Generator, feathers: Material) -> Sketch:
     for offset in (0.02, -0.07):
         sketch.stroke(place([(0.1, offset + 0.05), (-0.8, offset)]), 0.025 * size, feathers.shaded(0.45))
     neck = rng.choice([0.15, 0.7])
-    centre = place([(0.55, 0.2)])[0] + size * neck * np.array([0.35, 0.8]) + (0.05 * size, 0.12 * size)
-    sketch.fill(limb([place([(0.45, 0.15)])[0], centre], [0.45 * size, 0.32 * size]), feathers)
+    center = place([(0.55, 0.2)])[0] + size * neck * np.array([0.35, 0.8]) + (0.05 * size, 0.12 * size)
+    sketch.fill(limb([place([(0.45, 0.15)])[0], center], [0.45 * size, 0.32 * size]), feathers)
     beak = rng.uniform(0.25, 0.6) * size
     bill = Material(pick(rng, (0.8, 0.55, 0.12), (0.2, 0.18, 0.16), (0.55, 0.4, 0.2)))
     sketch.fill(
         [
-            moved(centre, 0.15 * size, 0.1 * size),
-            moved(centre, 0.22 * size + beak, -0.02 * size),
-            moved(centre, 0.15 * size, -0.1 * size),
+            moved(center, 0.15 * size, 0.1 * size),
+            moved(center, 0.22 * size + beak, -0.02 * size),
+            moved(center, 0.15 * size, -0.1 * size),
         ],
         bill,
     )
     sketch.disc(
-        *centre, 0.26 * size, pick(rng, feathers, feathers.shaded(0.6), belly).shaded(1.0, relief=0.7)
+        *center, 0.26 * size, pick(rng, feathers, feathers.shaded(0.6), belly).shaded(1.0, relief=0.7)
     )
-    sketch.disc(centre[0] + 0.1 * size, centre[1] + 0.06 * size, 0.05 * size, _DARK)
+    sketch.disc(center[0] + 0.1 * size, center[1] + 0.06 * size, 0.05 * size, _DARK)
     return sketch
 
 

@@ -1,4 +1,4 @@
-"""Where a scene takes place: sky, ground, walls and water, with the horizon that rules all sizes."""
+"""Backgrounds of scenes: sky, ground, walls and water, and the horizon that determines all sizes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,31 +19,31 @@ from reproduction.datasets.simulators.scenes.materials import (
 )
 from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.scenes.render import Canvas, Light, render
-from reproduction.datasets.simulators.scenes.sketch import Colour, Material, Sketch
+from reproduction.datasets.simulators.scenes.sketch import Color, Material, Sketch
 
 Drawing = Callable[[np.random.Generator], Sketch]
-#: In pixels, of a camera with a usual angle of view for images of 500 pixels.
+#: Focal length in pixels, for a usual angle of view and images of 500 pixels.
 _FOCAL_LENGTH = 500.0
 
 
 @dataclass
 class Stage:
-    """A scene in the making: its canvas, horizon, floor, light and sources of chance."""
+    """State of a scene while it is painted."""
 
     canvas: Canvas
     horizon: float  #: row
-    floor: float  #: row where the ground begins, below the horizon if a wall stands there
-    camera: float  #: height in metres
+    floor: float  #: row where the ground begins, below the horizon if there is a wall
+    camera: float  #: height in meters
     light: Light
     noise: Noise
     rng: np.random.Generator
 
     def ground_row(self, scale: float) -> float:
-        """Return the row of the ground where a metre measures ``scale`` pixels."""
+        """Return the row of the ground with ``scale`` pixels per meter."""
         return self.horizon + self.camera * scale
 
     def set(self, sketch: Sketch, scale: float, x: float, y: float) -> None:
-        """Paint a sketch at ``scale`` pixels a metre with its origin at column x and row y."""
+        """Paint a sketch at ``scale`` pixels per meter with its origin at column x and row y."""
         self.canvas.paint(
             render(
                 sketch, scale, x, y, light=self.light, noise=self.noise, rng=self.rng, frame=self.canvas.shape
@@ -51,7 +51,7 @@ class Stage:
         )
 
     def scatter(self, drawings: tuple[Drawing, ...], count: int, scales: tuple[float, float]) -> None:
-        """Put things anywhere on the ground, far ones first, with scales between two in pixels a metre."""
+        """Place sketches on the ground, far ones first, with scales from a range in pixels per meter."""
         low, high = np.log(scales)
         for scale in np.sort(np.exp(self.rng.uniform(low, high, count))):
             x = self.rng.uniform(-0.05, 1.05) * self.canvas.shape[1]
@@ -77,11 +77,11 @@ def street(stage: Stage) -> None:
 
 
 def field(stage: Stage) -> None:
-    """Paint a meadow below hills or a wood."""
+    """Paint a meadow in front of hills or a forest."""
     rng = stage.rng
     _sky(stage)
     _hills(stage, int(rng.integers(1, 4)))
-    _ground(stage, grass(rng).colour, contrast=rng.uniform(0.16, 0.34), field="fine")
+    _ground(stage, grass(rng).color, contrast=rng.uniform(0.16, 0.34), field="fine")
     stage.scatter((clutter.tree, clutter.bush, clutter.tree), int(rng.integers(4, 14)), (6, 22))
     stage.scatter(
         (clutter.bush, clutter.fence, clutter.rock, clutter.tuft, clutter.post),
@@ -91,7 +91,7 @@ def field(stage: Stage) -> None:
 
 
 def sea(stage: Stage) -> None:
-    """Paint water, often before a coast or a quay."""
+    """Paint water, often with a coast or a quay."""
     rng = stage.rng
     _sky(stage)
     if rng.random() < 0.6:
@@ -113,22 +113,22 @@ def air(stage: Stage) -> None:
     _sky(stage, cloudy=1.5)
     if stage.horizon < stage.canvas.shape[0]:
         _hills(stage, 1)
-        _ground(stage, pick(rng, jitter(rng, (0.5, 0.5, 0.49)), grass(rng).colour), contrast=0.2)
+        _ground(stage, pick(rng, jitter(rng, (0.5, 0.5, 0.49)), grass(rng).color), contrast=0.2)
         stage.scatter((clutter.bush, clutter.post, clutter.crate), int(rng.integers(2, 8)), (8, 25))
     elif rng.random() < 0.4:
         _branches(stage)
 
 
 def room(stage: Stage) -> None:
-    """Paint a room with a floor and things along its wall."""
+    """Paint a room with a floor and furniture along its wall."""
     rng = stage.rng
-    # The wall stands a few metres away: its foot is well below the horizon.
+    # The wall is a few meters away, so its foot is well below the horizon.
     scale = rng.uniform(60, 130)
     foot = stage.floor = min(stage.ground_row(scale), 0.85 * stage.canvas.shape[0])
     _wall(stage)
     _ground(
         stage,
-        pick(rng, wood(rng).colour, stone(rng).colour, plaster(rng).colour),
+        pick(rng, wood(rng).color, stone(rng).color, plaster(rng).color),
         contrast=0.17,
         tile=rng.choice([0.0, 0.15, 0.4]),
         field="streaks",
@@ -157,7 +157,7 @@ def room(stage: Stage) -> None:
 
 
 def tabletop(stage: Stage) -> None:
-    """Paint a table or a sill seen from near, with a wall behind it."""
+    """Paint a table or a sill in close-up, in front of a wall."""
     rng = stage.rng
     stage.camera = rng.uniform(0.12, 0.3)
     _wall(stage)
@@ -175,7 +175,7 @@ def tabletop(stage: Stage) -> None:
         )
     _ground(
         stage,
-        pick(rng, wood(rng).colour, cloth(rng).colour, stone(rng).colour),
+        pick(rng, wood(rng).color, cloth(rng).color, stone(rng).color),
         contrast=0.17,
         field="streaks",
     )
@@ -206,8 +206,8 @@ def _sky(stage: Stage, cloudy: float = 1.0) -> None:
 
 def _wall(stage: Stage) -> None:
     rng, shape = stage.rng, stage.canvas.shape
-    colour = np.array(
-        pick(rng, jitter(rng, (0.75, 0.71, 0.62)), plaster(rng).colour, stone(rng).colour), dtype=np.float32
+    color = np.array(
+        pick(rng, jitter(rng, (0.75, 0.71, 0.62)), plaster(rng).color, stone(rng).color), dtype=np.float32
     )
     pattern = 0.09 * stage.noise.crop("pink", shape, rng) + 0.05 * stage.noise.crop("clouds", shape, rng)
     if rng.random() < 0.4:
@@ -215,41 +215,41 @@ def _wall(stage: Stage) -> None:
         pattern = pattern + rng.uniform(0.03, 0.12) * np.sign(
             np.sin(columns * 2 * np.pi / rng.uniform(8, 60))
         )
-    stage.canvas.image[:] = colour * (1 + pattern[..., None])
+    stage.canvas.image[:] = color * (1 + pattern[..., None])
 
 
 def _ground(
     stage: Stage,
-    colour: Colour,
+    color: Color,
     *,
     contrast: float,
     tile: float = 0.0,
     field: str = "pink",
-    fade: Colour | None = None,
+    fade: Color | None = None,
 ) -> None:
     """Paint the plane below the horizon, from the row of the floor on, in perspective.
 
-    ``tile`` is the side of slabs in metres, 0 for none; ``fade`` is the colour far away.
+    ``tile`` is the side of slabs in meters, 0 for none; ``fade`` is the color far away.
     """
     rng, (height, width) = stage.rng, stage.canvas.shape
     top = int(np.clip(stage.floor, 0, height - 1))
     scale = np.maximum(np.arange(top, height, dtype=np.float32) - stage.horizon, 1.5)[:, None] / stage.camera
-    centre = width * rng.uniform(0.2, 0.8)
-    across = (np.arange(width, dtype=np.float32)[None, :] - centre) / scale
+    center = width * rng.uniform(0.2, 0.8)
+    across = (np.arange(width, dtype=np.float32)[None, :] - center) / scale
     away = np.broadcast_to(_FOCAL_LENGTH / scale, across.shape)
-    # So many samples of noise a metre that they are about as fine as the pixels low in the image.
+    # The samples of noise per meter match the pixels at the bottom of the image.
     grain = 0.6 * (height - stage.horizon) / stage.camera
     texture = stage.noise.at(field, away * grain + rng.integers(512), across * grain)
     texture = texture + 0.8 * stage.noise.at("pink", away * grain / 6 + rng.integers(512), across * grain / 6)
-    # Far away a pixel averages over much ground.
+    # Distant pixels average over much ground.
     near = np.minimum(1, 2 * scale / scale[-1])
     factor = 1 + contrast * near * texture
     if tile:
         lines = ((across / tile) % 1 < 0.04) | ((away / tile) % 1 < 0.05)
         factor = factor * np.where(lines, 1 - 0.3 * near, 1.0)
     blend = 0.5 * (1 - np.linspace(0, 1, height - top, dtype=np.float32)[:, None, None]) ** 3
-    far = np.array(fade or tuple(0.5 * c + 0.25 for c in colour))
-    base = np.array(colour) * (1 - blend) + far * blend
+    far = np.array(fade or tuple(0.5 * c + 0.25 for c in color))
+    base = np.array(color) * (1 - blend) + far * blend
     stage.canvas.image[top:] = base * np.maximum(factor, 0.2)[..., None]
 
 
@@ -261,12 +261,12 @@ def _hills(stage: Stage, count: int) -> None:
         ridge = np.maximum(
             2, top * (1 + 0.5 * stage.noise.crop("clouds", (1, 24), rng)[0] + rng.normal(0, 0.08, 24))
         )
-        green = np.array(leaf(rng).colour)
-        colour = green * nearness + np.array([0.6, 0.67, 0.73]) * (1 - nearness)
+        green = np.array(leaf(rng).color)
+        color = green * nearness + np.array([0.6, 0.67, 0.73]) * (1 - nearness)
         sketch = Sketch()
         outline = np.concatenate([np.stack([x, ridge], 1), [(width + 20, -6), (-20, -6)]])
         sketch.fill(
-            outline, Material(tuple(float(c) for c in colour), "leaf" if nearness > 0.5 else "stone", 0.2)
+            outline, Material(tuple(float(c) for c in color), "leaf" if nearness > 0.5 else "stone", 0.2)
         )
         stage.set(sketch, 1, 0, stage.horizon)
 
@@ -286,7 +286,7 @@ def _kerb(stage: Stage, scale: float) -> None:
 
 
 def _branches(stage: Stage) -> None:
-    """Paint boughs that reach into the picture."""
+    """Paint branches that extend into the picture."""
     rng, (height, width) = stage.rng, stage.canvas.shape
     bark, green = wood(rng).shaded(0.6), leaf(rng)
     sketch = Sketch()
@@ -296,8 +296,8 @@ def _branches(stage: Stage) -> None:
         middle = (start + end) / 2 + rng.normal(0, 25, 2)
         sketch.stroke([start, middle, end], rng.uniform(3, 10), bark)
         for t in rng.uniform(0.3, 1, 10):
-            centre = start + t * (end - start) + rng.normal(0, 18, 2)
+            center = start + t * (end - start) + rng.normal(0, 18, 2)
             sketch.fill(
-                smooth(centre + rng.normal(0, 9, (6, 2)), n=3), green.shaded(pick(rng, 0.6, 0.9, 1.2))
+                smooth(center + rng.normal(0, 9, (6, 2)), n=3), green.shaded(pick(rng, 0.6, 0.9, 1.2))
             )
     stage.set(sketch, 1, 0, 0)

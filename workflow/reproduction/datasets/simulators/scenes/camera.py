@@ -1,4 +1,4 @@
-"""What a camera adds to a scene: uneven light, blur, noise and a tone curve."""
+"""Camera model: uneven light, blur, noise and a tone curve."""
 
 import numpy as np
 from PIL import Image, ImageFilter
@@ -7,13 +7,13 @@ from reproduction.datasets.simulators.scenes.noise import Noise
 
 
 def defocus(image: np.ndarray, radius: float) -> np.ndarray:
-    """Blur an image (0..1) as a lens that is focused elsewhere does."""
+    """Blur an image (0..1) like a lens that is out of focus."""
     pixels = Image.fromarray(_bytes(image)).filter(ImageFilter.GaussianBlur(radius))
     return np.asarray(pixels, dtype=np.float32) / 255
 
 
 def illuminate(image: np.ndarray, noise: Noise, rng: np.random.Generator) -> None:
-    """Multiply by a gradient, patches of light and shade, fine unevenness, dark corners and a tint."""
+    """Multiply by a gradient, patches of light and shade, fine variation, vignetting and a tint."""
     height, width = image.shape[:2]
     y, x = np.linspace(-1, 1, height, dtype=np.float32)[:, None], np.linspace(-1, 1, width, dtype=np.float32)
     angle = rng.uniform(0, 2 * np.pi)
@@ -28,7 +28,7 @@ def illuminate(image: np.ndarray, noise: Noise, rng: np.random.Generator) -> Non
 
 
 def expose(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Turn light (about 0..1) into the bytes of a photograph, with lens blur and sensor noise."""
+    """Convert light (about 0..1) to the bytes of a photograph, with lens blur and sensor noise."""
     sharp = Image.fromarray(_bytes(image)).filter(_lens(rng.uniform(0.3, 0.75)))
     level = np.arange(256, dtype=np.float32) / 255
     contrast = rng.uniform(0.1, 0.7)
@@ -37,13 +37,13 @@ def expose(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     grain = rng.standard_normal(photo.shape[:2], dtype=np.float32)
     strength = rng.uniform(0.8, 5.0)
     for channel, shift in enumerate((0, 101, 211)):
-        # Colours share half of the noise, as after the interpolation of a sensor's mosaic.
+        # Colors share half of the noise, as after demosaicing.
         photo[..., channel] += strength * (0.7 * grain + 0.7 * np.roll(grain, shift, axis=1))
     return np.clip(np.round(photo), 0, 255).astype(np.uint8)
 
 
 def _lens(sigma: float) -> ImageFilter.Kernel:
-    """Return the blur of a good lens, which reaches the next pixel only."""
+    """Return the blur kernel of a good lens, of 3 x 3 pixels."""
     side = np.exp(-0.5 / sigma**2)
     weights = np.outer([side, 1, side], [side, 1, side])
     return ImageFilter.Kernel((3, 3), weights.ravel().tolist(), scale=float(weights.sum()))

@@ -1,4 +1,4 @@
-"""The 20 classes: how each is drawn and posed, and in which scenes it is found."""
+"""The 20 classes with their drawing functions and poses, and the settings in which they occur."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,26 +19,26 @@ from reproduction.datasets.simulators.scenes.sketch import Sketch
 
 @dataclass(frozen=True)
 class Kind:
-    """How objects of a class are drawn, and how far their pose strays."""
+    """Drawing function of a class, and the variation of its pose."""
 
     draw: Callable[[np.random.Generator], Sketch]
     #: Standard deviation of the rotation in radians.
     tilt: float
     #: Size of random smooth deformations relative to the height.
     bend: float
-    #: Probability to be in the air where the scene has a sky.
+    #: Probability of being in the air in a scene with a sky.
     flies: float = 0.0
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A kind of scene: what it looks like, which classes occur in it how often, and what stands in front."""
+    """A kind of scene: its background, the weights of its classes, and its clutter."""
 
     paint: Callable[[backdrops.Stage], None]
     weight: float
     classes: dict[str, float]
     clutter: tuple[Callable[[np.random.Generator], Sketch], ...]
-    horizon: tuple[float, float]  #: its range of rows, relative to the image's height
+    horizon: tuple[float, float]  #: range of its row, relative to the height of the image
 
 
 KINDS = {

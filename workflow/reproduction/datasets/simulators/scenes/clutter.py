@@ -1,4 +1,4 @@
-"""What stands about in a scene and is no object of a class: out of doors and indoors."""
+"""Things in a scene that are not objects of a class, outdoors and indoors."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from reproduction.datasets.simulators.scenes.sketch import Material, Sketch
 
 
 def tree(rng: np.random.Generator) -> Sketch:
-    """Draw a tree: a trunk with boughs and clumps of leaves, darker below."""
+    """Draw a tree: a trunk with branches and clumps of leaves, darker at the bottom."""
     sketch = Sketch()
     bark = wood(rng).shaded(0.6)
     height = rng.uniform(4.0, 9.0)
@@ -65,7 +65,7 @@ def _crown(sketch, rng, x, y, half_width, half_height, green, count) -> None:
         for factor, relief in ((0.45, 0.3), (0.65, 0.4), (0.9, 0.55), (1.15, 0.7))
     ]
     places = rng.normal(0, 0.45, (count, 2)).clip(-1, 1)
-    # Clumps that are higher catch more light and are painted later.
+    # Higher clumps are brighter and are painted later.
     for number, (u, v) in enumerate(places[np.argsort(places[:, 1] + rng.normal(0, 0.4, count))]):
         radius = rng.uniform(0.16, 0.34)
         turn = np.linspace(0, 2 * np.pi, 15)[:-1]
@@ -119,7 +119,7 @@ def post(rng: np.random.Generator) -> Sketch:
 
 
 def fence(rng: np.random.Generator) -> Sketch:
-    """Draw a few metres of fence."""
+    """Draw a few meters of fence."""
     sketch = Sketch()
     rail = pick(rng, wood, metal, paint)(rng)
     length, height = rng.uniform(3, 9), rng.uniform(0.8, 1.4)
@@ -133,14 +133,14 @@ def fence(rng: np.random.Generator) -> Sketch:
 def rock(rng: np.random.Generator) -> Sketch:
     """Draw a boulder."""
     sketch = Sketch()
-    grey = stone(rng)
+    gray = stone(rng)
     size = rng.uniform(0.2, 0.7)
     turn = np.linspace(0, np.pi, 9)
     radius = size * rng.uniform(0.75, 1.2, 9)
     outline = np.stack([1.4 * radius * np.cos(turn), radius * np.sin(turn)], axis=1)
-    sketch.fill(outline, grey)
-    sketch.fill([outline[2], outline[4], outline[5], (0.1 * size, 0.3 * size)], grey.shaded(1.2, relief=0.7))
-    sketch.fill([outline[6], outline[8], (0, 0), (-0.2 * size, 0.4 * size)], grey.shaded(0.75))
+    sketch.fill(outline, gray)
+    sketch.fill([outline[2], outline[4], outline[5], (0.1 * size, 0.3 * size)], gray.shaded(1.2, relief=0.7))
+    sketch.fill([outline[6], outline[8], (0, 0), (-0.2 * size, 0.4 * size)], gray.shaded(0.75))
     return sketch
 
 
@@ -176,7 +176,7 @@ def crate(rng: np.random.Generator) -> Sketch:
 
 
 def blob(rng: np.random.Generator) -> Sketch:
-    """Draw something of parts and materials like those of the objects, but of no class."""
+    """Draw a thing with parts and materials like those of the objects, but of no class."""
     sketch = Sketch()
     size = rng.uniform(0.2, 0.8)
     surface = any_surface(rng)

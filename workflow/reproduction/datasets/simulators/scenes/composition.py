@@ -1,4 +1,4 @@
-"""The composition of a scene: which objects, where, how large, in which pose, and what hides them."""
+"""Composition of a scene: its objects with their places, sizes, poses and occlusions."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ from reproduction.datasets.simulators.scenes.render import Canvas, Layer, Light,
 from reproduction.datasets.simulators.scenes.sketch import Sketch
 from reproduction.datasets.voc2007_sample import CLASSES
 
-#: (height, width) of images; each may be turned.
+#: (height, width) of images; each may be in portrait format.
 _SHAPES = ((375, 500), (375, 500), (333, 500), (366, 500))
-#: How often a scene has 1, 2, 3 or 4 objects.
+#: Probabilities of 1, 2, 3 or 4 objects.
 _COUNTS = (0.2, 0.3, 0.25, 0.25)
-#: Objects of which less is visible are left out, or marked as difficult.
+#: Visible shares below which an object is omitted, or marked as difficult.
 _HIDDEN, _DIFFICULT = 0.15, 0.4
 _SMALLEST_BOX = 100
 _SMALL_BOX = 500
@@ -28,71 +28,46 @@ _SMALL_BOX = 500
 class Scene:
     """A picture and the objects in it.
 
-    Boxes are (left, top, right, bottom), inclusive pixels counted from 0, tight around what is visible.
+    Boxes are (left, top, right, bottom), inclusive pixels counted from 0, tight around the visible part.
     """
 
     image: np.ndarray  #: (height, width, 3) bytes
     boxes: np.ndarray  #: (n, 4)
     labels: np.ndarray  #: (n,) indices into `reproduction.datasets.voc2007_sample.CLASSES`
     masks: np.ndarray  #: (n, height, width) flags: the visible pixels of each object
-    truncated: np.ndarray  #: (n,) flags: the box is smaller than the whole object's would be
-    difficult: np.ndarray  #: (n,) flags: little is visible, or it is small
+    truncated: np.ndarray  #: (n,) flags: the box is smaller than that of the whole object
+    difficult: np.ndarray  #: (n,) flags: small, or little is visible
     setting: str  #: the kind of scene
 
 
 @dataclass(frozen=True)
 class _Placed:
-    """An object to be painted: its class, its sketch, pixels a metre, and where its foot is."""
+    """An object to be painted: its class, sketch, pixels per meter, and the place of its foot."""
 
     label: int
     sketch: Sketch
     scale: float
     x: float
     y: float
-    depth: float  #: the row of the ground below it, by which near and far are told
+    depth: float  #: row of the ground below it, by which objects are ordered
 
 
-def draw_scene(
-    rng: np.random.Generator,
-    *,
-    shape: tuple[int, int] | None = None,
-    setting: str | None = None,
-    objects: int | None = None,
-) -> Scene:
-    """Draw a random scene with at least one object.
-
-    Parameters
-    ----------
-    shape
-        Height and width in pixels; by default about 375 x 500, sometimes turned.
-    setting
-        One of ``street``, ``field``, ``sea``, ``air``, ``room``, ``tabletop``; by default any.
-    objects
-        How many objects to put in; by default 1 to 4. Those that end up almost hidden are not annotated.
-    """
-    if setting is not None and setting not in SETTINGS:
-        raise ValueError(f"setting is {setting!r}: expected one of {', '.join(SETTINGS)}")
-    if objects is not None and objects < 1:
-        raise ValueError(f"objects is {objects}: expected at least 1")
-    if shape is not None and min(shape) < 64:
-        raise ValueError(f"shape is {shape}: expected a height and a width of at least 64 pixels")
+def draw_scene(rng: np.random.Generator) -> Scene:
+    """Draw a random scene with at least one object."""
     while True:
-        scene = _attempt(rng, shape, setting, objects)
+        scene = _attempt(rng)
         if len(scene.boxes):
             return scene
 
 
-def _attempt(
-    rng: np.random.Generator, shape: tuple[int, int] | None, setting: str | None, objects: int | None
-) -> Scene:
+def _attempt(rng: np.random.Generator) -> Scene:
     """Draw a scene in which all objects may turn out to be hidden."""
-    if shape is None:
-        shape = _SHAPES[rng.integers(len(_SHAPES))]
-        shape = shape[::-1] if rng.random() < 0.2 else shape
+    shape = _SHAPES[rng.integers(len(_SHAPES))]
+    shape = shape[::-1] if rng.random() < 0.2 else shape
     weights = np.array([value.weight for value in SETTINGS.values()])
-    name = setting or str(rng.choice(list(SETTINGS), p=weights / weights.sum()))
+    name = str(rng.choice(list(SETTINGS), p=weights / weights.sum()))
     chosen = SETTINGS[name]
-    count = objects or 1 + int(rng.choice(len(_COUNTS), p=_COUNTS))
+    count = 1 + int(rng.choice(len(_COUNTS), p=_COUNTS))
     stage = _stage(rng, shape, chosen)
     chosen.paint(stage)
     if rng.random() < 0.3:
@@ -127,11 +102,11 @@ def _stage(rng: np.random.Generator, shape: tuple[int, int], setting: Setting) -
 
 
 def _place_objects(stage: Stage, setting: Setting, count: int) -> list[_Placed]:
-    """Choose objects; the first one sets the scale, and the others stand nearer or farther."""
+    """Choose objects; the first one sets the scale, and the others are nearer or farther."""
     rng = stage.rng
     names, weights = list(setting.classes), np.array(list(setting.classes.values()))
     first = str(rng.choice(names, p=weights / weights.sum()))
-    # Things come in groups: another object is often of the class that is there already.
+    # Further objects are often of the same class.
     others = [
         first if rng.random() < 0.35 else str(rng.choice(names, p=weights / weights.sum()))
         for _ in range(count - 1)
@@ -152,13 +127,13 @@ def _place_objects(stage: Stage, setting: Setting, count: int) -> list[_Placed]:
 
 
 def _place(stage: Stage, name: str, sketch: Sketch, scale: float, extent: float) -> _Placed:
-    """Put an object into the air or on the ground, where the perspective has its size if that is in sight."""
+    """Place an object in the air, or on the ground where its size agrees with the perspective if possible."""
     rng, (height, width) = stage.rng, stage.canvas.shape
     side = np.sqrt(height * width)
     scale = float(np.clip(scale, 0.06 * side / extent, 0.9 * side / extent))
     left, bottom, right, top = sketch.bounds()
     tall, wide = scale * (top - bottom), scale * (right - left)
-    # Negative margins let the border cut an object.
+    # With negative margins the border truncates an object.
     margin = rng.uniform(-0.22, 0.12) * wide
     x = rng.uniform(*sorted((margin, width - wide - margin))) - scale * left
     flies = rng.random() < KINDS[name].flies and stage.horizon > 0.2 * height
@@ -174,7 +149,7 @@ def _place(stage: Stage, name: str, sketch: Sketch, scale: float, extent: float)
 
 
 def _posed(sketch: Sketch, kind: Kind, rng: np.random.Generator) -> Sketch:
-    """Mirror, stretch, turn and bend a sketch at random; its lowest point stays on the ground."""
+    """Flip, stretch, rotate and bend a sketch at random; its lowest point stays on the ground."""
     left, bottom, right, top = sketch.bounds()
     middle, tall = (left + right) / 2, top - bottom
     mirror = rng.choice([-1, 1])
@@ -210,7 +185,7 @@ def _paint_object(stage: Stage, item: _Placed) -> Layer:
 
 
 def _cast_shadow(stage: Stage, item: _Placed, layer: Layer) -> None:
-    """Darken the ground below an object: its outline, flattened and slanting away from the light, blurred."""
+    """Darken the ground below an object by its blurred outline, flattened and slanted away from the light."""
     if item.depth <= stage.horizon:
         return
     strength = stage.rng.uniform(0.25, 0.6)
@@ -221,7 +196,7 @@ def _cast_shadow(stage: Stage, item: _Placed, layer: Layer) -> None:
     silhouette = Image.fromarray((255 * layer.alpha).astype(np.uint8)).resize((width, flat))
     ground = Image.new("L", (width + 2 * pad, flat + 16))
     ground.paste(silhouette, (pad, 8))
-    # Rows farther up the object fall farther to the side.
+    # Upper rows of the object are shifted farther to the side.
     ground = ground.transform(
         ground.size,
         Image.Transform.AFFINE,
@@ -233,7 +208,7 @@ def _cast_shadow(stage: Stage, item: _Placed, layer: Layer) -> None:
 
 
 def _add_clutter(stage: Stage, setting: Setting, item: _Placed, *, beside: bool) -> None:
-    """Put something that is no object next to an object, or a little before it so that it hides a part."""
+    """Place clutter next to an object, or in front of it so that it occludes a part."""
     rng = stage.rng
     sketch = setting.clutter[rng.integers(len(setting.clutter))](rng)
     left, bottom, right, top = sketch.bounds()
@@ -248,7 +223,7 @@ def _add_clutter(stage: Stage, setting: Setting, item: _Placed, *, beside: bool)
 def _annotate(
     photo: np.ndarray, visible: list[np.ndarray], layers: list[Layer], labels: list[int], setting: str
 ) -> Scene:
-    """Measure what is visible of each object, and leave out those that are almost hidden."""
+    """Measure the visible part of each object, and omit objects that are almost hidden."""
     kept = []
     for label, mask, layer in zip(labels, visible, layers, strict=True):
         seen = mask > 0.5

@@ -89,7 +89,7 @@ def aeroplane(rng: np.random.Generator) -> Sketch:
     middle = 2.6 if liner else 1.5
     wing = body.shaded(0.72, relief=0.6)
     lift = rng.uniform(0.1, 0.35) * length * 0.5
-    # The far wing and tailplane, above the body from this side.
+    # The far wing and tailplane, above the body in this view.
     sketch.fill(
         [
             (0.42 * length, middle),

@@ -1,4 +1,4 @@
-"""Outlines as (n, 2) arrays of points (x, y), in metres with y upwards and the ground at 0."""
+"""Outlines as (n, 2) arrays of points (x, y), in meters with y upwards and the ground at 0."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ Points = Sequence[Sequence[float]] | np.ndarray
 
 
 def ellipse(x: float, y: float, rx: float, ry: float, angle: float = 0.0, n: int = 32) -> np.ndarray:
-    """Return an ellipse around (x, y), turned by ``angle`` radians."""
+    """Return an ellipse around (x, y), rotated by ``angle`` radians."""
     turn = np.linspace(0, 2 * np.pi, n, endpoint=False)
     return moved(rotated(np.stack([rx * np.cos(turn), ry * np.sin(turn)], axis=1), angle), x, y)
 
@@ -36,7 +36,7 @@ def rounded_box(left: float, bottom: float, right: float, top: float, radius: fl
 
 
 def smooth(points: Points, n: int = 6) -> np.ndarray:
-    """Return the closed Catmull-Rom curve through ``points``, with ``n`` points between neighbours."""
+    """Return the closed Catmull-Rom curve through ``points``, with ``n`` points between neighbors."""
     p = np.asarray(points, dtype=float)
     before, after, beyond = np.roll(p, 1, axis=0), np.roll(p, -1, axis=0), np.roll(p, -2, axis=0)
     t = np.linspace(0, 1, n, endpoint=False)[:, None, None]
@@ -49,7 +49,7 @@ def smooth(points: Points, n: int = 6) -> np.ndarray:
 
 
 def limb(points: Points, widths: Sequence[float]) -> np.ndarray:
-    """Return the outline of a bent tube along ``points`` with a width at each, rounded at its end."""
+    """Return the outline of a tube along ``points`` with a width at each, rounded at its end."""
     p, half = np.asarray(points, dtype=float), np.asarray(widths, dtype=float)[:, None] / 2
     along = np.gradient(p, axis=0)
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
@@ -59,18 +59,18 @@ def limb(points: Points, widths: Sequence[float]) -> np.ndarray:
 
 
 def lathe(profile: Points, x: float = 0.0) -> np.ndarray:
-    """Return the outline of a turned body; ``profile`` lists (half-width, height) from the foot up."""
+    """Return the outline of a body of revolution; ``profile`` lists (half-width, height) from the bottom."""
     p = np.asarray(profile, dtype=float)
     return moved(np.concatenate([p, (p * (-1, 1))[::-1]]), x, 0)
 
 
 def moved(points: np.ndarray, x: float, y: float) -> np.ndarray:
-    """Shift a point or points."""
+    """Shift points."""
     return points + np.array([x, y])
 
 
 def rotated(points: np.ndarray, angle: float) -> np.ndarray:
-    """Turn points around the origin, from x to y."""
+    """Rotate points about the origin, from x to y."""
     c, s = np.cos(angle), np.sin(angle)
     return points @ np.array([[c, s], [-s, c]])
 

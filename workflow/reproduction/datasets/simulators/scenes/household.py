@@ -1,4 +1,4 @@
-"""Things of the house: furniture, and what stands on it."""
+"""Furniture and household objects."""
 
 from itertools import pairwise
 
@@ -40,7 +40,7 @@ def legs(
 
 def bottle(rng: np.random.Generator) -> Sketch:
     """Draw a bottle of glass or plastic with a label."""
-    colour = pick(
+    color = pick(
         rng,
         (0.1, 0.22, 0.12),
         (0.3, 0.16, 0.06),
@@ -49,7 +49,7 @@ def bottle(rng: np.random.Generator) -> Sketch:
         (0.2, 0.35, 0.6),
         (0.8, 0.8, 0.78),
     )
-    body = Material(jitter(rng, colour), "glass", 0.6)
+    body = Material(jitter(rng, color), "glass", 0.6)
     height, half = rng.uniform(0.22, 0.33), rng.uniform(0.032, 0.05)
     neck, shoulder = rng.uniform(0.25, 0.42) * half, rng.uniform(0.5, 0.75) * height
     profile = [
@@ -67,7 +67,7 @@ def bottle(rng: np.random.Generator) -> Sketch:
         lathe([(0.8 * half, 0.008), (0.93 * half, 0.02), (0.93 * half, level)]),
         body.shaded(rng.uniform(0.55, 0.9)),
     )
-    # The bright line that a window leaves on glass.
+    # The reflection of a window.
     sketch.stroke(
         [(-0.62 * half, 0.06 * height), (-0.62 * half, 0.95 * shoulder)], 0.16 * half, body.shaded(1.9)
     )
@@ -253,7 +253,7 @@ def pottedplant(rng: np.random.Generator) -> Sketch:
 
 
 def tvmonitor(rng: np.random.Generator) -> Sketch:
-    """Draw a flat screen or an old set; what is on the screen is anything."""
+    """Draw a flat screen or an old television set with random content."""
     case = pick(rng, rubber(rng), rubber(rng).shaded(2.5), Material(jitter(rng, (0.75, 0.73, 0.66)), "plain"))
     half = rng.uniform(0.2, 0.55)
     tall = half * rng.uniform(1.1, 1.5)

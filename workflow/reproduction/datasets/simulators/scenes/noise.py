@@ -1,4 +1,4 @@
-"""Random fields with the power-law spectra of natural images, made once a scene and used all over it."""
+"""Random fields with the power-law spectra of natural images."""
 
 from functools import lru_cache
 
@@ -7,9 +7,9 @@ from scipy import fft
 
 #: Fields repeat after this many pixels in both directions.
 SIDE = 512
-#: Amplitude falls as frequency to the power of minus this; natural images have about 1.
+#: Exponent of the decay of the amplitude with frequency; about 1 for natural images.
 _EXPONENTS = {"clouds": 1.9, "pink": 1.15, "fine": 0.55, "streaks": 1.0, "hairs": 0.75}
-#: How much longer than wide the structures of a field are.
+#: Ratio of length and width of the structures of a field.
 _STRETCH = {"streaks": 7.0, "hairs": 2.5}
 
 
@@ -17,8 +17,8 @@ class Noise:
     """Five periodic fields of mean 0 and standard deviation 1.
 
     ``clouds`` is smooth, ``pink`` has structure of every size, ``fine`` is nearly white, ``streaks`` and
-    the finer ``hairs`` are stretched along the rows. All come from one random spectrum: they are cropped at
-    random places, where nothing is left of their dependence.
+    the finer ``hairs`` are stretched along the rows. All come from one random spectrum; crops at random
+    places are practically independent.
     """
 
     def __init__(self, rng: np.random.Generator):
@@ -29,17 +29,17 @@ class Noise:
     def crop(
         self, name: str, shape: tuple[int, int], rng: np.random.Generator, *, upright: bool = False
     ) -> np.ndarray:
-        """Return a random, randomly mirrored window of a field; ``upright`` exchanges rows and columns."""
+        """Return a random, randomly flipped window of a field; ``upright`` exchanges rows and columns."""
         field = self._field(name).T if upright else self._field(name)
         rows, columns = (_window(length, rng) for length in shape)
         return field.take(rows, 0, mode="wrap").take(columns, 1, mode="wrap")
 
     def at(self, name: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return a field at any coordinates, which are rounded down."""
+        """Return a field at coordinates, which are rounded down."""
         return self._field(name)[rows.astype(np.int32) % SIDE, columns.astype(np.int32) % SIDE]
 
     def _field(self, name: str) -> np.ndarray:
-        """Return a field, made when it is first asked for."""
+        """Return a field, computed on first use."""
         if name not in self._fields:
             field = fft.irfft2(self._white * _amplitude(name), s=(SIDE, SIDE))
             self._fields[name] = field / field.std()

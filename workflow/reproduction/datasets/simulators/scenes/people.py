@@ -1,4 +1,4 @@
-"""People: one jointed figure that stands, walks or sits, seen from any side."""
+"""People: one articulated figure that stands, walks or sits, seen from any side."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _DARK = Material((0.1, 0.08, 0.07))
 
 
 def person(rng: np.random.Generator) -> Sketch:
-    """Draw a person of 1.2 to 1.9 metres, or as much of one as is above the seat of a chair."""
+    """Draw a person of 1.2 to 1.9 meters, or the part of a person above the seat of a chair."""
     flesh, locks, shirt, trousers = skin(rng), hair(rng), cloth(rng), cloth(rng)
     shoes = pick(rng, rubber(rng), cloth(rng))
     seated = rng.random() < 0.2
@@ -44,7 +44,7 @@ def person(rng: np.random.Generator) -> Sketch:
 
 
 def _front(sketch, rng, breadth, hip, shoulder, shirt) -> None:
-    """Add what is on a shirt: stripes, an open jacket, a bag's strap, or nothing."""
+    """Add stripes, an open jacket, the strap of a bag, or nothing to a shirt."""
     kind = rng.integers(5)
     other = cloth(rng)
     if kind == 0:

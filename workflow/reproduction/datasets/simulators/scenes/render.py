@@ -1,4 +1,4 @@
-"""From a sketch to pixels: anti-aliased, textured and lit layers, painted over one another on a canvas."""
+"""Rendering of sketches as anti-aliased, textured and shaded layers on a canvas."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
 from reproduction.datasets.simulators.scenes.noise import Noise
-from reproduction.datasets.simulators.scenes.sketch import Sketch
+from reproduction.datasets.simulators.scenes.sketch import Material, Sketch
 
 _SUPERSAMPLING = 2
 _MARGIN = 2
@@ -23,13 +23,13 @@ _TEXTURES = {
     "glass": ("clouds", 0.2, False),
 }
 _TEXTURE_NAMES = tuple(_TEXTURES)
-#: Sizes, as fractions of the layer, at which relief is lit, and the strength of each.
+#: Scales of the relief, relative to the size of the layer, and the strength of each.
 _RELIEF = ((0.015, 0.25), (0.06, 0.26), (0.16, 0.34))
 
 
 @dataclass(frozen=True)
 class Light:
-    """Where light comes from, as a unit vector in the image (y downwards), and how directed it is (0..1)."""
+    """Direction of the light, a unit vector in the image (y downwards), and its strength (0..1)."""
 
     x: float
     y: float
@@ -38,16 +38,16 @@ class Light:
 
 @dataclass(frozen=True)
 class Layer:
-    """A rendered sketch: colours (h, w, 3) times opacity, opacity (h, w), and the pixel of its corner."""
+    """A rendered sketch: premultiplied colors (h, w, 3), opacity (h, w), and the pixel of its corner."""
 
-    colour: np.ndarray
+    color: np.ndarray
     alpha: np.ndarray
     left: int
     top: int
 
     @property
     def area(self) -> float:
-        """The pixels it would cover if nothing hid it."""
+        """Area in pixels without occlusion."""
         return float(self.alpha.sum())
 
 
@@ -62,9 +62,9 @@ def render(
     rng: np.random.Generator,
     frame: tuple[int, int] | None = None,
 ) -> Layer:
-    """Render a sketch at ``scale`` pixels a metre with its origin at column ``x`` and row ``y``.
+    """Render a sketch at ``scale`` pixels per meter with its origin at column ``x`` and row ``y``.
 
-    With ``frame``, the (height, width) of an image, what lies outside it is left out.
+    With ``frame``, the (height, width) of an image, the part outside the image is omitted.
     """
     left, bottom, right, top = sketch.bounds()
     corner = np.floor([x + scale * left, y - scale * top]).astype(int) - _MARGIN
@@ -75,25 +75,25 @@ def render(
     size = end - corner
     index, materials = _paint(sketch, scale, np.array([x, y]) - corner, size)
     flat = np.zeros((len(materials) + 1, 4), dtype=np.uint8)
-    flat[1:, :3] = np.round([255 * np.array(material.colour) for material in materials])
+    flat[1:, :3] = np.round([255 * np.array(material.color) for material in materials])
     flat[1:, 3] = 255
     fine = flat.view(np.uint32)[:, 0][index].view(np.uint8).reshape(*index.shape, 4)
-    # Averaging colours together with their opacity gives colours times opacity, which is what layers hold.
+    # Averaging colors together with their opacity gives premultiplied colors.
     coarse = np.asarray(Image.fromarray(fine, "CMYK").reduce(_SUPERSAMPLING), dtype=np.float32) / 255
     alpha = np.ascontiguousarray(coarse[..., 3])
     index = index[::_SUPERSAMPLING, ::_SUPERSAMPLING]
     shade = _texture(index, materials, noise, rng) * _relief(index, materials, light)
-    colour = np.minimum(coarse[..., :3] * shade[..., None], alpha[..., None])
-    return Layer(colour, alpha, int(corner[0]), int(corner[1]))
+    color = np.minimum(coarse[..., :3] * shade[..., None], alpha[..., None])
+    return Layer(color, alpha, int(corner[0]), int(corner[1]))
 
 
 def _paint(sketch: Sketch, scale: float, origin: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, list]:
-    """Return the number of the material at each fine pixel, 0 for none, and the materials from 1 on."""
+    """Return the number of the material at each fine pixel, 0 for none, and the materials."""
     image = Image.new("L", tuple(int(n) for n in size * _SUPERSAMPLING))
     draw = ImageDraw.Draw(image)
-    numbers = {None: 0}
+    numbers: dict[Material, int] = {}
     for part in sketch.parts:
-        number = numbers.setdefault(part.material, len(numbers))
+        number = numbers.setdefault(part.material, len(numbers) + 1)
         points = (part.points * (scale, -scale) + origin) * _SUPERSAMPLING
         flat = points.ravel().tolist()
         if part.width:
@@ -102,13 +102,13 @@ def _paint(sketch: Sketch, scale: float, origin: np.ndarray, size: np.ndarray) -
             )
         else:
             draw.polygon(flat, fill=number)
-    if len(numbers) > 256:
-        raise ValueError(f"the sketch has {len(numbers) - 1} materials: expected at most 255")
-    return np.asarray(image), [material for material in numbers if material is not None]
+    if len(numbers) > 255:
+        raise ValueError(f"the sketch has {len(numbers)} materials: expected at most 255")
+    return np.asarray(image), list(numbers)
 
 
 def _texture(index: np.ndarray, materials: list, noise: Noise, rng: np.random.Generator) -> np.ndarray:
-    """Return the factor of each pixel that the texture of its material makes."""
+    """Return the brightness factor of each pixel by the texture of its material."""
     of_material = np.array([0, *(_TEXTURE_NAMES.index(m.texture) for m in materials)], dtype=np.uint8)
     texture = of_material[index]
     factor = np.ones(index.shape, dtype=np.float32)
@@ -121,9 +121,9 @@ def _texture(index: np.ndarray, materials: list, noise: Noise, rng: np.random.Ge
 
 
 def _relief(index: np.ndarray, materials: list, light: Light) -> np.ndarray:
-    """Return the factor of each pixel that the light makes on the edges and the roundness of parts.
+    """Return the brightness factor of each pixel by the light on the edges and the roundness of parts.
 
-    Parts are heights; blurred, they slope, and slopes towards the light are bright.
+    Parts have heights; after a blur they have slopes, and slopes towards the light are bright.
     """
     heights = np.array([0, *(100 + 155 * m.relief for m in materials)], dtype=np.uint8)
     image = Image.fromarray(heights[index])
@@ -131,7 +131,7 @@ def _relief(index: np.ndarray, materials: list, light: Light) -> np.ndarray:
     shade = np.ones(index.shape, dtype=np.float32)
     for fraction, strength in _RELIEF:
         radius = max(1.0, fraction * size)
-        # A wide blur needs no fine pixels.
+        # A wide blur is computed at low resolution.
         step = max(1, int(radius / 3))
         small = image.reduce(step) if step > 1 else image
         blurred = np.asarray(small.filter(ImageFilter.GaussianBlur(radius / step)), dtype=np.float32) / 255
@@ -151,7 +151,7 @@ def _shifted(field: np.ndarray, dx: int, dy: int) -> np.ndarray:
 
 
 class Canvas:
-    """An RGB image (0..1) on which layers are painted from far to near; it keeps track of what is visible."""
+    """An RGB image (0..1) on which layers are painted from far to near, with masks of their visible parts."""
 
     def __init__(self, image: np.ndarray):
         self.image = image
@@ -163,12 +163,12 @@ class Canvas:
         return self.image.shape[:2]
 
     def paint(self, layer: Layer, *, watch: bool = False) -> None:
-        """Paint a layer over all others; ``watch`` notes in ``visible`` what of it later ones leave."""
+        """Paint a layer over all others; with ``watch``, its visible part is tracked in ``visible``."""
         inner, outer = self._overlap(layer)
         alpha = layer.alpha[inner]
         through = 1 - alpha
         self.image[outer] *= through[..., None]
-        self.image[outer] += layer.colour[inner]
+        self.image[outer] += layer.color[inner]
         for mask in self.visible:
             mask[outer] *= through
         if watch:
@@ -177,12 +177,12 @@ class Canvas:
             self.visible.append(mask)
 
     def darken(self, shadow: np.ndarray, left: int, top: int) -> None:
-        """Multiply the image by 1 - shadow, an array whose corner lies at (left, top)."""
+        """Multiply the image by 1 - shadow, an array with its corner at (left, top)."""
         inner, outer = self._overlap(Layer(shadow, shadow, left, top))
         self.image[outer] *= (1 - shadow[inner])[..., None]
 
     def _overlap(self, layer: Layer) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
-        """Return the part of a layer that falls on the canvas, in its own pixels and in the canvas's."""
+        """Return the overlap of a layer and the canvas, in the pixels of each."""
         inner, outer = [], []
         for start, length, limit in zip((layer.top, layer.left), layer.alpha.shape, self.shape, strict=True):
             low, high = min(max(start, 0), limit), max(min(start + length, limit), 0)

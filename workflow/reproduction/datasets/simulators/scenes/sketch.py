@@ -1,4 +1,4 @@
-"""What a thing looks like before it is placed in a scene: parts in painting order, each of one material."""
+"""Sketches of things: parts in painting order, each of one material."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -7,35 +7,35 @@ import numpy as np
 
 from reproduction.datasets.simulators.scenes.geometry import Points, ellipse, subdivided
 
-Colour = tuple[float, float, float]
+Color = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Material:
-    """Colour (RGB in 0..1), the name of a surface texture, and how far a part of it stands out (0..1)."""
+    """Color (RGB in 0..1), name of the surface texture, and height of the relief (0..1)."""
 
-    colour: Colour
+    color: Color
     texture: str = "plain"
     relief: float = 0.5
 
     def shaded(self, factor: float, relief: float | None = None) -> "Material":
         """Return the same material, darker (below 1) or brighter."""
-        colour = tuple(min(max(channel * factor, 0.0), 1.0) for channel in self.colour)
-        return replace(self, colour=colour, relief=self.relief if relief is None else relief)
+        color = tuple(min(max(channel * factor, 0.0), 1.0) for channel in self.color)
+        return replace(self, color=color, relief=self.relief if relief is None else relief)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A filled outline, or, with a width, a stroke along the points; without a material it cuts a hole."""
+    """A filled outline or, with a width, a stroke along the points."""
 
     points: np.ndarray
-    material: Material | None
+    material: Material
     width: float = 0.0
 
 
 @dataclass
 class Sketch:
-    """Parts in painting order, in metres, y upwards from the ground at 0."""
+    """Parts in painting order, in meters, y upwards from the ground at 0."""
 
     parts: list[Part] = field(default_factory=list)
 
@@ -44,13 +44,9 @@ class Sketch:
         self.parts.append(Part(np.asarray(points, dtype=float), material))
 
     def stroke(self, points: Points, width: float, material: Material, *, closed: bool = False) -> None:
-        """Add a line of a width."""
+        """Add a line with a width."""
         points = np.asarray(points, dtype=float)
         self.parts.append(Part(np.concatenate([points, points[:1]]) if closed else points, material, width))
-
-    def cut(self, points: Points) -> None:
-        """Make a hole through everything so far."""
-        self.parts.append(Part(np.asarray(points, dtype=float), None))
 
     def disc(self, x: float, y: float, radius: float, material: Material) -> None:
         """Add a disc."""
@@ -64,10 +60,9 @@ class Sketch:
         ]
 
     def bounds(self) -> tuple[float, float, float, float]:
-        """Return left, bottom, right, top of all that is painted."""
-        painted = [part for part in self.parts if part.material is not None]
-        points = np.concatenate([part.points for part in painted])
-        reach = np.repeat([part.width / 2 for part in painted], [len(part.points) for part in painted])
+        """Return left, bottom, right, top of all parts."""
+        points = np.concatenate([part.points for part in self.parts])
+        reach = np.repeat([part.width / 2 for part in self.parts], [len(part.points) for part in self.parts])
         low, high = (points - reach[:, None]).min(axis=0), (points + reach[:, None]).max(axis=0)
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
@@ -81,7 +76,7 @@ class Sketch:
         )
 
     def bendable(self, step: float) -> "Sketch":
-        """Return the sketch with long straight edges of filled parts divided, so that a map can bend them."""
+        """Return the sketch with long edges of filled parts subdivided, so that a map can bend them."""
         return Sketch(
             [
                 part if part.width else replace(part, points=subdivided(part.points, step))

@@ -14,7 +14,7 @@ _EYE_LEVEL = 1.5
 
 
 def wheel(sketch: Sketch, x: float, radius: float, tyre: Material, rim: Material, spokes: int = 5) -> None:
-    """Add a wheel that stands on the ground, of tyre, rim, spokes and hub."""
+    """Add a wheel on the ground with tire, rim, spokes and hub."""
     sketch.disc(x, radius, radius, tyre)
     sketch.disc(x, radius, 0.66 * radius, rim.shaded(0.45, relief=0.35))
     for turn in np.arange(spokes) * 2 * np.pi / spokes + 0.3:
@@ -25,9 +25,9 @@ def wheel(sketch: Sketch, x: float, radius: float, tyre: Material, rim: Material
 
 
 def three_quarters(rng: np.random.Generator, side: Sketch, front: Sketch, bonnet: float = 0.0) -> Sketch:
-    """Show a vehicle from a corner: its side, foreshortened and tapering, and its front at the near end.
+    """Draw a vehicle from a corner: its foreshortened, tapering side, and its front at the near end.
 
-    The side view must have its front at its right end. ``bonnet`` is how far behind the front, in metres,
+    The side view must have its front at its right end. ``bonnet`` is how far behind the front, in meters,
     the windscreen rises.
     """
     left, _, right, _ = side.bounds()
@@ -254,18 +254,18 @@ def train(rng: np.random.Generator) -> Sketch:
 
 
 def bicycle(rng: np.random.Generator) -> Sketch:
-    """Draw a bicycle: one can see through it."""
+    """Draw a bicycle, which is transparent between its parts."""
     frame, tyre, rim = paint(rng), rubber(rng), metal(rng)
     sketch = Sketch()
     radius, base = rng.uniform(0.3, 0.36), rng.uniform(0.98, 1.08)
     rear, front = np.array([0.0, radius]), np.array([base, radius])
-    for centre in (rear, front):
+    for center in (rear, front):
         for turn in np.linspace(0, np.pi, 9)[:-1]:
             spoke = 0.95 * radius * np.array([np.cos(turn), np.sin(turn)])
-            sketch.stroke([centre - spoke, centre + spoke], 0.005, rim)
-        sketch.stroke(ellipse(*centre, radius * 0.93, radius * 0.93), 0.02, rim, closed=True)
-        sketch.stroke(ellipse(*centre, radius, radius), 0.045, tyre, closed=True)
-        sketch.disc(*centre, 0.035, rim)
+            sketch.stroke([center - spoke, center + spoke], 0.005, rim)
+        sketch.stroke(ellipse(*center, radius * 0.93, radius * 0.93), 0.02, rim, closed=True)
+        sketch.stroke(ellipse(*center, radius, radius), 0.045, tyre, closed=True)
+        sketch.disc(*center, 0.035, rim)
     crank, seat, head = np.array([0.43, 0.28]), np.array([0.28, 0.82]), np.array([base - 0.2, 0.8])
     top = moved(seat, 0.02, -0.1) if rng.random() < 0.7 else moved(crank, 0.0, 0.25)
     for start, end in (

@@ -1,4 +1,4 @@
-"""Scenes as files: a JPEG image and an annotation in the XML of PASCAL VOC for each."""
+"""Writing of scenes as JPEG images and PASCAL VOC annotations."""
 
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -15,7 +15,7 @@ _QUALITY = (82, 97)
 def write_scenes(folder: str | Path, seed: int, count: int) -> None:
     """Write ``JPEGImages/<number>.jpg`` and ``Annotations/<number>.xml`` for scenes 1 to ``count``.
 
-    Scene k depends on the seed and on k alone, so that more scenes begin with the same ones.
+    Scene ``k`` depends on the seed and ``k`` alone, so that a larger set begins with a smaller one.
     """
     images, annotations = Path(folder) / "JPEGImages", Path(folder) / "Annotations"
     for subfolder in (images, annotations):
@@ -30,7 +30,7 @@ def write_scenes(folder: str | Path, seed: int, count: int) -> None:
 
 
 def annotation(scene: Scene, filename: str) -> ElementTree:
-    """Return the annotation of a scene; files count pixels from 1."""
+    """Return the annotation of a scene, with pixels counted from 1."""
     root = Element("annotation")
     _add(root, folder="simulated", filename=filename)
     _add(
