@@ -200,7 +200,7 @@ def write_photographs(folder: Path) -> None:
 def write_documents(folder: Path) -> None:
     weights = {kind: dict.fromkeys(names, 0.5) for kind, names in FEATURES.items()}
     parameters = {
-        "lam": 1.0,
+        "alpha": 1.0,
         "norm": "l2",
         "tol": 0.01,
         "gates": {"n_neighbors": 1},
