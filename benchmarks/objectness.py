@@ -148,9 +148,7 @@ def main():
     for prepared in (ours, one):
         prepared(windows[:10])  # build the tables, load the kernels
     peer = NumpyCues(ours)
-    print(
-        f"{len(windows)} windows, {ours.labels.max() + 1} superpixels, {ours._color_sums.shape[2]} colours"
-    )
+    print(f"{len(windows)} windows, {ours.labels.max() + 1} superpixels, {ours._color_sums.shape[2]} colours")
     print(f"seconds: {ours.n_threads} threads, 1 thread, numpy; numpy / threads, numpy / 1 thread")
     totals = np.zeros(3)
     for name, method in zip(CUES, METHODS, strict=True):

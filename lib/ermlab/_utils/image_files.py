@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from PIL import Image
 
 from ermlab._utils.files import broken, check_promise, reading, require_file
-from ermlab._utils.optional import import_optional
 
-Image = import_optional("PIL.Image", "tracking")
 T = TypeVar("T")
 #: Largest compression ratio of an image: LZW, as in GIF and TIFF files, can exceed deflate, up to about 1400.
 _RATIO = 4000

@@ -3,15 +3,13 @@
 from numbers import Real
 
 import numpy as np
+from nilearn.glm import first_level
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import convolve1d
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab._utils.optional import import_optional
 from ermlab._utils.validation import largest_magnitude
 from ermlab.fmri.images import check_repetition_time, check_rows
-
-first_level = import_optional("nilearn.glm.first_level", "fmri")
 
 #: Mean of every volume after global scaling, as in SPM.
 GLOBAL_MEAN = 100.0

@@ -4,12 +4,15 @@ import ast
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import scipy.linalg
 import scipy.optimize
+from nilearn.glm import contrasts as nilearn_contrasts
+from nilearn.glm import first_level as nilearn_glm
+from nilearn.image import new_img_like
 from numpy.typing import NDArray
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab._utils.optional import import_optional
 from ermlab._utils.validation import real_array
 from ermlab.fmri.filters import GLOBAL_MEAN
 from ermlab.fmri.images import (
@@ -23,11 +26,6 @@ from ermlab.fmri.images import (
     voxels,
 )
 from ermlab.fmri.masking import brain_mask, check_mask
-
-pd = import_optional("pandas", "fmri")
-nilearn_contrasts = import_optional("nilearn.glm.contrasts", "fmri")
-nilearn_glm = import_optional("nilearn.glm.first_level", "fmri")
-new_img_like = import_optional("nilearn.image", "fmri").new_img_like
 
 OUTPUTS = ("effect_size", "stat", "z_score", "p_value", "effect_variance")
 REQUIRED = ("onset", "duration", "trial_type")

@@ -6,16 +6,14 @@ from numbers import Real
 from pathlib import Path
 
 import numpy as np
+from nibabel.spatialimages import SpatialImage
+from nilearn import image
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.files import reading
-from ermlab._utils.optional import import_optional
 from ermlab._utils.validation import real_array
 from ermlab.exceptions import DataError
 from ermlab.fmri.volumes import open_image
-
-SpatialImage = import_optional("nibabel.spatialimages", "fmri").SpatialImage
-image = import_optional("nilearn.image", "fmri")
 
 ImageLike = str | Path | SpatialImage
 #: Range of plausible seconds between volumes; larger values are probably milliseconds.

@@ -1,13 +1,10 @@
 """Spatial smoothing and brain masks, by nilearn."""
 
 import numpy as np
+from nilearn import image, masking
 from scipy import ndimage
 
-from ermlab._utils.optional import import_optional
 from ermlab.fmri.images import ImageLike, SpatialImage, as_series, check_fwhm, voxel_sizes
-
-image = import_optional("nilearn.image", "fmri")
-masking = import_optional("nilearn.masking", "fmri")
 
 #: Size of voxels in millimeters above which there are too few for two rounds of opening.
 COARSE = 4.0

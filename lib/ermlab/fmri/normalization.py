@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+from nilearn import datasets, image
 from scipy import ndimage
 
-from ermlab._utils.optional import import_optional
 from ermlab.fmri._registration import (
     AFFINE,
     SIMILARITY,
@@ -37,9 +37,6 @@ from ermlab.fmri.images import (
     voxels,
 )
 from ermlab.fmri.masking import brain_mask
-
-image = import_optional("nilearn.image", "fmri")
-datasets = import_optional("nilearn.datasets", "fmri")
 
 #: Coarse to fine: family of motions, smoothing and distance of points in millimeters.
 STAGES = ((SIMILARITY, 16.0, 8.0), (AFFINE, 16.0, 8.0), (AFFINE, 8.0, 4.0))

@@ -8,18 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
+from nibabel import Nifti1Image
+from nilearn import plotting as nilearn_plotting
+from nilearn.image import resample_img
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.garbage import old_objects_kept
-from ermlab._utils.optional import import_optional
 from ermlab._utils.palette import GREEN
 from ermlab.fmri.weight_maps import threshold_level, threshold_weights
-
-plt = import_optional("matplotlib.pyplot", "plot")
-Nifti1Image = import_optional("nibabel", "fmri").Nifti1Image
-resample_img = import_optional("nilearn.image", "fmri").resample_img
-nilearn_plotting = import_optional("nilearn.plotting", "fmri")
 
 # Orange and blue are distinguishable with any color vision; voxels are not interpolated.
 _COLORS = {"cmap": "cold_hot", "black_bg": False, "resampling_interpolation": "nearest"}

@@ -4,12 +4,11 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+import nibabel as nib
 import numpy as np
 
 from ermlab._utils.files import DEFLATE_RATIO, broken, check_promise, reading, require_file
-from ermlab._utils.optional import import_optional
 
-nib = import_optional("nibabel", "fmri")
 SpatialImage = nib.spatialimages.SpatialImage
 
 #: Suffixes of compressed files.

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab._utils.optional import import_optional
 from ermlab._utils.palette import COLORS, GREY, ORANGE
 from ermlab.taxonomy.tree import Taxonomy
 from ermlab.taxonomy.tree_matrices import centered, tree_metric
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-plt = import_optional("matplotlib.pyplot", "plot")
 
 #: Space for each letter of a name to the right of a leaf, as a share of the width of the tree.
 _LETTER = 0.028

@@ -2,11 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ermlab._utils.optional import import_optional
-
-label = import_optional("skimage.measure", "tracking").label
-watershed = import_optional("skimage.segmentation", "tracking").watershed
+from skimage.measure import label
+from skimage.segmentation import watershed
 
 Image = NDArray[np.float32]
 Labels = NDArray[np.int64]

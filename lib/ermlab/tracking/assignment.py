@@ -246,7 +246,7 @@ class Assigner:
             if excluding is not None and y[excluding].all():
                 y = self._program.best(scores, including=including, excluding=excluding)
         except UnprovedError:
-            from ermlab.tracking.integer_program import solve_assignment  # needs an optional package
+            from ermlab.tracking import solve_assignment  # loaded lazily: it needs an optional package
 
             return solve_assignment(self.hypotheses, scores, including=including, excluding=excluding)
         if y is None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
+from skimage.filters import threshold_otsu
 
-from ermlab._utils.optional import import_optional
 from ermlab.tracking._regions import (
     basins,
     block_means,
@@ -26,8 +26,6 @@ from ermlab.tracking.cells import as_image, join_frames, match_tracks, measure
 from ermlab.tracking.ctc import TrackedCells
 from ermlab.tracking.events import Cells
 from ermlab.tracking.films import CellFilm
-
-threshold_otsu = import_optional("skimage.filters", "tracking").threshold_otsu
 
 Image = NDArray[np.float32]
 Labels = NDArray[np.int64]

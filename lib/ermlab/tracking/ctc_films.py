@@ -6,13 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import tifffile
 
 from ermlab._utils.files import broken, file_number, is_folder, list_files, list_series, reading, require_file
 from ermlab._utils.image_files import ImageFiles, read_image, read_labels
-from ermlab._utils.optional import import_optional
 from ermlab.tracking.ctc import Lineage, TrackedCells, read_lineage
-
-tifffile = import_optional("tifffile", "tracking")
 
 _LINEAGE = "man_track.txt"
 #: Supported types of pixels and labels; Pillow reads large values of uint32 as negative.

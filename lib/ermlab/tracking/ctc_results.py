@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from ermlab._utils.files import broken, file_number, list_series, read_text, reading, require_folder
 from ermlab._utils.image_files import ImageFiles, read_labels
-from ermlab._utils.optional import import_optional
 from ermlab.tracking.ctc import (
     Lineage,
     TrackedCells,
@@ -20,8 +20,6 @@ from ermlab.tracking.ctc import (
     note_frame,
     read_lineage,
 )
-
-Image = import_optional("PIL.Image", "tracking")
 
 _LINEAGE = "res_track.txt"
 _RESULT = re.compile(r"mask\d+\.tif|res_track\.txt")

@@ -6,15 +6,13 @@ fallback for problems that it cannot prove.
 
 from itertools import pairwise
 
+import mip
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ermlab._utils.optional import import_optional
 from ermlab.tracking._set_program import UnprovedError
 from ermlab.tracking.assignment import Assignment, Hypotheses, NoAssignmentError, check_events
 from ermlab.tracking.packing import check_scores
-
-mip = import_optional("mip", "tracking")
 
 #: Nodes of branch and cut after which `solve_assignment` gives up.
 MAX_NODES = 100_000

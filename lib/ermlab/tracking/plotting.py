@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib import axes, collections, colors
 from numpy.typing import ArrayLike, NDArray
+from skimage import segmentation
 
-from ermlab._utils.optional import import_optional
 from ermlab._utils.palette import BLUE, GREEN, ORANGE, PINK, SKY, YELLOW
 from ermlab.tracking.cells import measure
 from ermlab.tracking.ctc import Lineage
-
-axes = import_optional("matplotlib.axes", "plot")
-collections = import_optional("matplotlib.collections", "plot")
-colors = import_optional("matplotlib.colors", "plot")
-segmentation = import_optional("skimage.segmentation", "tracking")
 
 #: Colors that are visible on a dark image; a track has the same color in each frame.
 _COLORS = np.array([colors.to_rgba(color) for color in (YELLOW, SKY, ORANGE, GREEN, PINK, BLUE)])

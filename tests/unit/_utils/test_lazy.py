@@ -1,30 +1,23 @@
-"""Imports of optional packages, and that importing a package of ermlab is cheap."""
+"""Importing a package of ermlab is cheap, and a missing optional package is named with its extra."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from ermlab._utils.optional import import_optional
-
-PACKAGES = ("cca", "detection", "features", "kernels", "sparse", "taxonomy")
+PACKAGES = (
+    "cca",
+    "detection",
+    "features",
+    "kernels",
+    "optimize",
+    "ranking",
+    "sparse",
+    "structured",
+    "taxonomy",
+)
 HEAVY = ("matplotlib", "numba", "PIL", "skimage", "sklearn", "pandas", "nilearn")
-
-
-def test_a_module_that_is_there():
-    assert import_optional("os.path", "plot").join("a", "b") == "a/b"
-
-
-def test_a_missing_package_names_the_extra():
-    with pytest.raises(ImportError, match=r"^nowhere is not installed: run `pip install ermlab\[plot\]`$"):
-        import_optional("nowhere.pyplot", "plot")
-
-
-def test_an_error_inside_the_package_is_passed_on(tmp_path, monkeypatch):
-    (tmp_path / "half_installed.py").write_text("import nowhere")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"):
-        import_optional("half_installed", "plot")
 
 
 def run(code: str) -> str:
@@ -53,6 +46,16 @@ def test_search_without_the_optional_packages():
     assert found.strip() == "3.0"
 
 
-def test_plotting_names_the_extra():
-    code = "try: import ermlab.taxonomy.plotting\nexcept ImportError as error: print(error)"
-    assert run(f"{HIDE}\n{code}").strip() == "matplotlib is not installed: run `pip install ermlab[plot]`"
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("taxonomy.plot_taxonomies", "plot"),
+        ("tracking.detect", "tracking"),
+        ("fmri.weight_map_figure", "plot"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(name, extra):
+    package, _, function = name.partition(".")
+    code = f"try: from ermlab.{package} import {function}\nexcept ImportError as error: print(error)"
+    told = run(f"{HIDE}\n{code}").strip()
+    assert re.fullmatch(rf"ermlab\.{name} needs \w+: run `pip install 'ermlab\[{extra}\]'`", told), told
