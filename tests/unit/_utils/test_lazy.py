@@ -34,7 +34,6 @@ def test_importing_a_package_is_cheap(package):
 def test_all_public_names_can_be_imported(package):
     module = __import__(f"ermlab.{package}", fromlist=["__all__"])
     for name in module.__all__:
-        assert callable(getattr(module, name))
         assert getattr(module, name).__doc__
 
 
