@@ -73,7 +73,8 @@ def few_cells() -> Cases:
             truth = all_assignments(hypotheses)
             small = SmallHypotheses(n_sources, n_targets, hypotheses.candidates)
             for name, scores in hostile_scores(len(hypotheses), rng).items():
-                for assigner in (Assigner(hypotheses), SmallAssigner(small), SmallAssigner(small, max_steps=2)):
+                hurried = SmallAssigner(small, max_steps=2)
+                for assigner in (Assigner(hypotheses), SmallAssigner(small), hurried):
                     yield (
                         f"{n_sources} to {n_targets}, {share:.0%}, {type(assigner).__name__}, {name}",
                         lambda assigner=assigner, truth=truth, scores=scores: search(assigner, truth, scores),
