@@ -1,6 +1,6 @@
 """Calls of the risk to a relative gap of 1e-3: the level method against textbook cutting planes.
 
-Counts do not depend on the machine. Prints one row a problem with the ratio of the calls.
+Counts do not depend on the machine. Prints one row per problem with the ratio of the calls.
 """
 
 import numpy as np

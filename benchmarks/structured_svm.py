@@ -4,7 +4,7 @@ Gaussian features, classes of the highest planted score, C = 1 on the sum of the
 1e-3; features of unit variance, where C = 1 is almost a hard margin, and then of unit expected length. The
 loop is the textbook cutting-plane method in numpy with a general QP solver; it is stopped after a while. What
 does not get to the gap in its time or passes runs once only. LinearSVC has the loosest tolerance that brings
-it within 1e-3 of the optimum. All run on one thread. Prints one row a run and the ratios of the medians.
+it within 1e-3 of the optimum. All run on one thread. Prints one row per run and the ratios of the medians.
 """
 
 import argparse
