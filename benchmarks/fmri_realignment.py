@@ -5,8 +5,7 @@ the grid of the thesis, 64 x 64 x 46 voxels of 3 mm, and on one of 6 mm. Ours is
 passes of least squares and the reslicing. dipy (`pip install dipy`; not a dependency) maximises mutual
 information, a criterion that also serves volumes of unlike contrast and asks for more work, and reslices:
 with its defaults, and on one level at full resolution. As it is slow, it gets only the first few volumes. All
-run on one thread, in CPU seconds, which depend least on the load of the machine. Prints one row per run and ratios
-of medians.
+run on one thread, in CPU seconds. Prints one row per run and ratios of medians.
 """
 
 import argparse

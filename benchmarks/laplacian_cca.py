@@ -3,7 +3,7 @@
 Both views hold the same few latent series under noise. The peer is the least that any kernel method needs:
 the two products ``X @ X.T``. Model selection is 5-fold, over 10 values of eps for both views and 10 of gamma
 for X, and ends with a fit to all; fitting anew for each value and fold would take 501 fits. All run on one
-thread, in CPU seconds, which depend least on the load of the machine. Prints one row per run and ratios of medians.
+thread, in CPU seconds. Prints one row per run and ratios of medians.
 """
 
 import argparse

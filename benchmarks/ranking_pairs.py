@@ -4,8 +4,8 @@ Gaussian features, losses in [0, 1] that fall with a planted linear score plus n
 LinearSVC gets the differences of all pairs as samples, each weighed by the difference of the losses: the same
 problem as ours. dlib knows only relevant and irrelevant samples: it joins in where the losses are 0 and 1, if
 it is installed; it solves the same problem then, too. LinearSVC has the loosest tolerance that brings it
-within 1e-3 of the optimum, the others stop at a gap of 1e-3. Prints one row per run, with the pairwise risk on
-other samples, and the ratios of the medians.
+within 1e-3 of the optimum, the others stop at a gap of 1e-3. Prints one row per run, with the pairwise
+risk on other samples, and the ratios of the medians.
 """
 
 import argparse
