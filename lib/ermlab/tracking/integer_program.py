@@ -24,7 +24,7 @@ def assignment_program(
     *,
     including: ArrayLike = (),
     excluding: ArrayLike | None = None,
-) -> "mip.Model":
+) -> mip.Model:
     """Return the integer program whose solution is the best assignment.
 
     Parameters
