@@ -11,7 +11,7 @@ from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSet
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ("--config", "scale=smoke")
-STAGES = "acquire|prepare|choose|compare|train|evaluate|narrate|check|collect|build"
+STAGES = "acquire|prepare|select|compare|train|evaluate|narrate|check|collect|build"
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,6 @@ cell_films = "data/processed/cell_films"
 migration_steps = [1, 2, 4]
 
 
-def film_paths(names):
-    """Name the files of prepared films."""
-    return [f"{cell_films}/{name}.npz" for name in names]
-
-
 rule prepare_migration_films:
     input:
         receipt="data/receipts/cell_migration.json",

@@ -53,6 +53,16 @@ def seed_of(wildcards):
     return config["seed"] + int(wildcards.seed)
 
 
+def film_paths(names):
+    """Name the files of prepared films of cells."""
+    return [f"data/processed/cell_films/{name}.npz" for name in names]
+
+
+def ksupport_job(wildcards):
+    """Return the study and the splits of a job of train_ksupport_paths."""
+    return ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)]
+
+
 def exhibit_files(exhibit):
     """Name the files in which an exhibit ends up."""
     return [f"reports/{name}" for name in exhibit.outputs]

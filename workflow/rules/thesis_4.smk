@@ -202,11 +202,6 @@ ksupport_jobs = {
 }
 
 
-def ksupport_job(wildcards):
-    """Return the study and the splits of a job of train_ksupport_paths."""
-    return ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)]
-
-
 rule prepare_film_study:
     input:
         film="data/processed/movie_watching/main_{scan}.npz",
