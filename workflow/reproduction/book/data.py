@@ -58,7 +58,7 @@ def _row(dataset: Dataset, receipt: Mapping[str, Any] | None) -> list[str]:
     if receipt is None:
         return [label, "not asked for", "–", "–", "–"]
     if receipt["status"] != "available":
-        return [label, "not to be had", "–", "–", "–"]
+        return [label, "not available", "–", "–", "–"]
     return [
         label,
         markup.data_badge(f"{receipt['kind']} data"),
@@ -73,7 +73,7 @@ def _run_facts(receipt: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if receipt is None:
         return [("This run", "not asked for at this scale")]
     if receipt["status"] != "available":
-        return [("This run", markup.text(f"not to be had: {receipt['reason']}"))]
+        return [("This run", markup.text(f"not available: {receipt['reason']}"))]
     detail = f" ({markup.text(receipt['detail'])})" if receipt["detail"] else ""
     badge = markup.data_badge(f"{receipt['kind']} data")
     return [

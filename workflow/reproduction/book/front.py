@@ -14,9 +14,9 @@ from reproduction.claims.ledger import REAL_DATA, SIMULATED_DATA
 
 TITLE = "Every published figure and table, redone"
 _LEAD = (
-    "One way of learning runs through all the methods of this book: minimise a regulariser and a risk, "
+    "All methods of this book minimize the sum of a regularizer and a risk, "
     r"$\min_w \lambda\,\Omega(w) + R(w)$. Each page takes a section of the sources, computes its figures and "
-    "tables anew, and sets our numbers next to the published ones, whether they agree or not."
+    "tables again, and shows our numbers next to the published ones, whether they agree or not."
 )
 APPENDICES = ("data", "errata", "provenance", "workflow")
 
@@ -93,9 +93,9 @@ def _data_tile(run: Run) -> str:
     key = [
         (markup.DATA_SIGNS[REAL_DATA], REAL_DATA, kinds["real"]),
         (markup.DATA_SIGNS[SIMULATED_DATA], SIMULATED_DATA, kinds["simulated"]),
-        ("○", "not to be had", kinds[None]),
+        ("○", "not available", kinds[None]),
     ]
-    note = '<p class="note"><a href="data.html">Sources, hashes and licences</a></p>'
+    note = '<p class="note"><a href="data.html">Sources, hashes and licenses</a></p>'
     figure = f"{len(run.receipts) - kinds[None]} <small>of {len(run.receipts)} available</small>"
     return _tile("Data sets", figure, _key(key) + note)
 
