@@ -80,11 +80,12 @@ environment: .venv/.installed
 lock:
 	@$(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@.cache/uv/bin/uv pip compile pyproject.toml --quiet --all-extras --upgrade --python-version 3.11 \
-		--override config/lock-overrides.txt --no-header --no-annotate -o .cache/uv/oldest.txt
+		--override config/lock-overrides.txt --no-emit-package ermlab --no-header --no-annotate \
+		-o .cache/uv/oldest.txt
 	@.cache/uv/bin/uv pip compile pyproject.toml --quiet --all-extras --upgrade --python-version 3.11 \
 		--override config/lock-overrides.txt --constraint .cache/uv/oldest.txt --universal \
 		--fork-strategy fewest --generate-hashes --no-header --no-annotate -o requirements.lock \
-		--no-emit-package cbcbox --no-emit-package rfc3987-syntax --no-emit-package lark
+		--no-emit-package ermlab --no-emit-package cbcbox --no-emit-package rfc3987-syntax --no-emit-package lark
 	@{ cat config/environment-head.yml; \
 		sed -nE 's/^([A-Za-z0-9._-]+==.*[^ ]) \\$$/      - \1/p' requirements.lock; } > environment.yml
 
