@@ -6,11 +6,11 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from reproduction.acquire.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
 from ermlab.exceptions import DataError
+from reproduction.acquire.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
+from reproduction.book.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from reproduction.claims.exhibits import load_exhibits
 from reproduction.claims.results import write_json
-from reproduction.book.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from reproduction.pipeline.config import load_config
 from reproduction.pipeline.digest import Library, compiled_digest
 from reproduction.pipeline.guard import end_leftover_jobs, guard_run
@@ -26,7 +26,6 @@ except DataError as error:
     sys.exit(str(error))  # one line: as an exception it would come with its place in this file
 
 library = Library(kept=".cache/library.json")
-library_digest = library.digest
 
 # Compiled kernels are kept in the project folder, where a stale cache of another clone cannot be met.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(".cache/numba", compiled_digest()).resolve()))

@@ -12,6 +12,7 @@ A rule names its script once. `complete_rules` derives the rest, after all rules
 """
 
 import ast
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def complete_rules(workflow: Any, config: Mapping[str, Any], library: Library) -
     for rule in workflow.rules:
         if rule.script is None:
             continue
-        script = Path(rule.basedir.join(rule.script).get_path_or_uri(secret_free=True))
+        script = Path(os.path.relpath(rule.basedir.join(rule.script).get_path_or_uri(secret_free=True)))
         if not script.is_file():
             raise ValueError(f"rule {rule.name}: no script {script}")
         place = "/".join([rule.name, *(f"{{{name}}}" for name in sorted(rule.wildcard_names))])
@@ -52,8 +53,7 @@ def rule_settings(
     script: Path, library: Library, block: Mapping[str, Any], given: set[str], rule: str
 ) -> dict[str, Any]:
     """Return the values of the keyword-only parameters of a script's ``main`` that its rule does not give."""
-    values = {}
-    tree = ast.parse(script.read_text(encoding="utf-8"))
+    values, tree = {}, _parse(script)
     for argument, default in _keyword_arguments(tree):
         name = argument.arg
         if name in given or name == "threads":
