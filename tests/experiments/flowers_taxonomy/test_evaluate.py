@@ -138,17 +138,6 @@ def values():
     }
 
 
-@pytest.fixture
-def trials():
-    rows = [
-        {"split": split, "run": run, "method": method, "C": C, "validation": 0.5 + 0.1 * split}
-        for split in range(2)
-        for run, method in enumerate(TITLES)
-        for C in ([1, 10, 100] if split else [1, 10])
-    ]
-    return pd.DataFrame(rows)
-
-
 def test_table_holds_means_spreads_and_published_values(values):
     table = accuracy_table(values, PUBLISHED).set_index("method")
     learned = table.loc[TITLES["learned"]]

@@ -1,7 +1,6 @@
 """The figures of the flowers show the numbers they are given."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ermlab.taxonomy import Taxonomy
@@ -28,17 +27,6 @@ def values():
     return {
         "accuracy": {method: over_seeds(of_splits) for method, of_splits in accuracies.items()},
     }
-
-
-@pytest.fixture
-def trials():
-    rows = [
-        {"split": split, "run": run, "method": method, "C": C, "validation": 0.5 + 0.1 * split}
-        for split in range(2)
-        for run, method in enumerate(TITLES)
-        for C in ([1, 10, 100] if split else [1, 10])
-    ]
-    return pd.DataFrame(rows)
 
 
 def test_validation_accuracies_are_drawn(trials):
