@@ -16,7 +16,7 @@ SNAKEMAKE := $(BIN)/snakemake
 .PHONY: report smoke paper figure track tracker test test-bounds lint format lock environment clean
 
 # Tests of all packages with compiled code, which also run with bounds checking.
-KERNEL_TESTS := $(addprefix tests/unit/,_utils detection features fmri kernels metrics optimize ranking sparse \
+KERNEL_TESTS := $(addprefix tests/unit/,_utils detection features fmri kernels metrics optimize ranking segmentation sparse \
 	structured taxonomy tracking) $(addprefix tests/experiments/,joint_kernel_support ranking_bounds ranking_oracle \
 	transfer window_cascade) tests/reproduction/datasets/test_bold.py tests/properties
 
