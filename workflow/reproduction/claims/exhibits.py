@@ -1,4 +1,4 @@
-"""The published figures, tables, algorithms and theorems, and the errors found in their sources.
+"""The published figures, tables, algorithms, theorems and sections, and the errors found in their sources.
 
 `config/exhibits.yaml` lists the exhibits by part and section in reading order, `config/errata.yaml` the
 errors. A section that names its notebook is built; one that does not is still to come.
@@ -41,7 +41,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One published figure, table, algorithm or theorem."""
+    """One published figure, table, algorithm or theorem, or a section that has none of these."""
 
     id: str
     section: str
