@@ -42,6 +42,7 @@ from reproduction.datasets import files as dataset_files
 from reproduction.datasets.bold_files import read_regions, read_sidecar, read_tsv
 from reproduction.datasets.cell_migration import FEATURES as COLUMNS
 from reproduction.datasets.cell_migration import _read_detections
+from reproduction.datasets.drive_vessels import read_drive_vessels
 from reproduction.datasets.haxby2001_slice import read_haxby2001_slice
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
 from reproduction.datasets.mslr_5k import read_letor
@@ -197,6 +198,19 @@ def write_photographs(folder: Path) -> None:
     Image.fromarray(PIXELS).save(folder / "JPEGImages/a.jpg")
 
 
+def write_retinas(folder: Path) -> None:
+    for part, number in (("training", 21), ("test", 1)):
+        masks = [f"mask/{number:02d}_{part}_mask.gif", f"1st_manual/{number:02d}_manual1.gif"]
+        if part == "test":
+            masks.append("2nd_manual/01_manual2.gif")
+        for name in ("images", *masks):
+            (folder / part / name.split("/")[0]).mkdir(parents=True)
+        image = Image.fromarray(np.stack([PIXELS] * 3, axis=-1))
+        image.save(folder / part / f"images/{number:02d}_{part}.tif", compression="tiff_lzw")
+        for name in masks:
+            Image.fromarray(np.where(PIXELS > 99, 255, 0).astype(np.uint8)).save(folder / part / name)
+
+
 def write_documents(folder: Path) -> None:
     weights = {kind: dict.fromkeys(names, 0.5) for kind, names in FEATURES.items()}
     parameters = {
@@ -277,6 +291,7 @@ DATA = {
     "graphs": Data(write_graphs, lambda folder: read_tu(folder, "G")),
     "cars": Data(write_cars, lambda folder: (read_uiuc_cars(folder), read_kit_ais_cars(folder / "aerial"))),
     "photographs": Data(write_photographs, read_voc2007_sample),
+    "retinas": Data(write_retinas, read_drive_vessels),
     "documents": Data(write_documents, read_documents),
     "arrays": Data(write_arrays, read_arrays),
     "archives": Data(write_archives, read_archives, "*.[!t]*"),
@@ -349,7 +364,7 @@ def of(*names: str) -> Callable[[], Cases]:
 
 
 SUBJECTS = {
-    "pixels": of("images", "film", "brains", "haxby"),
+    "pixels": of("images", "film", "brains", "haxby", "retinas"),
     "text": of("lineage", "tables", "graphs", "cars", "photographs", "documents", "arrays", "archives"),
 }
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import KDTree
 from sklearn.datasets import load_svmlight_file
+from sklearn.metrics import f1_score, matthews_corrcoef, precision_score, recall_score
 from sklearn.model_selection import LeaveOneGroupOut, cross_val_score
 from sklearn.svm import SVC
 
@@ -11,6 +12,7 @@ from reproduction.datasets.cell_migration import UNTRACKED, read_cell_migration
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
 from reproduction.datasets.ctc_sim_truth import read_ctc_sim_truth
 from reproduction.datasets.daimler_pedestrians import read_daimler_pedestrians
+from reproduction.datasets.drive_vessels import read_drive_vessels
 from reproduction.datasets.flowers17 import read_flowers17
 from reproduction.datasets.graphs_tu import read_graphs_tu
 from reproduction.datasets.haxby2001_slice import REST, read_haxby2001_slice
@@ -105,6 +107,35 @@ def test_flowers17(acquired):
     data = read_flowers17(acquired("flowers17"))
     assert np.bincount(data.labels).tolist() == [80] * 17
     assert all(image.shape[2] == 3 and min(image.shape[:2]) >= 300 for image in data.images[::80])
+
+
+def test_drive_vessels(acquired):
+    data = read_drive_vessels(acquired("drive_vessels"))
+    assert data.training.numbers.tolist() == list(range(21, 41))
+    assert data.test.numbers.tolist() == list(range(1, 21))
+    assert data.training.pathological.sum() == 3
+    assert data.test.pathological.sum() == 4
+    assert {image.shape for image in data.training.images} == {(584, 565, 3)}
+
+
+def test_second_observer_of_drive(acquired):
+    """The published figures of the second observer, which are means over the test photographs."""
+    test = read_drive_vessels(acquired("drive_vessels")).test
+    found = []
+    for field, first, second in zip(test.fields, test.first, test.second, strict=True):
+        truth, marked = first[field], second[field]
+        found.append(
+            [
+                recall_score(truth, marked),
+                recall_score(~truth, ~marked),
+                precision_score(truth, marked),
+                f1_score(truth, marked),
+                matthews_corrcoef(truth, marked),
+                (truth == marked).mean(),
+            ]
+        )
+    published = [0.7760, 0.9725, 0.8066, 0.7881, 0.7601, 0.9473]
+    np.testing.assert_allclose(np.mean(found, axis=0), published, atol=6e-5)
 
 
 def test_newsgroups20(acquired):

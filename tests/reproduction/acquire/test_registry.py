@@ -13,7 +13,7 @@ SCHEMA = ROOT / "workflow/schemas/registry.schema.yaml"
 MIRRORED = {
     "uiuc_cars", "voc2007_sample", "daimler_pedestrians", "kit_ais_cars", "flowers17", "newsgroups20",
     "haxby2001_slice", "wager2008_contrasts", "cell_migration", "ctc_hela02_images", "ctc_sim_truth",
-    "graphs_tu", "mslr_5k",
+    "graphs_tu", "mslr_5k", "drive_vessels",
 }  # fmt: skip
 SIMULATED = {"movie_watching", "drug_stroop", "dcelliq_nuclei", "mitocheck_nuclei"}
 

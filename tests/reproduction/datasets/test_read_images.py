@@ -9,6 +9,7 @@ from PIL import Image
 from ermlab.exceptions import DataError
 from reproduction.datasets import flowers17
 from reproduction.datasets.daimler_pedestrians import read_daimler_pedestrians
+from reproduction.datasets.drive_vessels import read_drive_vessels
 from reproduction.datasets.flowers17 import read_flowers17
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
 from reproduction.datasets.uiuc_cars import read_uiuc_cars
@@ -235,3 +236,89 @@ def test_broken_flower_image(flowers):
     truncate(flowers / "image_0002.jpg")
     with pytest.raises(DataError, match=r"image_0002\.jpg: .*expected a complete image"):
         read_flowers17(flowers).images[1]
+
+
+def save_mask(path, shape, levels=(0, 255)):
+    """Save a mask whose first row is bright."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mask = np.full(shape, levels[0], dtype=np.uint8)
+    mask[0] = levels[1]
+    Image.fromarray(mask).save(path)
+
+
+@pytest.fixture
+def retinas(tmp_path):
+    for part, first in (("training", 21), ("test", 1)):
+        for number in range(first, first + 5):
+            save(tmp_path / part / f"images/{number:02d}_{part}.tif", (6, 5, 3), number)
+            save_mask(tmp_path / part / f"mask/{number:02d}_{part}_mask.gif", (6, 5))
+            save_mask(tmp_path / part / f"1st_manual/{number:02d}_manual1.gif", (6, 5))
+            if part == "test":
+                save_mask(tmp_path / part / f"2nd_manual/{number:02d}_manual2.gif", (6, 5), (4, 252))
+    return tmp_path
+
+
+def test_drive_vessels(retinas):
+    data = read_drive_vessels(retinas)
+    assert data.training.numbers.tolist() == [21, 22, 23, 24, 25]
+    assert data.training.pathological.tolist() == [False] * 4 + [True]
+    assert data.test.pathological.tolist() == [False, False, True, False, False]
+    assert data.test.images[2][0, 0].tolist() == [3, 3, 3]
+    assert len(data.training.second) == 0
+    for masks in (data.test.fields, data.test.first, data.test.second, data.training.first):
+        assert masks[0].dtype == bool
+        assert masks[0].sum(axis=1).tolist() == [5, 0, 0, 0, 0, 0]
+
+
+def test_masks_with_a_palette(retinas):
+    """The masks of the second observer are indices into a palette of two colors that need not be in order."""
+    path = retinas / "test/2nd_manual/01_manual2.gif"
+    indices = np.zeros((6, 5), dtype=np.uint8)
+    indices[2:] = 1
+    for palette, bright in (([4, 2, 4, 252, 254, 252], 1), ([252, 254, 252, 4, 2, 4], 0)):
+        image = Image.fromarray(indices, mode="P")
+        image.putpalette(palette)
+        image.save(path)
+        np.testing.assert_array_equal(read_drive_vessels(retinas).test.second[0], indices == bright)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: shutil.rmtree(f / "test"), r"test/images: no such folder"),
+        (
+            lambda f: (f / "test/images/02_test.tif").unlink(),
+            "the next file is 03_test.tif; expected number 2",
+        ),
+        (lambda f: (f / "training/mask/21_training_mask.gif").unlink(), "21_training_mask.gif: No such file"),
+        (lambda f: (f / "test/2nd_manual/05_manual2.gif").unlink(), "05_manual2.gif: No such file"),
+        (
+            lambda f: save_mask(f / "test/1st_manual/02_manual1.gif", (5, 6)),
+            "02_manual1.gif: 5 rows of 6 pixels; expected 6 rows of 5, as 02_test.tif",
+        ),
+        (lambda f: (f / "test/mask/01_test_mask.gif").write_bytes(b"GIF89a"), "expected a complete image"),
+    ],
+)
+def test_broken_drive_vessels(retinas, damage, message):
+    damage(retinas)
+    with pytest.raises(DataError, match=message):
+        read_drive_vessels(retinas)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda f: save_mask(f / "test/mask/01_test_mask.gif", (6, 5), (0, 0)),
+            "01_test_mask.gif: a mask of zeros",
+        ),
+        (lambda f: save_mask(f / "test/mask/01_test_mask.gif", (6, 5), (0, 128)), "a pixel of level 128"),
+        (lambda f: save(f / "test/images/01_test.tif", (6, 5)), "an image of mode L; expected an RGB image"),
+        (lambda f: truncate(f / "test/images/01_test.tif"), r"01_test\.tif: .*expected a complete image"),
+    ],
+)
+def test_broken_drive_photograph(retinas, damage, message):
+    damage(retinas)
+    test = read_drive_vessels(retinas).test
+    with pytest.raises(DataError, match=message):
+        _ = test.images[0], test.fields[0]

@@ -20,6 +20,7 @@ from reproduction.datasets.cell_migration import read_cell_migration
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
 from reproduction.datasets.ctc_sim_truth import read_ctc_sim_truth
 from reproduction.datasets.daimler_pedestrians import BLOCK, read_daimler_pedestrians
+from reproduction.datasets.drive_vessels import read_drive_vessels
 from reproduction.datasets.flowers17 import read_flowers17
 from reproduction.datasets.graphs_tu import read_graphs_tu
 from reproduction.datasets.haxby2001_slice import REST, read_haxby2001_slice
@@ -116,6 +117,19 @@ def draw_flowers17(folder: Path) -> Figure:
         image = data.images[np.flatnonzero(data.labels == label)[0]]
         show_image(next(axes), central_square(image), title=name)
     next(axes).set_axis_off()
+    return fig
+
+
+def draw_drive_vessels(folder: Path) -> Figure:
+    """Draw a photograph without and one with signs of disease, and what both observers have marked."""
+    test = read_drive_vessels(folder).test
+    fig = Figure(figsize=(8, 5.5), layout="constrained")
+    for axes, ill in zip(fig.subplots(2, 3), (False, True), strict=True):
+        index = np.flatnonzero(test.pathological == ill)[0]
+        state = "signs of disease" if ill else "healthy"
+        show_image(axes[0], test.images[index], title=f"photograph {test.numbers[index]} ({state})")
+        show_image(axes[1], test.first[index], title="first observer")
+        show_image(axes[2], test.second[index], title="second observer")
     return fig
 
 
@@ -290,6 +304,7 @@ DRAW: dict[str, Callable[[Path], Figure]] = {
         draw_daimler_pedestrians,
         draw_kit_ais_cars,
         draw_flowers17,
+        draw_drive_vessels,
         draw_newsgroups20,
         draw_haxby2001_slice,
         draw_movie_watching,
