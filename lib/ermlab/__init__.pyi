@@ -16,6 +16,7 @@ from .optimize import minimize as minimize
 from .ranking import InvariantRankingSVM as InvariantRankingSVM
 from .ranking import RankingSVM as RankingSVM
 from .ranking import most_violated as most_violated
+from .segmentation import ChainCRF as ChainCRF
 from .sparse import KSupportClassifier as KSupportClassifier
 from .sparse import KSupportRegressor as KSupportRegressor
 from .structured import JKSE as JKSE

@@ -1,3 +1,4 @@
+from .chain_crf import ChainCRF as ChainCRF
 from .chains import chain_marginals as chain_marginals
 from .chains import max_sum_chain as max_sum_chain
 from .labeling import Labeling as Labeling

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ermlab.segmentation._chains_numba import label_chains
+from ermlab.segmentation._chains_numba import label_chain
 from ermlab.segmentation._trees_numba import labeling_total
 from ermlab.segmentation.labeling import Labeling
 from ermlab.segmentation.marginals import Marginals, tree_marginals
@@ -31,9 +31,9 @@ def max_sum_chain(unary: ArrayLike, pairwise: ArrayLike) -> Labeling:
     unary = finite_potentials(unary, "unary")
     unary, edges, pairwise = check_potentials(unary, chain_edges(len(unary) if unary.ndim else 0), pairwise)
     labels = np.zeros(len(unary), dtype=np.int64)
-    starts = np.array([0, len(unary)])
-    transposed = np.ascontiguousarray(pairwise.transpose(0, 2, 1))
-    label_chains(unary, pairwise, transposed, starts, np.empty_like(unary), labels, 0, 1)
+    if len(unary):
+        transposed = np.ascontiguousarray(pairwise.transpose(0, 2, 1))
+        label_chain(unary, pairwise, transposed, np.empty_like(unary), labels)
     score = labeling_total(unary, edges, pairwise, labels)
     return Labeling(labels, score, score)
 
