@@ -5,8 +5,8 @@ import time
 import numpy as np
 
 from ermlab._utils.validation import as_number
-from ermlab.optimize._consistency import check_tangents
-from ermlab.optimize.evaluation import Evaluation, Risk
+from ermlab.optimize._consistency import check_bound, check_tangents
+from ermlab.optimize.evaluation import Evaluation, Risk, evaluate_again
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
 from ermlab.optimize.result import History, Result
@@ -28,6 +28,7 @@ class Search:
     def __init__(self, risk: Risk, regularizer: L1 | L2, tol: float, constant: float = 0.0):
         self._risk, self._regularizer = risk, regularizer
         self._tol, self._constant = float(tol), float(constant)
+        self._grows = bool(getattr(risk, "grows", False))
         self.best: Evaluation | None = None
         self._value, self._lower = np.inf, -np.inf
         self._history, self._began = History(), time.perf_counter()
@@ -49,12 +50,31 @@ class Search:
             return False
         return max_time is None or time.perf_counter() - self._began <= max_time
 
+    def _objective(self, new: Evaluation) -> float:
+        """Return the objective of an evaluation, without the constant."""
+        return new.risk + self._regularizer(new.w)
+
     def _offer(self, new: Evaluation, value: float) -> None:
         """Check a new evaluation against the best one, and keep it if it is better."""
-        if self.best is not None:
+        if self.best is not None and self._grows:
+            # The call for the new point may have raised the risk at the best one.
+            self.best = evaluate_again(self._risk, self.best.w)
+            self._value = self._objective(self.best)
+        elif self.best is not None:
             check_tangents(self._risk, self.best, new)
         if value < self._value:
             self.best, self._value = new, value
+
+    def _check_bound(self, scale: float) -> None:
+        """Make sure that the bounds do not contradict each other; ``scale`` is the size of their terms.
+
+        Values of a risk that grows may be too small, if it has forgotten what it has found before. The lower
+        bound then also bounds the value.
+        """
+        if self._grows:
+            self._value = max(self._value, self._lower)
+        else:
+            check_bound(self._risk, self._lower, self._value, scale)
 
     def _record(self, n_planes: int) -> None:
         self._history.add(
@@ -76,4 +96,5 @@ class Search:
             planes=planes,
             best=self.best,
             history=self._history,
+            exact=not self._grows,
         )

@@ -71,19 +71,24 @@ class _RiskInUnits:
     def __init__(self, risk: Risk, units: Units):
         self._risk, self._units = risk, units
         self.__name__ = getattr(risk, "__name__", None) or type(risk).__name__
-        for attribute in ("dimension", "n_parts"):
+        for attribute in ("dimension", "n_parts", "grows"):
             if hasattr(risk, attribute):
                 setattr(self, attribute, getattr(risk, attribute))
         if hasattr(risk, "rounding"):
             self.rounding = lambda u: risk.rounding(units.weights(u))
+        if hasattr(risk, "known"):
+            self.known = lambda u: self._in_units(risk.known(units.weights(u)))
 
     def __len__(self) -> int:
         return len(self._risk)
 
     def __call__(self, u: Vector) -> tuple[float, Vector]:
-        value, slope = self._risk(self._units.weights(u))
-        return value, self._units.slopes(np.asarray(slope, dtype=np.float64))
+        return self._in_units(self._risk(self._units.weights(u)))
 
     def plane(self, i: int, u: Vector) -> tuple[Vector, float]:
         a, b = self._risk.plane(i, self._units.weights(u))
         return self._units.slopes(a), b
+
+    def _in_units(self, found: tuple[float, Vector]) -> tuple[float, Vector]:
+        value, slope = found
+        return value, self._units.slopes(np.asarray(slope, dtype=np.float64))

@@ -12,7 +12,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab.optimize._consistency import check_bound
 from ermlab.optimize._search import Search, check_limits
 from ermlab.optimize.bundle import minimize, units_of
 from ermlab.optimize.evaluation import Evaluation, evaluate
@@ -102,7 +101,8 @@ def minimize_blocks(
     Parameters
     ----------
     risk : BlockRisk
-        For example a `ermlab.structured.StructuredRisk`.
+        For example a `ermlab.structured.StructuredRisk`. A method ``planes_at(w)`` may return the planes of
+        all samples; ``grows`` and ``known`` are as in `ermlab.optimize.minimize`.
     regularizer : L2
         The regularizer.
     tol : float, default=1e-3
@@ -207,17 +207,16 @@ class _Search(Search):
         lower = b - 0.5 * float(np.sum(scaled * scaled))
         if lower > self._lower:
             self._plane, self._lower = (a, b), lower
-            self._check_bound()
+            self._compare_bounds()
 
-    def _check_bound(self) -> None:
+    def _compare_bounds(self) -> None:
         """Make sure that the bounds do not contradict each other."""
         if self.best is not None and self._lower > self._value:
-            scale = self.best.magnitude + abs(self._value) + abs(self._plane[1])
-            check_bound(self._risk, self._lower, self._value, scale)
+            self._check_bound(self.best.magnitude + abs(self._value) + abs(self._plane[1]))
 
     def _add(self, new: Evaluation) -> None:
         """Count a call, keep the better point, and record the state."""
         self.n_iter += 1
-        self._offer(new, new.risk + self._regularizer(new.w))
-        self._check_bound()
+        self._offer(new, self._objective(new))
+        self._compare_bounds()
         self._record(self._dual.n_planes)

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import as_number, check_choice, real_array
-from ermlab.optimize._consistency import check_bound
 from ermlab.optimize._master_l1 import L1Master, UnsolvableError
 from ermlab.optimize._master_l2 import L2Master
 from ermlab.optimize._search import Search, check_limits
@@ -56,7 +55,10 @@ def minimize(
         no other argument does. With an attribute ``n_parts`` the risk is a sum of that many convex parts and
         returns one value and one row of subgradients per part: each part then has its own planes, which are
         tighter than planes of the sum (L2 only). A method ``rounding(w)`` may return the error of the last
-        value; it is needed if terms of the risk cancel in the subgradient.
+        value; it is needed if terms of the risk cancel in the subgradient. If calls can raise the risk at
+        earlier points, for example if it is the maximum of the planes that an approximate search has found so
+        far, an attribute ``grows`` must be true. A method ``known(w)`` may then return value and subgradient
+        without a new search. The result is not ``exact``.
     regularizer : L1 or L2
         With `L2` the master problem is a QP on the simplex, with `L1` a linear program.
     tol : float, default=1e-3
@@ -162,7 +164,7 @@ class _Search(Search):
         """Take in an evaluation that cost ``n_iter`` calls of the risk, and solve the master problem."""
         self.n_iter += n_iter
         with np.errstate(over="ignore", invalid="ignore"):  # checked next
-            value = new.risk + self._regularizer(new.w) + float(np.sum(self._v * new.w))
+            value = self._objective(new)
         if not math.isfinite(value):
             raise ValueError(
                 f"the objective is {value} for weights up to {np.abs(new.w).max():.3g}: expected weights "
@@ -179,8 +181,11 @@ class _Search(Search):
         if self._lower > self._value:
             linear = float(np.sum(np.abs(self._v * self.best.w)))
             scale = self.best.magnitude + self._regularizer(self.best.w) + linear
-            check_bound(self._risk, self._lower, self._value, scale + abs(self._value) + abs(self._lower))
+            self._check_bound(scale + abs(self._value) + abs(self._lower))
         self._record(len(self._planes))
+
+    def _objective(self, new: Evaluation) -> float:
+        return super()._objective(new) + float(np.sum(self._v * new.w))
 
     def level_point(self, level: float | None) -> Vector:
         """Return the next point of the level method."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.optimize.bundle import agreed_dimension, finite_vector, minimize
-from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, part_count
+from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, evaluate_again, part_count
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
 
@@ -106,7 +106,7 @@ def cccp(
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
     current = _evaluate_start(convex, w0, convex_lower_bound)
-    current, tangent = _linearize(convex, concave, current, convex_lower_bound)
+    current, tangent = _linearize(convex, concave, current)
     value = regularizer(current.w) + current.risk - tangent.risk
     history = CCCPHistory(points=[current.w], objective=[value])
     planes = _no_planes(convex, current) if planes is None else planes.copy()
@@ -134,7 +134,7 @@ def cccp(
             w0=None if recycle else current.w,
         )
         planes = inner.planes
-        current, tangent = _linearize(convex, concave, inner.best, convex_lower_bound)
+        current, tangent = _linearize(convex, concave, inner.best)
         last, value = value, regularizer(current.w) + current.risk - tangent.risk
         bounds += inner.n_iter
         history.points.append(current.w)
@@ -168,13 +168,11 @@ def _check_schedule(eps: float, eps_min: float, rho: float, eta: float, max_iter
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")
 
 
-def _linearize(
-    convex: Risk, concave: Risk, current: Evaluation, lower_bound: float | None
-) -> tuple[Evaluation, Evaluation]:
+def _linearize(convex: Risk, concave: Risk, current: Evaluation) -> tuple[Evaluation, Evaluation]:
     """Return the convex and the concave part at the current point."""
     tangent = evaluate(concave, current.w, None, "the concave part")
     if getattr(convex, "grows", False):
-        current = evaluate(convex, current.w, lower_bound)
+        current = evaluate_again(convex, current.w)
     return current, tangent
 
 

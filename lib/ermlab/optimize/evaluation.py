@@ -55,9 +55,20 @@ def part_count(risk: Risk) -> int:
     return getattr(risk, "n_parts", 1)
 
 
+def evaluate_again(risk: Risk, w: Vector) -> Evaluation:
+    """Evaluate a risk that grows at an earlier point, by its method ``known`` if it has one."""
+    return _checked(risk, w, getattr(risk, "known", risk)(w), None, "the risk")
+
+
 def evaluate(risk: Risk, w: Vector, lower_bound: float | None, name: str = "the risk") -> Evaluation:
     """Call the risk and check what it returns; no part may be less than ``lower_bound``."""
-    value, subgradient = risk(w)
+    return _checked(risk, w, risk(w), lower_bound, name)
+
+
+def _checked(
+    risk: Risk, w: Vector, found: tuple[float, Vector], lower_bound: float | None, name: str
+) -> Evaluation:
+    value, subgradient = found
     has_parts = hasattr(risk, "n_parts")
     values = np.asarray(value if has_parts else float(value), dtype=np.float64)
     slopes = np.asarray(subgradient, dtype=np.float64)

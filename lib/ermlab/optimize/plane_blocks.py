@@ -1,6 +1,6 @@
 """Dual variables and cached planes of each sample, for any mean over samples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,8 +79,7 @@ class PlaneBlocks:
     def collect(self) -> tuple[float, Vector]:
         """Return risk and subgradient at ``w``; the plane of each sample is kept."""
         total, subgradient = 0.0, np.zeros_like(self.w)
-        for i, block in enumerate(self._blocks):
-            a, b = self._risk.plane(i, self.w)
+        for block, (a, b) in zip(self._blocks, self._found(), strict=True):
             block.add(a, b)
             total += float(np.sum(a * self.w)) + b
             subgradient += a
@@ -90,6 +89,12 @@ class PlaneBlocks:
             [block.planes.b for block in self._blocks],
         )
         return total / n, subgradient / n
+
+    def _found(self) -> Iterable[tuple[Vector, float]]:
+        """Return the plane of each sample at ``w``."""
+        if hasattr(self._risk, "planes_at"):
+            return self._risk.planes_at(self.w)
+        return (self._risk.plane(i, self.w) for i in range(len(self._blocks)))
 
     def along(self, factor: float) -> tuple[float, float]:
         """Return the mean of the highest known planes at ``factor * w``, and its derivative."""

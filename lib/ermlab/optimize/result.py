@@ -61,6 +61,10 @@ class Result:
         The risk and a subgradient at ``w``.
     history : History
         The course of the search.
+    exact : bool
+        Whether ``value`` is exact. If not, the risk grows from call to call (see `minimize`), and ``value``
+        is the objective as far as it is known at the end, a lower bound of the true one at ``w``.
+        ``lower_bound`` is a lower bound of the minimum in both cases.
     """
 
     w: NDArray[np.float64]
@@ -71,6 +75,7 @@ class Result:
     planes: Planes
     best: Evaluation
     history: History
+    exact: bool = True
 
     @property
     def gap(self) -> float:

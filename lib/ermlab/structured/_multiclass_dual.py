@@ -10,7 +10,7 @@ from ermlab.structured._multiclass_dual_numba import ascend, choose_working
 from ermlab.structured._multiclass_numba import most_violated, risk_and_subgradient
 
 if TYPE_CHECKING:
-    from ermlab.structured.structured_svm import MultiClassTask
+    from ermlab.structured.multiclass import MultiClassTask
 
 Vector = NDArray[np.float64]
 

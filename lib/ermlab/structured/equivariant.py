@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from ermlab.structured.structured_svm import BatchTask, BlockTask, Task, violation_plane
+from ermlab.structured.task import BatchTask, BlockTask, Task, is_exact, violation_plane, weight_bounds
 
 Vector = NDArray[np.float64]
 Name = int | float
@@ -240,11 +240,23 @@ class EquivariantTask:
             # Nothing to choose: use the methods of the task for all samples at once.
             for name in BATCH_METHODS if isinstance(task, BlockTask) else BATCH_METHODS[:-1]:
                 setattr(self, name, getattr(task, name))
+        if isinstance(self.transformations, FiniteSet) and hasattr(task, "violation_bound"):
+            self.violation_bound = self._violation_bound
 
     @property
     def dimension(self) -> int:
         """Length of ``w``."""
         return self.task.dimension
+
+    @property
+    def bounds(self) -> tuple[Vector, Vector] | None:
+        """Bounds of the weights, those of the task."""
+        return weight_bounds(self.task)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the inference of the task is exact."""
+        return is_exact(self.task)
 
     def joint_feature(self, x: Any, y: Any) -> Vector:
         """Return the task's ``phi(x, y)``."""
@@ -277,14 +289,32 @@ class EquivariantTask:
 
     def _constraint(self, t: Transformation, w: Vector, x: Any, y: Any, rescaling: str) -> _Constraint:
         """Return the most violated constraint of one virtual sample."""
-        weight = 1.0 if self.weight is None else self._checked_weight(t)
+        weight = self._checked_weight(t)
         tx, ty = t.input(x), t.output(y)
-        # Scaling the loss by the weight is the same as dividing the margins by it: search with w / weight.
-        z = self.task.most_violated(w if rescaling == "slack" else w / weight, tx, ty, rescaling)
+        z = self.task.most_violated(_divided(w, weight, rescaling), tx, ty, rescaling)
         return _Constraint(z, *violation_plane(self.task, tx, ty, z, rescaling, weight))
 
+    def _violation_bound(self, w: Vector, x: Any, y: Any, rescaling: str) -> float:
+        """Return an upper bound of the violation by all transformations and outputs."""
+        bounds = []
+        for t in self.transformations:
+            weight = self._checked_weight(t)
+            divided = _divided(w, weight, rescaling)
+            bounds.append(weight * self.task.violation_bound(divided, t.input(x), t.output(y), rescaling))
+        return float(np.max(bounds))
+
     def _checked_weight(self, t: Transformation) -> float:
+        if self.weight is None:
+            return 1.0
         weight = float(self.weight(t))
         if not 0 < weight < np.inf:
             raise ValueError(f"weight is {weight} for transformation {t!r}: expected a positive number")
         return weight
+
+
+def _divided(w: Vector, weight: float, rescaling: str) -> Vector:
+    """Return the weights for a search in which the loss is scaled by ``weight``.
+
+    With margin rescaling this is the same as dividing the margins by it.
+    """
+    return w if rescaling == "slack" else w / weight

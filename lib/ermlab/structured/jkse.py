@@ -23,7 +23,7 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import positive_number, real_array, require_finite
 from ermlab.structured._jkse_numba import ascend, primal_and_dual
-from ermlab.structured.structured_svm import Task, by_position
+from ermlab.structured.task import Task, by_position
 
 Vector = NDArray[np.float64]
 Pairs = list[tuple[Any, Any]]

@@ -107,12 +107,20 @@ class TransferRisk:
     def __init__(self, risks: Sequence[Risk], coupling: Coupling, sizes: ArrayLike):
         self._risks, self._coupling, self._sizes = list(risks), coupling, np.asarray(sizes, dtype=np.float64)
         self.n_parts, self.dimension = coupling.n_domains, coupling.stacked_dimension
+        self.grows = any(getattr(risk, "grows", False) for risk in self._risks)
 
     def __call__(self, u: Vector) -> tuple[Vector, Matrix]:
         """Return value and subgradient of each part."""
+        return self._stacked(self._risks, u)
+
+    def known(self, u: Vector) -> tuple[Vector, Matrix]:
+        """Return value and subgradient of each part, without a new search where a risk grows."""
+        return self._stacked([getattr(risk, "known", risk) for risk in self._risks], u)
+
+    def _stacked(self, risks: Sequence[Risk], u: Vector) -> tuple[Vector, Matrix]:
         values, slopes = np.empty(self.n_parts), np.empty((self.n_parts, self.dimension))
         for d, w in enumerate(self._coupling.weights(u)):
-            value, slope = self._risks[d](w)
+            value, slope = risks[d](w)
             slope = np.asarray(slope, dtype=np.float64)
             if slope.shape != w.shape:
                 raise ValueError(f"risk {d} returned a slope of shape {slope.shape}: expected {w.shape}")

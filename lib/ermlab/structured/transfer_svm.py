@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab.optimize.convergence import warn_unless_converged
-from ermlab.structured.structured_svm import StructuredRisk, Task, by_position, mean_loss, predict_all
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.task import Task, by_position, mean_loss, predict_all, weight_bounds
 from ermlab.structured.transfer import minimize_transfer
 
 
@@ -68,6 +69,8 @@ class TransferSVM(BaseEstimator):
             raise ValueError(
                 f"{len(X)} inputs, {len(y)} outputs, {len(domains)} domains: expected equal numbers"
             )
+        if weight_bounds(self.task) is not None:
+            raise ValueError("the task bounds its weights: expected a task without bounds for transfer")
         X, y = by_position(X), by_position(y)
         self.domains_ = list(dict.fromkeys(domains))
         members = [[i for i, name in enumerate(domains) if name == domain] for domain in self.domains_]

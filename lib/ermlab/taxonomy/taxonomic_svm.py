@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.validation import check_choice, positive_number, real_array, regularization_strength
-from ermlab.structured.structured_svm import RESCALINGS
+from ermlab.structured.task import RESCALINGS
 from ermlab.taxonomy._blocks import minimize_with_blocks
 from ermlab.taxonomy._joint_kernel import JointKernel, scores_of
 from ermlab.taxonomy.cutting_planes import LINE_EVALUATIONS, minimize_with_planes

@@ -17,7 +17,7 @@ Numbers = NDArray[np.int64]
 
 
 class TrackingTask:
-    """Tracking by assignment as an `ermlab.structured.structured_svm.Task`.
+    """Tracking by assignment as an `ermlab.structured.Task`.
 
     The loss is the share of the true events that an assignment misses. It is linear in the assignment, so
     that the most violated assignment is found in the same way as the best one.

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.parallel import map_in_threads
 from ermlab.optimize import L1, L2, CCCPResult, MeanInParts, Planes, Result, cccp, minimize
-from ermlab.structured.structured_svm import StructuredRisk
+from ermlab.structured.risk import StructuredRisk
 from ermlab.tracking.assignment import Assignment, check_events
 from ermlab.tracking.events import guessed_weights
 from ermlab.tracking.films import FramePair
