@@ -7,6 +7,7 @@
 import dataclasses
 import json
 import os
+import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -45,7 +46,9 @@ from reproduction.datasets.cell_migration import _read_detections
 from reproduction.datasets.drive_vessels import read_drive_vessels
 from reproduction.datasets.haxby2001_slice import read_haxby2001_slice
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
+from reproduction.datasets.letters import read_letters
 from reproduction.datasets.mslr_5k import read_letor
+from reproduction.datasets.snakes import COLORS, read_snakes
 from reproduction.datasets.uiuc_cars import read_uiuc_cars
 from reproduction.datasets.voc2007_sample import read_voc2007_sample
 from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
@@ -272,6 +275,15 @@ def read_archives(folder: Path) -> None:
         shutil.rmtree(folder / f"unpacked-{archive.stem}")
 
 
+def write_pickles(folder: Path) -> None:
+    word = {"data": [np.ones((2, 128), dtype=np.uint8)], "labels": [np.array([0, 25])], "word": ["az"]}
+    (folder / "letters.pickle").write_bytes(pickle.dumps({**word, "folds": np.array([9])}, protocol=3))
+    labels = np.arange(11)[None]
+    image = COLORS[np.minimum(labels, 4)]
+    snakes = {"X_train": [image], "Y_train": [labels], "X_test": [image], "Y_test": [labels]}
+    (folder / "snakes.pickle").write_bytes(pickle.dumps(snakes, protocol=3))
+
+
 @dataclasses.dataclass(frozen=True)
 class Data:
     """How a small valid data set is written and read."""
@@ -294,6 +306,7 @@ DATA = {
     "retinas": Data(write_retinas, read_drive_vessels),
     "documents": Data(write_documents, read_documents),
     "arrays": Data(write_arrays, read_arrays),
+    "pickles": Data(write_pickles, lambda folder: (read_letters(folder), read_snakes(folder))),
     "archives": Data(write_archives, read_archives, "*.[!t]*"),
 }
 

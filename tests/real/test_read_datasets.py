@@ -1,5 +1,7 @@
 """The readers on the real data: published counts, and what is known of the data from elsewhere."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
@@ -17,9 +19,11 @@ from reproduction.datasets.flowers17 import read_flowers17
 from reproduction.datasets.graphs_tu import read_graphs_tu
 from reproduction.datasets.haxby2001_slice import REST, read_haxby2001_slice
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars
+from reproduction.datasets.letters import read_letters
 from reproduction.datasets.mslr_5k import read_mslr_5k
 from reproduction.datasets.mutag import read_mutag
 from reproduction.datasets.newsgroups20 import ancestors, read_newsgroups20
+from reproduction.datasets.snakes import LENGTH, STEP_COLORS, read_snakes
 from reproduction.datasets.uiuc_cars import read_uiuc_cars
 from reproduction.datasets.voc2007_sample import CLASSES, read_voc2007_sample
 from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
@@ -267,3 +271,31 @@ def test_mslr_5k_against_scikit_learn(acquired):
         np.testing.assert_array_equal(part.query, query)
         assert len(part) == 5000
         assert len(np.unique(part.query)) == 43
+
+
+def test_letters(acquired):
+    data = read_letters(acquired("letters"))
+    assert len(data) == 6877
+    assert sum(map(len, data.labels)) == 52152
+    assert np.bincount(data.folds).tolist() == [626, 704, 684, 698, 693, 651, 739, 717, 690, 675]
+    assert len(set(data.words)) == 55
+    assert data.words[0] == "ommanding"
+
+
+def test_letters_are_upright(acquired):
+    """A letter p has ink below on the left alone, a letter d above on the right: nothing is transposed."""
+    data = read_letters(acquired("letters"))
+    images, labels = np.concatenate(data.images), np.concatenate(data.labels)
+    p, d = (images[labels == "abcdefghijklmnopqrstuvwxyz".index(letter)].mean(axis=0) for letter in "pd")
+    assert p[12:, :4].sum() > 3 * p[12:, 4:].sum()
+    assert d[:4, 4:].sum() > 3 * d[:4, :4].sum()
+
+
+def test_snakes_follow_their_colors(acquired):
+    data = read_snakes(acquired("snakes"))
+    assert (len(data.train), len(data.test)) == (200, 100)
+    for part in (data.train, data.test):
+        for colors, labels in zip(part.colors, part.labels, strict=True):
+            cells = [np.argwhere(labels == number)[0] for number in range(1, LENGTH + 1)]
+            for cell, following in itertools.pairwise(cells):
+                assert (cell + list(STEP_COLORS)[colors[tuple(cell)] - 1] == following).all()

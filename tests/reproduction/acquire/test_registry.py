@@ -15,6 +15,7 @@ MIRRORED = {
     "haxby2001_slice", "wager2008_contrasts", "cell_migration", "ctc_hela02_images", "ctc_sim_truth",
     "graphs_tu", "mslr_5k", "drive_vessels",
 }  # fmt: skip
+PACKAGED = {"mutag", "letters", "snakes"}
 SIMULATED = {"movie_watching", "drug_stroop", "dcelliq_nuclei", "mitocheck_nuclei"}
 
 
@@ -33,7 +34,7 @@ def changed(tmp_path, change):
 
 
 def test_registry_holds_every_data_set(registry):
-    assert set(registry) == MIRRORED | {"mutag"} | SIMULATED
+    assert set(registry) == MIRRORED | PACKAGED | SIMULATED
 
 
 def test_rows_are_plain_values_that_a_workflow_can_compare(registry):

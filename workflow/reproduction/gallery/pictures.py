@@ -32,6 +32,7 @@ from reproduction.datasets.uiuc_cars import CarScenes, read_uiuc_cars
 from reproduction.datasets.voc2007_sample import read_voc2007_sample
 from reproduction.datasets.wager2008_contrasts import read_wager2008_contrasts
 from reproduction.gallery.brains import draw_drug_stroop, draw_movie_watching
+from reproduction.gallery.fields import draw_letters, draw_snakes
 from reproduction.gallery.nuclei import draw_nuclei_films
 from reproduction.plotting.pictures import (
     central_square,
@@ -316,6 +317,8 @@ DRAW: dict[str, Callable[[Path], Figure]] = {
         draw_graphs_tu,
         draw_mutag,
         draw_mslr_5k,
+        draw_letters,
+        draw_snakes,
     )
 } | dict.fromkeys(("dcelliq_nuclei", "mitocheck_nuclei"), draw_nuclei_films)
 
