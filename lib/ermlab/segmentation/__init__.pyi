@@ -6,3 +6,9 @@ from .marginals import Marginals as Marginals
 from .marginals import tree_marginals as tree_marginals
 from .potentials import labeling_score as labeling_score
 from .trees import max_sum_tree as max_sum_tree
+from .graph_cut import graph_cut as graph_cut
+from .max_flow import MaxFlow as MaxFlow
+from .max_flow import max_flow as max_flow
+from .alpha_expansion import alpha_expansion as alpha_expansion
+from .lp_relaxation import lp_relaxation as lp_relaxation
+from .tree_reweighted import tree_reweighted as tree_reweighted

@@ -44,12 +44,12 @@ def arrange_arcs(edges, n_nodes):
 
 @njit(cache=True, nogil=True)
 def push_flow(first, head, reverse, residual, terminal):
-    """Push a maximum flow through residual capacities in place; return it and the side of a minimum cut.
+    """Push a maximum flow through residual capacities in place; return the nodes on the source's side.
 
     ``terminal[v]`` is the residual capacity from the source to ``v``, or minus that from ``v`` to the sink.
     """
     n = len(terminal)
-    flow = push_between_neighbors(first, head, reverse, residual, terminal)
+    push_between_neighbors(first, head, reverse, residual, terminal)
     label = np.zeros(n, dtype=np.int32)
     parent = np.full(n, ORPHAN, dtype=np.int32)
     waiting = np.full((2, n + 3), -1, dtype=np.int32)  # first orphan of each tree and distance
@@ -70,20 +70,19 @@ def push_flow(first, head, reverse, residual, terminal):
     while n_current[SOURCE] > 0 and n_current[SINK] > 0:
         tree = SOURCE if n_current[SOURCE] <= n_current[SINK] else SINK
         limit[tree] += 1
-        flow += grow(first, head, reverse, residual, terminal, tree, trees, levels)
+        grow(first, head, reverse, residual, terminal, tree, trees, levels)
         depth[tree] += 1
         current[tree, : n_grown[tree]] = grown[tree, : n_grown[tree]]
         n_current[tree], n_grown[tree] = n_grown[tree], 0
     # The tree without a last level holds all nodes on its side of the residual graph.
     if n_current[SOURCE] == 0:
-        return flow, label > 0
-    return flow, label >= 0
+        return label > 0
+    return label >= 0
 
 
 @njit(cache=True, nogil=True)
 def push_between_neighbors(first, head, reverse, residual, terminal):
-    """Push flow along the shortest paths, from the source over one arc to the sink; return the amount."""
-    flow = 0.0
+    """Push flow along the shortest paths, from the source over one arc to the sink."""
     for v in range(len(terminal)):
         a = first[v]
         while terminal[v] > 0 and a < first[v + 1]:
@@ -94,19 +93,16 @@ def push_between_neighbors(first, head, reverse, residual, terminal):
                 residual[reverse[a]] += amount
                 terminal[v] -= amount
                 terminal[w] += amount
-                flow += amount
             a += 1
-    return flow
 
 
 @njit(inline="always")
 def grow(first, head, reverse, residual, terminal, tree, trees, levels):
-    """Add a level to a tree, and push flow through each arc where it meets the other; return the flow."""
+    """Add a level to a tree, and push flow through each arc where it meets the other."""
     label, parent, _, _ = trees
     current, grown, n_current, n_grown, depth, _ = levels
     sign = (1 - 2 * tree)
     last = sign * depth[tree]
-    flow = 0.0
     k = 0
     while k < n_current[tree]:
         v = current[tree, k]
@@ -118,7 +114,7 @@ def grow(first, head, reverse, residual, terminal, tree, trees, levels):
             if other <= 0 and (residual[a] if tree == SOURCE else residual[reverse[a]]) > 0:
                 if other < 0:
                     through = a if tree == SOURCE else reverse[a]
-                    flow += augment(head, reverse, residual, terminal, through, trees)
+                    augment(head, reverse, residual, terminal, through, trees)
                     adopt_orphans(first, head, reverse, residual, SOURCE, trees, levels)
                     adopt_orphans(first, head, reverse, residual, SINK, trees, levels)
                     continue  # with the same arc, unless it is empty now
@@ -127,12 +123,11 @@ def grow(first, head, reverse, residual, terminal, tree, trees, levels):
                 grown[tree, n_grown[tree]] = w
                 n_grown[tree] += 1
             a += 1
-    return flow
 
 
 @njit(inline="always")
 def augment(head, reverse, residual, terminal, through, trees):
-    """Push flow along the path through an arc from the first tree to the second; return the amount."""
+    """Push flow along the path through an arc from the first tree to the second."""
     label, parent, waiting, following = trees
     start, stop = head[reverse[through]], head[through]
     amount = residual[through]
@@ -173,7 +168,6 @@ def augment(head, reverse, residual, terminal, through, trees):
     terminal[v] += amount
     if terminal[v] == 0:
         leave_parent(v, SINK, trees)
-    return amount
 
 
 @njit(inline="always")
