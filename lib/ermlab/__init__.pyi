@@ -17,6 +17,9 @@ from .ranking import InvariantRankingSVM as InvariantRankingSVM
 from .ranking import RankingSVM as RankingSVM
 from .ranking import most_violated as most_violated
 from .segmentation import ChainCRF as ChainCRF
+from .segmentation import GraphCRF as GraphCRF
+from .segmentation import GridCRF as GridCRF
+from .segmentation import graph_cut as graph_cut
 from .sparse import KSupportClassifier as KSupportClassifier
 from .sparse import KSupportRegressor as KSupportRegressor
 from .structured import JKSE as JKSE

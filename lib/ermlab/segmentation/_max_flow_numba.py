@@ -63,7 +63,7 @@ def push_flow(first, head, reverse, residual, terminal):
     for v in range(n):
         if terminal[v] != 0:
             tree = SOURCE if terminal[v] > 0 else SINK
-            label[v] = (1 - 2 * tree)
+            label[v] = 1 - 2 * tree
             parent[v] = TERMINAL
             current[tree, n_current[tree]] = v
             n_current[tree] += 1
@@ -101,7 +101,7 @@ def grow(first, head, reverse, residual, terminal, tree, trees, levels):
     """Add a level to a tree, and push flow through each arc where it meets the other."""
     label, parent, _, _ = trees
     current, grown, n_current, n_grown, depth, _ = levels
-    sign = (1 - 2 * tree)
+    sign = 1 - 2 * tree
     last = sign * depth[tree]
     k = 0
     while k < n_current[tree]:
@@ -128,7 +128,7 @@ def grow(first, head, reverse, residual, terminal, tree, trees, levels):
 @njit(inline="always")
 def augment(head, reverse, residual, terminal, through, trees):
     """Push flow along the path through an arc from the first tree to the second."""
-    label, parent, waiting, following = trees
+    parent = trees[1]
     start, stop = head[reverse[through]], head[through]
     amount = residual[through]
     v = start
@@ -185,7 +185,7 @@ def adopt_orphans(first, head, reverse, residual, tree, trees, levels):
     """Find new parents of minimal distance for all orphans of a tree, and release those without any."""
     label, parent, waiting, following = trees
     limit = levels[5]
-    sign = (1 - 2 * tree)
+    sign = 1 - 2 * tree
     for level in range(1, limit[tree] + 1):
         while waiting[tree, level] >= 0:
             v = waiting[tree, level]
@@ -213,7 +213,7 @@ def nearest(first, head, reverse, residual, v, tree, enough, label):
 
     The search stops at a parent of the distance ``enough``.
     """
-    sign = (1 - 2 * tree)
+    sign = 1 - 2 * tree
     best, arc = 2147483647, -1
     for a in range(first[v], first[v + 1]):
         distance = sign * label[head[a]]

@@ -62,11 +62,28 @@ def alpha_expansion(
         whole_number("max_iter", max_iter, 1),
         whole_number("bound_iter", bound_iter, 1),
     )
+    start = None if labels is None else check_labels(labels, *unary.shape)
     graph = FlowGraph(edges, len(unary))
-    passed = message_labeling(unary, pairwise, graph, bound_iter, positive_number("tol", tol))
-    start = greedy_start(unary, pairwise, graph, passed) if labels is None else check_labels(labels, *unary.shape)
-    found, score = expand(unary, pairwise, graph, start, max_iter)
-    return certified(found, score, passed.bound, score_range(unary, pairwise, len(edges)))
+    return expansion_labeling(
+        unary, pairwise, graph, start, max_iter, bound_iter, positive_number("tol", tol)
+    )
+
+
+def expansion_labeling(
+    unary: Vector,
+    pairwise: Vector,
+    graph: FlowGraph,
+    start: Labels | None = None,
+    max_iter: int = 100,
+    bound_iter: int = 50,
+    tol: float = 1e-6,
+) -> Labeling:
+    """Return the labeling of checked potentials on a graph that is used more than once."""
+    passed = message_labeling(unary, pairwise, graph, bound_iter, tol)
+    if start is None:
+        start = greedy_start(unary, pairwise, graph, passed)
+    labels, score = expand(unary, pairwise, graph, start, max_iter)
+    return certified(labels, score, passed.bound, score_range(unary, pairwise, len(graph.edges)))
 
 
 def greedy_start(unary: Vector, pairwise: Vector, graph: FlowGraph, other: Labeling) -> Labels:

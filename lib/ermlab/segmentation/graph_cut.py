@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.segmentation._graph_cut_numba import cut_capacities
+from ermlab.segmentation._graph_cut_numba import ROUNDING, cut_capacities
 from ermlab.segmentation._trees_numba import labeling_total
 from ermlab.segmentation.labeling import Labeling
 from ermlab.segmentation.max_flow import FlowGraph
@@ -65,3 +65,10 @@ def cut_labeling(unary: Vector, pairwise: Vector, graph: FlowGraph) -> Labeling:
     labels = (~source_side).astype(np.int64)
     score = labeling_total(unary, graph.edges, pairwise, labels)
     return Labeling(labels, score, score)
+
+
+def is_submodular(pairwise: Vector) -> bool:
+    """Return whether `graph_cut` accepts the pairwise scores (n, 2, 2)."""
+    (p00, p01), (p10, p11) = pairwise.transpose(1, 2, 0)
+    sizes = np.abs(pairwise).sum(axis=(1, 2))
+    return bool(((p00 - p01) + (p11 - p10) >= -ROUNDING * sizes).all())

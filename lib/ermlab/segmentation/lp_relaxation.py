@@ -7,12 +7,15 @@ from scipy.sparse import coo_array, csc_array
 
 from ermlab._utils.validation import largest_magnitude
 from ermlab.segmentation._messages_numba import local_bound, score_range
-from ermlab.segmentation._trees_numba import labeling_total
+from ermlab.segmentation.alpha_expansion import expand
 from ermlab.segmentation.labeling import Labeling
+from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_potentials
 from ermlab.segmentation.tree_reweighted import certified
 
 Vector = NDArray[np.float64]
+# Passes over all states that improve the rounded labels.
+MAX_EXPANSIONS = 100
 
 
 def lp_relaxation(unary: ArrayLike, edges: ArrayLike, pairwise: ArrayLike) -> Labeling:
@@ -35,17 +38,24 @@ def lp_relaxation(unary: ArrayLike, edges: ArrayLike, pairwise: ArrayLike) -> La
     Returns
     -------
     Labeling
-        The most probable state of each node, the lowest of several, and the bound. The bound is computed
-        from the dual solution, and holds whatever the tolerances of the solver.
+        The most probable state of each node, improved by expansion moves where the relaxation is not tight,
+        and the bound. The bound is computed from the dual solution, and holds whatever the tolerances of the
+        solver.
     """
     unary, edges, pairwise = check_potentials(unary, edges, pairwise)
+    return relaxed_labeling(unary, pairwise, FlowGraph(edges, len(unary)))
+
+
+def relaxed_labeling(unary: Vector, pairwise: Vector, graph: FlowGraph) -> Labeling:
+    """Return the labeling of checked potentials on a graph that is used more than once."""
     if not len(unary):
         return Labeling(np.zeros(0, dtype=np.int64), 0.0, 0.0)
+    edges = graph.edges
     marginals, ahead, back = _solve(unary, edges, pairwise)
     # Probabilities that differ by the tolerance of the solver are equal: rounding must treat all nodes alike.
     labels = np.round(marginals, 6).argmax(axis=1)
-    score = labeling_total(unary, edges, pairwise, labels)
     bound = local_bound(edges, unary, pairwise, ahead, back)
+    labels, score = expand(unary, pairwise, graph, labels, MAX_EXPANSIONS)
     return certified(labels, score, bound, score_range(unary, pairwise, len(edges)))
 
 
@@ -54,9 +64,7 @@ def _solve(unary: Vector, edges: NDArray[np.int64], pairwise: Vector) -> tuple[V
     n_nodes, n_states = unary.shape
     n_edges = len(edges)
     scale = largest_magnitude(unary, pairwise) or 1.0  # the tolerances of the solver are absolute
-    costs = np.concatenate(
-        [unary.ravel(), np.broadcast_to(pairwise, (n_edges, n_states, n_states)).ravel()]
-    )
+    costs = np.concatenate([unary.ravel(), np.broadcast_to(pairwise, (n_edges, n_states, n_states)).ravel()])
     constraints = _constraints(edges, n_nodes, n_states)
     sums = np.concatenate([np.ones(n_nodes), np.zeros(2 * n_edges * n_states)])
     solution = _maximize(costs / scale, constraints, sums)
@@ -66,7 +74,7 @@ def _solve(unary: Vector, edges: NDArray[np.int64], pairwise: Vector) -> tuple[V
 
 
 def _constraints(edges: NDArray[np.int64], n_nodes: int, n_states: int) -> csc_array:
-    """Return a row for the total of each node, then rows for the sums of edges over states of ``j`` and ``i``."""
+    """Return rows for the totals of nodes, and for the sums of edges over states of ``j`` and of ``i``."""
     n_edges, k = len(edges), n_states
     n_unary = n_nodes * k
     rows, columns, values = [np.repeat(np.arange(n_nodes), k)], [np.arange(n_unary)], [np.ones(n_unary)]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.segmentation._max_flow_numba import arrange_arcs, push_flow
+from ermlab.segmentation._trees_numba import forest_order
 from ermlab.segmentation.potentials import check_edges, finite_potentials
 
 Vector = NDArray[np.float64]
@@ -68,6 +69,14 @@ class FlowGraph:
         edge = np.empty(2 * len(self.edges), dtype=np.int64)
         edge[self.place] = edge[self.opposite] = np.arange(len(self.edges))
         return edge
+
+    @cached_property
+    def forest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Order of the nodes and edge to the parent as of `check_forest`, None if there is a cycle."""
+        if len(self.edges) >= max(self.n_nodes, 1):
+            return None
+        order, link = np.empty(self.n_nodes, dtype=np.int64), np.empty(self.n_nodes, dtype=np.int64)
+        return (order, link) if forest_order(self.n_nodes, self.edges, order, link) < 0 else None
 
     def push(
         self, terminal: Vector, forward: Vector, backward: Vector

@@ -45,7 +45,9 @@ def tree_reweighted(
     """
     unary, edges, pairwise = check_potentials(unary, edges, pairwise)
     max_iter = whole_number("max_iter", max_iter, 1)
-    return message_labeling(unary, pairwise, FlowGraph(edges, len(unary)), max_iter, positive_number("tol", tol))
+    return message_labeling(
+        unary, pairwise, FlowGraph(edges, len(unary)), max_iter, positive_number("tol", tol)
+    )
 
 
 def message_labeling(
