@@ -20,6 +20,8 @@ from .segmentation import ChainCRF as ChainCRF
 from .segmentation import GraphCRF as GraphCRF
 from .segmentation import GridCRF as GridCRF
 from .segmentation import graph_cut as graph_cut
+from .semisupervised import LaplacianRidge as LaplacianRidge
+from .semisupervised import LaplacianSVC as LaplacianSVC
 from .sparse import KSupportClassifier as KSupportClassifier
 from .sparse import KSupportRegressor as KSupportRegressor
 from .structured import JKSE as JKSE

@@ -95,6 +95,7 @@ def test_the_optional_packages_are_absent(python):
         "Object detection",
         "Invariance",
         "Sparse models and canonical correlation analysis",
+        "Few labels",
     ],
 )
 def test_examples_run_with_the_core_dependencies(python, section):

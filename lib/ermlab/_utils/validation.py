@@ -84,6 +84,16 @@ def safe_norm(v: NDArray[np.floating]) -> float:
     return unit * math.sqrt(float(np.sum(scaled * scaled)))
 
 
+def require_ordinary(values: NDArray[np.float64], name: str, what: str) -> None:
+    """Raise a ValueError if squares overflow or vanish."""
+    largest = largest_magnitude(values)
+    if largest > 0 and not SMALLEST <= largest <= LARGEST:
+        raise ValueError(
+            f"{name} has magnitudes up to {largest:.3g}: expected {SMALLEST:g} to {LARGEST:g}, "
+            f"scale the {what} (sklearn.preprocessing.StandardScaler)"
+        )
+
+
 def require_sums(sums: NDArray[np.float64], name: str) -> None:
     """Raise a ValueError unless all sums of rows are so small that comparisons of rows stay finite."""
     if sums.size and not sums.max() <= LARGEST_SUM:

@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab._utils.validation import LARGEST, SMALLEST, largest_magnitude, whole_number
+from ermlab._utils.validation import largest_magnitude, require_ordinary, whole_number
 from ermlab.sparse._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from ermlab.sparse._ksupport_solver import Solution, Solver
 from ermlab.sparse.ksupport_norm import checked_k
@@ -125,8 +125,8 @@ def _solve(
         if not (isinstance(value, Real) and 0 < value < math.inf):
             raise ValueError(f"{name} is {value}: expected a finite positive number")
     max_iter = whole_number("max_iter", max_iter, 1)
-    _require_ordinary(X, "X", "features")
-    _require_ordinary(loss.y, "y", "targets")
+    require_ordinary(X, "X", "features")
+    require_ordinary(loss.y, "y", "targets")
     X, mean = _centered(X) if loss.fit_intercept else (X, None)
     w, found = np.zeros(X.shape[1]), []
     with one_blas_thread():
@@ -145,16 +145,6 @@ def _solve(
                 solution = replace(solution, intercept=solution.intercept - float(mean @ w))
             found.append(solution)
     return found
-
-
-def _require_ordinary(values: NDArray[np.float64], name: str, what: str) -> None:
-    """Raise a ValueError if squares overflow or vanish."""
-    largest = largest_magnitude(values)
-    if largest > 0 and not SMALLEST <= largest <= LARGEST:
-        raise ValueError(
-            f"{name} has magnitudes up to {largest:.3g}: expected {SMALLEST:g} to {LARGEST:g}, "
-            f"scale the {what} (sklearn.preprocessing.StandardScaler)"
-        )
 
 
 def _centered(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:

@@ -14,6 +14,7 @@ PACKAGES = (
     "kernels",
     "optimize",
     "ranking",
+    "semisupervised",
     "sparse",
     "structured",
     "taxonomy",
