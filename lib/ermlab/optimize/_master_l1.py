@@ -6,6 +6,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.optimize._box import Box
+from ermlab.optimize.evaluation import ROUNDING
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1
 
@@ -26,15 +28,15 @@ class L1Master:
     The columns of the program are the positive and the negative part of ``u_j = lam_j w_j`` and the height
     ``xi``; each plane is a row, ``xi - <a / lam, u> >= b``. In terms of ``u`` the problem does not depend on
     the units of the features. Both are measured in a unit in which the offsets ``b`` are of the order of 1,
-    so that it does not depend on the units of the risk either.
+    so that it does not depend on the units of the risk either. A box for ``w`` bounds the columns.
     """
 
     default_level = 0.7
 
-    def __init__(self, regularizer: L1, linear: Vector, planes: Planes):
+    def __init__(self, regularizer: L1, linear: Vector, planes: Planes, box: Box | None = None):
         if planes.n_parts > 1:
             raise ValueError(f"a risk of {planes.n_parts} parts with L1: expected L2, or their sum")
-        self._regularizer, self._v, self._planes = regularizer, linear, planes
+        self._regularizer, self._v, self._planes, self._box = regularizer, linear, planes, box
         self._lam = regularizer.strengths(linear.size)
         self._highs = highs = highspy.Highs()
         highs.setOptionValue("output_flag", False)
@@ -57,6 +59,7 @@ class L1Master:
         self._dual, self._slopes = np.zeros(0), np.zeros(0)
         self._w = np.zeros(d)
         self._unit = 1.0
+        self._bound_columns()
         for row in range(len(planes)):
             self._add_row(row)
 
@@ -95,7 +98,7 @@ class L1Master:
         solution = self._highs.getSolution()
         columns = np.asarray(solution.col_value)
         d = self._v.size
-        self._w = (columns[:d] - columns[d : 2 * d]) / self._lam * self._unit
+        self._w = self._feasible((columns[:d] - columns[d : 2 * d]) / self._lam * self._unit)
         self._dual = np.maximum(np.asarray(solution.row_dual), 0.0)
         return self._certified_bound(), self._w
 
@@ -109,7 +112,24 @@ class L1Master:
             height = np.max(at_center + share * (at_minimum - at_center) + self._planes.b)
             value = self._regularizer(w) + np.sum(self._v * w) + height
             outside, inside = (share, inside) if value > target else (outside, share)
-        return center + inside * (self._w - center)
+        return self._feasible(center + inside * (self._w - center))
+
+    def _feasible(self, w: Vector) -> Vector:
+        """Return the nearest point of the box, which differs from ``w`` by rounding errors."""
+        return w if self._box is None else self._box.project(w)
+
+    def _bound_columns(self) -> None:
+        """Set the bounds of the positive and the negative parts of the weights with bounds."""
+        if self._box is None:
+            return
+        bounded, d = self._box.bounded, self._v.size
+        lower, upper = self._box.lower[bounded], self._box.upper[bounded]
+        scale = self._lam[bounded] / self._unit
+        ranges = (lower, upper, bounded), (-upper, -lower, bounded + d)
+        for least, most, columns in ranges:
+            with np.errstate(over="ignore"):  # no bound for HiGHS
+                least, most = np.maximum(least, 0.0) * scale, np.maximum(most, 0.0) * scale
+            self._highs.changeColsBounds(columns.size, columns.astype(np.int32), least, most)
 
     def _add_row(self, row: int) -> None:
         d = self._v.size
@@ -139,28 +159,52 @@ class L1Master:
         self._unit = 2.0 ** min(max(math.frexp(largest)[1], -1000), 1000)
         for row, offset in enumerate(offsets):
             self._highs.changeRowBounds(row, offset / self._unit, highspy.kHighsInf)
+        self._bound_columns()
 
     def _steepness(self, slope: Vector) -> float:
-        """Return the largest slope of a plane plus the linear term, relative to the regularizer."""
+        """Return the largest slope of a plane plus the linear term, relative to the regularizer.
+
+        Slopes towards a finite bound do not count, as the objective cannot fall forever along them.
+        """
         with np.errstate(over="ignore"):  # infinity is steep enough
-            return float((np.abs(slope + self._v) / self._lam).max())
+            relative = (slope + self._v) / self._lam
+        if self._box is None:
+            return float(np.abs(relative).max())
+        falls = np.where(self._box.lower == -np.inf, relative, 0.0)
+        return float(np.maximum(falls, np.where(self._box.upper == np.inf, -relative, 0.0)).max())
 
     def _certified_bound(self) -> float:
-        """Return ``b' alpha`` for a feasible ``alpha`` of the dual: valid whatever the tolerance of HiGHS.
+        """Return the dual at a feasible ``alpha``: valid whatever the tolerance of HiGHS.
 
-        The dual requires ``|A' alpha + v| <= lam`` in each coordinate, on the simplex. The solution of HiGHS
-        satisfies this up to its tolerance; it is mixed with the flattest plane until it is feasible.
+        The dual requires ``|A' alpha + v| <= lam`` in each coordinate, on the simplex; its value is
+        ``b' alpha``. The solution of HiGHS satisfies this up to its tolerance; it is mixed with the flattest
+        plane until it is feasible.
         """
         planes, total = self._planes, self._dual.sum()
         if not total > 0:
             return -np.inf
         alpha = self._dual / total
-        steepness = self._steepness(planes.combine(alpha))
+        slope = planes.combine(alpha)
+        steepness = self._steepness(slope)
         value = float(np.sum(planes.b * alpha))
-        if steepness <= 1.0:
-            return value
-        flattest = np.argmin(self._slopes)
-        if self._slopes[flattest] >= 1.0:
-            return -np.inf
-        share = (1.0 - self._slopes[flattest]) / (steepness - self._slopes[flattest])
-        return float(share * value + (1.0 - share) * planes.b[flattest])
+        if steepness > 1.0:
+            flattest = np.argmin(self._slopes)
+            if self._slopes[flattest] >= 1.0:
+                return -np.inf
+            share = (1.0 - self._slopes[flattest]) / (steepness - self._slopes[flattest])
+            value = float(share * value + (1.0 - share) * planes.b[flattest])
+            slope = share * slope + (1.0 - share) * planes.A[flattest]
+        return value if self._box is None else value + self._least_in_box(slope + self._v)
+
+    def _least_in_box(self, slope: Vector) -> float:
+        """Return the minimum of ``sum_j lam_j |w_j| + <slope, w>`` in the box: a term of the dual.
+
+        It is that of the point nearest to 0 unless a slope exceeds ``lam``; then that of a bound, which is
+        finite for a feasible ``alpha``.
+        """
+        lam, box = self._lam, self._box
+        w = np.where((slope > lam) & np.isfinite(box.lower), box.lower, box.nearest)
+        w = np.where((slope < -lam) & np.isfinite(box.upper), box.upper, w)
+        rises, falls = lam * np.abs(w), slope * w
+        rounding = ROUNDING * float(np.sum(rises + np.abs(falls)))
+        return float(np.sum(rises + falls)) - rounding

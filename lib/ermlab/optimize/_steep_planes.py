@@ -52,10 +52,10 @@ def solve_steep(
 
     Return a lower bound of the minimum, an approximate minimizer, and the combination of planes.
     """
-    strength = np.maximum(_squared_slopes(planes) * (STABLE * EPSILON / tol), lam)
+    strength = np.maximum(squared_slopes(planes) * (STABLE * EPSILON / tol), lam)
     alpha = _combination(planes, strength, v, planes.b, start, tol)
     w = -(planes.combine(alpha) + v) / strength
-    bounds = [(dual_bound(lam, v, planes, each), each) for each in (alpha, _improve(lam, v, planes, alpha))]
+    bounds = [(dual_bound(lam, v, planes, each), each) for each in (alpha, improve(lam, v, planes, alpha))]
     bound, alpha = max(bounds, key=lambda entry: entry[0])  # the first of equals
     return bound, w, alpha
 
@@ -75,7 +75,7 @@ def steep_level_point(
 
     The distance is measured in units of the slopes of each coordinate.
     """
-    metric = _squared_slopes(planes)
+    metric = squared_slopes(planes)
     tangent = v + lam * center
     heights = planes.products(center) + planes.b
 
@@ -93,7 +93,7 @@ def steep_level_point(
     return point(rho, alpha), alpha, rho
 
 
-def _improve(lam: float, v: Vector, planes: Planes, alpha: Vector) -> Vector:
+def improve(lam: float, v: Vector, planes: Planes, alpha: Vector) -> Vector:
     """Return the combination of the planes with weight in ``alpha`` that is best for the true regularizer.
 
     Newton steps in the differences of planes, which keep the sum of the weights of each part. An index leaves
@@ -140,7 +140,7 @@ def _heaviest(alpha: Vector, part: NDArray[np.int64], d: int) -> int:
     return int(members[np.argmax(alpha[members])])
 
 
-def _squared_slopes(planes: Planes) -> Vector:
+def squared_slopes(planes: Planes) -> Vector:
     """Return the largest squared slope of each coordinate; 1 where all planes are flat."""
     slopes = np.max(np.abs(planes.A), axis=0)
     return np.where(slopes > 0, slopes, 1.0) ** 2

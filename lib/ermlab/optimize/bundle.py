@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import as_number, check_choice, real_array
+from ermlab.optimize._box import Bounds, Box
+from ermlab.optimize._master_box import BoxMaster
 from ermlab.optimize._master_l1 import L1Master, UnsolvableError
 from ermlab.optimize._master_l2 import L2Master
 from ermlab.optimize._search import Search, check_limits
@@ -45,6 +47,7 @@ def minimize(
     start: Evaluation | None = None,
     propose: Proposer | None = None,
     max_time: float | None = None,
+    bounds: Bounds | None = None,
 ) -> Result:
     """Minimize ``regularizer(w) + <linear, w> + constant + risk(w)`` for a convex ``risk``.
 
@@ -95,6 +98,10 @@ def minimize(
     max_time : float, optional
         Limit in seconds, checked before each call of ``risk`` except the first; ``converged`` is false if it
         was reached.
+    bounds : pair of array-like, optional
+        Lower and upper bounds of the weights, ``lower <= w <= upper``: each a number, one number per weight,
+        or None; infinite entries are no bounds. The risk is called, and the minimum bounded, inside the
+        bounds only; ``w0``, proposals and the point of ``start`` are moved to the nearest point there.
 
     Returns
     -------
@@ -109,7 +116,8 @@ def minimize(
     check_limits(tol, max_iter, max_time)
     _check_options(method, level, max_idle)
     planes, v, w = _resolve_start(risk, w0, planes, linear, start)
-    units = units_of(regularizer, v.size)
+    box = Box.of(bounds, v.size)
+    units = units_of(regularizer, v.size) if box is None else None
     if units is not None:
         regularizer, risk, planes, v = L2(1.0), units.risk(risk), units.planes(planes), units.slopes(v)
         w = None if w is None else units.variables(w)
@@ -120,16 +128,22 @@ def minimize(
             raise ValueError(f"{name} is {number}: expected a finite number")
     if risk_lower_bound is not None:
         _add_constant_plane(planes, float(risk_lower_bound))
-    search = _Search(risk, regularizer, tol, constant, v, planes)
+    if box is not None and start is not None and not box.contains(start.w):
+        _keep_planes(planes, start)
+        w, start = start.w, None
+    search = _Search(risk, regularizer, tol, constant, v, planes, box)
     if start is None:
         if w is None:
             w = search.minimize_model() if planes.bounds_all_parts else np.zeros(planes.dimension)
+        w = w if box is None else box.project(w)
         search.add(evaluate(risk, w, risk_lower_bound), n_iter=1)
     else:
         search.add(start, n_iter=0)
     proposals = _Proposals(propose)
     while search.goes_on(max_iter, max_time):
         w = proposals.next_point(search)
+        if w is not None and box is not None:
+            w = box.project(w)
         if w is None:
             w = search.level_point(level) if method == "level" else search.minimizer
         if max_idle is not None:
@@ -142,14 +156,22 @@ class _Search(Search):
     """A search whose bounds come from the master problem."""
 
     def __init__(
-        self, risk: Risk, regularizer: L1 | L2, tol: float, constant: float, v: NDArray, planes: Planes
+        self,
+        risk: Risk,
+        regularizer: L1 | L2,
+        tol: float,
+        constant: float,
+        v: NDArray,
+        planes: Planes,
+        box: Box | None,
     ):
         super().__init__(risk, regularizer, tol, constant)
-        masters = {L1: L1Master, L2: L2Master}
+        masters = {L1: L1Master, L2: L2Master if box is None else BoxMaster}
         if type(regularizer) not in masters:
             raise ValueError(f"regularizer is {regularizer!r}: expected an L1 or an L2")
         self._v, self._planes = v, planes
-        self._master = masters[type(regularizer)](regularizer, v, planes)
+        limits = () if box is None else (box,)
+        self._master = masters[type(regularizer)](regularizer, v, planes, *limits)
         self._idle = np.zeros(len(planes), dtype=np.int64)
         self.minimizer = v
 
@@ -305,6 +327,12 @@ def finite_vector(name: str, vector: ArrayLike, dimension: int) -> Vector:
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise ValueError(f"{name} has shape {vector.shape}: expected ({dimension},) and finite numbers")
     return vector
+
+
+def _keep_planes(planes: Planes, start: Evaluation) -> None:
+    """Add the planes of an evaluation outside the bounds, which is no point to start at."""
+    for part, (a, b) in enumerate(start.planes):
+        planes.add(a, b, part)
 
 
 def _add_constant_plane(planes: Planes, height: float) -> None:

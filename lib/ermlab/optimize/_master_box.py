@@ -1,0 +1,203 @@
+"""Master problem with L2 regularization and bounds on the weights."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab._utils.blas import one_blas_thread
+from ermlab.optimize import _steep_planes as steep
+from ermlab.optimize._box import LARGEST_WEIGHT, Box
+from ermlab.optimize._box_qp import BoxQP
+from ermlab.optimize._level_search import search_level
+from ermlab.optimize._master_l2 import IMPRECISE, PROX_RANGE, STEEP_PRECISION
+from ermlab.optimize.evaluation import ROUNDING
+from ermlab.optimize.planes import Planes
+from ermlab.optimize.regularizers import L2
+
+Vector = NDArray[np.float64]
+
+
+class BoxMaster:
+    """Minimize ``1/2 sum_j lam_j w_j^2 + <v, w> + max_i (<a_i, w> + b_i)`` over a box.
+
+    As `L2Master`, with dual ``b' alpha + min_w (1/2 sum_j lam_j w_j^2 + <A' alpha + v, w>)``, where ``w`` lies
+    in the box: for every ``alpha`` in the simplex a lower bound of the objective.
+    """
+
+    default_level = 0.4
+
+    def __init__(self, regularizer: L2, linear: Vector, planes: Planes, box: Box):
+        self._v, self._planes, self._box = linear, planes, box
+        self._lam = regularizer.strengths(linear.size)
+        self._unbounded = np.ones(linear.size, dtype=bool)
+        self._unbounded[box.bounded] = False
+        self._alpha = np.zeros(len(planes))
+        self._level_alpha = np.zeros(len(planes))
+        self._prox = 1.0
+        self._steep = False
+        self._check_weights(linear, "the linear term")
+        self._check_weights(planes.A, "a plane")
+        self._gram, self._steepness = self._gram_of(planes.A), self._steepness_of(planes.A)
+
+    def plane_added(self) -> None:
+        """Make room for the newest plane."""
+        m, newest = len(self._planes), self._planes.A[-1]
+        self._check_weights(newest, "a plane")
+        gram = np.empty((m, m))
+        gram[:-1, :-1] = self._gram
+        gram[-1] = gram[:, -1] = self._planes.products(np.where(self._unbounded, newest / self._lam, 0.0))
+        self._gram = gram
+        self._steepness = np.append(self._steepness, self._steepness_of(newest[None]))
+        self._alpha, self._level_alpha = np.append(self._alpha, 0.0), np.append(self._level_alpha, 0.0)
+
+    def keep(self, chosen: NDArray[np.bool_]) -> None:
+        """Drop all planes except the ``chosen`` ones."""
+        self._gram, self._steepness = self._gram[np.ix_(chosen, chosen)], self._steepness[chosen]
+        self._alpha, self._level_alpha = self._alpha[chosen], self._level_alpha[chosen]
+
+    @property
+    def support(self) -> NDArray[np.bool_]:
+        """The planes that support the last solutions."""
+        return (self._alpha > 0) | (self._level_alpha > 0)
+
+    def solve(self, tol: float, scale: float = 0.0) -> tuple[float, Vector]:
+        """Return a lower bound of the minimum of the model, and the minimizer.
+
+        ``scale`` is the size of the objective, to which rounding errors are relative.
+        """
+        attainable = max(tol, STEEP_PRECISION * scale)
+        if not self._steep:
+            self._alpha = self._combination(self._lam, self._v, self._planes.b, self._alpha, tol, self._gram)
+            w = self._weights(self._planes.combine(self._alpha) + self._v)
+            bound = self._dual_bound(self._alpha)
+            self._steep = self._loses_digits(bound, w, attainable)
+            if not self._steep:
+                return bound, w
+        return self._solve_steep(attainable)
+
+    def level_point(self, center: Vector, target: float, gap: float, tol: float) -> Vector:
+        """Return the point of the box nearest to ``center`` where the model is about ``target``.
+
+        The distance is measured in units of the regularizer or, if that is negligible, of the slopes.
+        """
+        lam, planes = self._lam, self._planes
+        metric = steep.squared_slopes(planes) if self._steep else lam
+        least, most = (
+            (gap / steep.PROX_RANGE, gap * steep.PROX_RANGE) if self._steep else (1.0 / PROX_RANGE, PROX_RANGE)
+        )
+        tangent, heights = self._v + lam * center, planes.products(center) + planes.b
+        around = Box(self._box.lower - center, self._box.upper - center)
+
+        def point(rho: float, alpha: Vector) -> Vector:
+            move = around.project(-(planes.combine(alpha) + tangent) / (lam + rho * metric))
+            return self._box.project(center + move)
+
+        def proximal_point(rho: float, alpha: Vector) -> tuple[Vector, float]:
+            gram = None if self._steep else self._gram / (1.0 + rho)
+            strength = lam + rho * metric
+            alpha = self._combination(strength, tangent, heights, alpha, tol, gram, around)
+            return alpha, self._model_value(point(rho, alpha))
+
+        rho = min(max(self._prox, least), most)
+        self._level_alpha, self._prox = search_level(
+            proximal_point, self._level_alpha, rho, target, gap, least, most
+        )
+        return point(self._prox, self._level_alpha)
+
+    def _solve_steep(self, tol: float) -> tuple[float, Vector]:
+        """Solve with a stronger regularization of steep coordinates, as `solve_steep` does."""
+        planes, box = self._planes, self._box
+        strength = np.maximum(steep.squared_slopes(planes) * (steep.STABLE * steep.EPSILON / tol), self._lam)
+        alpha = self._combination(strength, self._v, planes.b, self._alpha, tol)
+        w = box.project(-(planes.combine(alpha) + self._v) / strength)
+        candidates = [alpha]
+        free = (w > box.lower) & (w < box.upper)
+        if free.any():
+            root = np.sqrt(self._lam[free])
+            heights = planes.b + planes.products(np.where(free, 0.0, w))
+            piece = Planes.of(planes.A[:, free] / root, heights, planes.part, planes.n_parts)
+            candidates.append(steep.improve(1.0, self._v[free] / root, piece, alpha))
+        bounds = [self._dual_bound(each) for each in candidates]
+        best = int(np.argmax(bounds))
+        self._alpha = candidates[best]
+        return bounds[best], w
+
+    def _combination(
+        self,
+        strength: Vector,
+        v: Vector,
+        heights: Vector,
+        start: Vector,
+        tol: float,
+        gram: Vector | None = None,
+        box: Box | None = None,
+    ) -> Vector:
+        """Return the ``alpha`` of the dual with other strengths, linear term, heights and bounds.
+
+        ``gram`` is the Gram matrix of the weights without bounds, if it is known.
+        """
+        planes, bounded = self._planes, self._box.bounded
+        box = self._box if box is None else box
+        h = heights - planes.products(np.where(self._unbounded, v / strength, 0.0))
+        qp = BoxQP(
+            self._gram_of(planes.A, strength) if gram is None else gram,
+            h,
+            planes.A[:, bounded],
+            v[bounded],
+            strength[bounded],
+            box.lower[bounded],
+            box.upper[bounded],
+            planes.part if planes.n_parts > 1 else None,
+        )
+        return qp.solve(start, tol)
+
+    def _gram_of(self, A: Vector, strength: Vector | None = None) -> Vector:
+        """Return the Gram matrix of the weights without bounds, in units of the strengths."""
+        strength = self._lam if strength is None else strength
+        scaled = A[:, self._unbounded] / np.sqrt(strength[self._unbounded])
+        with one_blas_thread():
+            return scaled @ scaled.T
+
+    def _steepness_of(self, A: Vector) -> Vector:
+        """Return the squared length of each slope, in units of the strengths."""
+        return np.sum(A * (A / self._lam), axis=1)
+
+    def _weights(self, slope: Vector) -> Vector:
+        """Return the point of the box that minimizes the regularizer plus ``<slope, w>``."""
+        return self._box.project(-slope / self._lam)
+
+    def _dual_bound(self, alpha: Vector) -> float:
+        """Return the dual at ``alpha``, lowered by the possible rounding errors of slopes and sums."""
+        planes, chosen = self._planes, alpha > 0
+        A, weights = planes.A[chosen], alpha[chosen]
+        with one_blas_thread():
+            slope = weights @ A + self._v
+            error = ROUNDING * (weights @ np.abs(A) + np.abs(self._v))
+        offsets = planes.b * alpha
+        least, size = np.inf, 0.0
+        for each in (slope - error, slope + error):  # a concave function is least at an end
+            w = self._weights(each)
+            terms = w * (0.5 * self._lam * w + each)
+            least, size = np.minimum(least, terms), np.maximum(size, np.abs(terms))
+        rounding = ROUNDING * (float(np.sum(np.abs(offsets))) + float(np.sum(size)))
+        return float(np.sum(offsets)) + float(np.sum(least)) - rounding
+
+    def _model_value(self, w: Vector) -> float:
+        return self._planes.value(w) + float(np.sum(self._v * w)) + 0.5 * float(np.sum(self._lam * w * w))
+
+    def _loses_digits(self, bound: float, w: Vector, tol: float) -> bool:
+        """Whether rounding in Gram matrices keeps ``w`` further from the minimum than ``tol`` allows."""
+        if not steep.EPSILON * self._steepness.max() > tol > 0.0:
+            return False
+        return self._model_value(w) - bound > IMPRECISE * tol
+
+    def _check_weights(self, slopes: Vector, name: str) -> None:
+        """Raise a ValueError if the weights that balance slopes are too large to be squared."""
+        with np.errstate(over="ignore"):
+            weights = np.abs(slopes) / self._lam
+        if weights.size and weights.max() > LARGEST_WEIGHT:
+            j = int(np.argmax(weights.reshape(-1, self._lam.size).max(axis=0)))
+            raise ValueError(
+                f"{name} is too steep in coordinate {j} for the strength {self._lam[j]:.3g} of its "
+                "regularization: scale the features, for example with "
+                "sklearn.preprocessing.StandardScaler, or regularize more strongly"
+            )
