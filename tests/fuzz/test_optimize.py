@@ -84,6 +84,43 @@ def cutting_planes() -> Cases:
                     )
 
 
+def bounded_planes() -> Cases:
+    """Every table and regularizer, with bounds of all kinds and sizes."""
+    for name, X in finite_tables(n=25).items():
+        d = X.shape[1]
+        for lam in STRENGTHS:
+            for regularizer in (L2(lam), L2(np.full(d, lam)), L1(lam)):
+                for kind, bounds in boxes(d).items():
+                    yield (
+                        f"{name}, {regularizer}, {kind}",
+                        lambda X=X, regularizer=regularizer, bounds=bounds: inside(
+                            minimize(HingeRisk(X), regularizer, bounds=bounds, max_iter=30), bounds
+                        ),
+                    )
+
+
+def boxes(d):
+    """Return bounds on d weights."""
+    alternating = np.where(np.arange(d) % 2, 0.0, -np.inf)
+    return {
+        "signs": (alternating, np.inf),
+        "non-negative": (0.0, np.inf),
+        "fixed": (np.where(np.arange(d) % 2, 1.0, -np.inf), np.where(np.arange(d) % 2, 1.0, np.inf)),
+        "all fixed": (-0.5, -0.5),
+        "tiny": (-1e-300, 1e-300),
+        "huge": (-1e300, 1e300),
+        "far": (1e12, np.inf),
+        "far and negative": (-np.inf, -1e-12),
+    }
+
+
+def inside(result, bounds):
+    """Return the weights of a certified result that are within their bounds."""
+    assert (result.w >= bounds[0]).all()
+    assert (result.w <= bounds[1]).all()
+    return certified(result)
+
+
 def planes_of_samples() -> Cases:
     """Every table and strength."""
     for name, X in finite_tables(n=25).items():
@@ -133,19 +170,26 @@ def broken_input() -> Cases:
     for bad in (np.nan, np.inf, -np.inf, 1e200):
         yield f"plane with {bad}", lambda bad=bad: refused(lambda: Planes(2).add([bad, 0.0], 0.0))
         yield f"slope {bad}", lambda bad=bad: refused(lambda: minimize_constant(1.0, np.full(2, bad)))
+        for bounds in ((bad, -bad), (np.full(2, bad), None)):
+            if np.isnan(bad) or bad > 0:
+                yield (
+                    f"bounds {bounds}",
+                    lambda bounds=bounds: refused(lambda: minimize_constant(1.0, np.zeros(2), bounds)),
+                )
         if bad != 1e200:
             yield f"value {bad}", lambda bad=bad: refused(lambda: minimize_constant(bad, np.zeros(2)))
 
 
-def minimize_constant(value, slope):
+def minimize_constant(value, slope, bounds=None):
     """Minimise a risk that returns the same everywhere."""
-    return minimize(lambda w: (value, slope), L2(1.0), w0=[0.0, 0.0])
+    return minimize(lambda w: (value, slope), L2(1.0), w0=[0.0, 0.0], bounds=bounds)
 
 
 SUBJECTS = {
     "simplex_programs": simplex_programs,
     "indefinite_programs": indefinite_programs,
     "cutting_planes": cutting_planes,
+    "bounded_planes": bounded_planes,
     "planes_of_samples": planes_of_samples,
     "descents": descents,
     "broken_input": broken_input,

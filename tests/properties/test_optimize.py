@@ -2,26 +2,13 @@
 
 import itertools
 
-import cvxpy
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from polyhedral_risks import PolyhedralRisk, assert_tight, reference_optimum
 
 from ermlab.optimize import L1, L2, cccp, minimize, solve_simplex_qp
-
-
-class PolyhedralRisk:
-    """The mean over groups of the largest of several affine functions."""
-
-    def __init__(self, slopes, offsets):
-        self.slopes, self.offsets = slopes, offsets  # (groups, functions, d), (groups, functions)
-        self.dimension = slopes.shape[2]
-
-    def __call__(self, w):
-        heights = self.slopes @ w + self.offsets
-        groups, best = np.arange(len(heights)), heights.argmax(axis=1)
-        return heights[groups, best].mean(), self.slopes[groups, best].mean(axis=0)
 
 
 def random_risk(rng, nonnegative=True):
@@ -34,33 +21,6 @@ def random_risk(rng, nonnegative=True):
         slopes = np.concatenate([slopes, np.zeros((groups, 1, d))], axis=1)
         offsets = np.concatenate([offsets, np.zeros((groups, 1))], axis=1)
     return PolyhedralRisk(slopes, offsets)
-
-
-def assert_tight(result, optimum, tol, slack):
-    """Assert that the bounds hold and are as close as ``tol`` promises, up to errors of the reference."""
-    allowed = tol * abs(result.value) + slack
-    assert result.converged
-    assert result.gap <= tol * abs(result.value) * (1 + 1e-9)
-    assert optimum - allowed <= result.lower_bound <= optimum + slack
-    assert optimum - slack <= result.value <= optimum + allowed
-    assert (np.array(result.history.lower_bound) <= optimum + slack).all()
-    assert (np.array(result.history.value) >= optimum - slack).all()
-
-
-def reference_optimum(risk, regularizer, linear):
-    """Solve the problem with all its planes at once by an interior-point method."""
-    w = cvxpy.Variable(risk.dimension)
-    heights = [cvxpy.max(A @ w + b) for A, b in zip(risk.slopes, risk.offsets, strict=True)]
-    if isinstance(regularizer, L1):
-        penalty = regularizer.alpha * cvxpy.norm1(w)
-    else:
-        penalty = 0.5 * regularizer.alpha * cvxpy.sum_squares(w)
-    problem = cvxpy.Problem(
-        cvxpy.Minimize(penalty + linear @ w + cvxpy.sum(cvxpy.hstack(heights)) / len(heights))
-    )
-    problem.solve(solver=cvxpy.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    assume(problem.status == cvxpy.OPTIMAL)  # if the solver gives up, there is nothing to compare with
-    return problem.value
 
 
 seeds = st.integers(0, 2**32 - 1)

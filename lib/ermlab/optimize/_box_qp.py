@@ -1,16 +1,19 @@
 """Duals of L2 master problems with bounds on the weights: simplex QPs with piecewise quadratic terms.
 
-For ``alpha`` in the simplex the best weights ``z`` of the box are those without bounds, clipped. As a function
-of ``alpha`` the dual is concave, differentiable and piecewise quadratic: where no weight reaches or leaves a
-bound, it is a simplex QP with the Gram matrix of the weights that are not at a bound. Newton's method solves
-the QP of the current piece and searches the line to its solution, which makes each step an ascent.
+For ``alpha`` in the simplex the best weights ``z`` of the box are those without bounds, clipped. As a
+function of ``alpha`` the dual is concave, differentiable and piecewise quadratic: where no weight reaches or
+leaves a bound, it is a simplex QP with the Gram matrix of the weights that are not at a bound. Newton's
+method solves the QP of the current piece and searches the line to its solution, which makes each step an
+ascent.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ermlab._utils.blas import one_blas_thread
-from ermlab.optimize.qp import solve_simplex_qp
+from ermlab.optimize.qp import feasible_start, solve_simplex_qp
 
 Vector = NDArray[np.float64]
 MAX_STEPS = 100
@@ -31,6 +34,8 @@ class BoxQP:
         Linear term, regularization and bounds of ``z``.
     part : ndarray of shape (m,) or None
         Part of each plane, as in `solve_simplex_qp`.
+    gram_of : callable or None
+        Maps a mask of the weights ``z`` that are not at a bound to ``G`` plus their Gram matrix.
     """
 
     def __init__(
@@ -43,14 +48,17 @@ class BoxQP:
         lower: Vector,
         upper: Vector,
         part: NDArray[np.int64] | None = None,
+        gram_of: Callable[[NDArray[np.bool_]], Vector] | None = None,
     ):
-        self._G, self._h, self._A, self._v, self._part = G, h, A, v, part
+        self._G, self._h, self._A, self._v = G, h, A, v
+        self._part = np.zeros(h.size, dtype=np.int64) if part is None else part
+        self._n_parts = int(self._part.max()) + 1
         self._strength, self._lower, self._upper = strength, lower, upper
+        self._gram_of = self._computed_gram if gram_of is None else gram_of
 
     def solve(self, start: Vector, tol: float) -> Vector:
         """Return ``alpha`` with a duality gap of at most ``tol``, unless rounding prevents it."""
-        # With an infinite tolerance the start is only made feasible.
-        alpha = solve_simplex_qp(self._G, self._h, start, np.inf, part=self._part).alpha
+        alpha = feasible_start(self._G, self._h, start, self._part, self._n_parts)
         last = None
         with one_blas_thread():
             for _ in range(MAX_STEPS):
@@ -77,18 +85,18 @@ class BoxQP:
 
     def _gap(self, alpha: Vector, gradient: Vector) -> float:
         """Return the largest gradient of each part, summed, minus the mean gradient."""
-        if self._part is None:
-            return float(gradient.max() - np.sum(alpha * gradient))
-        tops = np.full(self._part.max() + 1, -np.inf)
+        tops = np.full(self._n_parts, -np.inf)
         np.maximum.at(tops, self._part, gradient)
         return float(tops.sum() - np.sum(alpha * gradient))
 
     def _solve_piece(self, free: NDArray[np.bool_], z: Vector, start: Vector, tol: float) -> Vector:
         """Maximize the quadratic function in which exactly the weights ``free`` are not at a bound."""
-        root = np.sqrt(self._strength[free])
-        A = self._A[:, free] / root
-        linear = self._h - A @ (self._v[free] / root) + self._A[:, ~free] @ z[~free]
-        return solve_simplex_qp(self._G + A @ A.T, linear, start, tol, part=self._part).alpha
+        linear = self._h + self._A @ np.where(free, -self._v / self._strength, z)
+        return solve_simplex_qp(self._gram_of(free), linear, start, tol, part=self._part).alpha
+
+    def _computed_gram(self, free: NDArray[np.bool_]) -> Vector:
+        A = self._A[:, free] / np.sqrt(self._strength[free])
+        return self._G + A @ A.T
 
     def _search_line(self, alpha: Vector, move: Vector, flat: Vector, slope: Vector) -> float:
         """Return the length, at most 1, of the best step along ``move``.

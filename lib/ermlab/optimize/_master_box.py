@@ -1,5 +1,7 @@
 """Master problem with L2 regularization and bounds on the weights."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +9,7 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab.optimize import _steep_planes as steep
 from ermlab.optimize._box import LARGEST_WEIGHT, Box
 from ermlab.optimize._box_qp import BoxQP
+from ermlab.optimize._free_gram import FreeGram
 from ermlab.optimize._level_search import search_level
 from ermlab.optimize._master_l2 import IMPRECISE, PROX_RANGE, STEEP_PRECISION
 from ermlab.optimize.evaluation import ROUNDING
@@ -19,8 +22,8 @@ Vector = NDArray[np.float64]
 class BoxMaster:
     """Minimize ``1/2 sum_j lam_j w_j^2 + <v, w> + max_i (<a_i, w> + b_i)`` over a box.
 
-    As `L2Master`, with dual ``b' alpha + min_w (1/2 sum_j lam_j w_j^2 + <A' alpha + v, w>)``, where ``w`` lies
-    in the box: for every ``alpha`` in the simplex a lower bound of the objective.
+    As `L2Master`, with the dual ``b' alpha + min_w (1/2 sum_j lam_j w_j^2 + <A' alpha + v, w>)``, where ``w``
+    lies in the box: a lower bound of the objective for every ``alpha`` in the simplex.
     """
 
     default_level = 0.4
@@ -36,22 +39,26 @@ class BoxMaster:
         self._steep = False
         self._check_weights(linear, "the linear term")
         self._check_weights(planes.A, "a plane")
-        self._gram, self._steepness = self._gram_of(planes.A), self._steepness_of(planes.A)
+        self._steepness = self._steepness_of(planes.A)
+        # Without bounded weights, and with those that were not at a bound in the last problem of each kind.
+        self._gram, self._model_gram, self._level_gram = self._grams = [
+            FreeGram(planes, self._lam, self._unbounded) for _ in range(3)
+        ]
 
     def plane_added(self) -> None:
         """Make room for the newest plane."""
-        m, newest = len(self._planes), self._planes.A[-1]
+        newest = self._planes.A[-1]
         self._check_weights(newest, "a plane")
-        gram = np.empty((m, m))
-        gram[:-1, :-1] = self._gram
-        gram[-1] = gram[:, -1] = self._planes.products(np.where(self._unbounded, newest / self._lam, 0.0))
-        self._gram = gram
+        for gram in self._grams:
+            gram.plane_added()
         self._steepness = np.append(self._steepness, self._steepness_of(newest[None]))
         self._alpha, self._level_alpha = np.append(self._alpha, 0.0), np.append(self._level_alpha, 0.0)
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Drop all planes except the ``chosen`` ones."""
-        self._gram, self._steepness = self._gram[np.ix_(chosen, chosen)], self._steepness[chosen]
+        for gram in self._grams:
+            gram.keep(chosen)
+        self._steepness = self._steepness[chosen]
         self._alpha, self._level_alpha = self._alpha[chosen], self._level_alpha[chosen]
 
     @property
@@ -66,9 +73,10 @@ class BoxMaster:
         """
         attainable = max(tol, STEEP_PRECISION * scale)
         if not self._steep:
-            self._alpha = self._combination(self._lam, self._v, self._planes.b, self._alpha, tol, self._gram)
-            w = self._weights(self._planes.combine(self._alpha) + self._v)
-            bound = self._dual_bound(self._alpha)
+            problem = self._problem(self._v, self._planes.b, self._box, self._model_gram)
+            self._alpha = problem.solve(self._alpha, tol)
+            slope = self._planes.combine(self._alpha) + self._v
+            bound, w = self._dual_bound(self._alpha, slope), self._weights(slope)
             self._steep = self._loses_digits(bound, w, attainable)
             if not self._steep:
                 return bound, w
@@ -82,7 +90,9 @@ class BoxMaster:
         lam, planes = self._lam, self._planes
         metric = steep.squared_slopes(planes) if self._steep else lam
         least, most = (
-            (gap / steep.PROX_RANGE, gap * steep.PROX_RANGE) if self._steep else (1.0 / PROX_RANGE, PROX_RANGE)
+            (gap / steep.PROX_RANGE, gap * steep.PROX_RANGE)
+            if self._steep
+            else (1.0 / PROX_RANGE, PROX_RANGE)
         )
         tangent, heights = self._v + lam * center, planes.products(center) + planes.b
         around = Box(self._box.lower - center, self._box.upper - center)
@@ -92,9 +102,11 @@ class BoxMaster:
             return self._box.project(center + move)
 
         def proximal_point(rho: float, alpha: Vector) -> tuple[Vector, float]:
-            gram = None if self._steep else self._gram / (1.0 + rho)
-            strength = lam + rho * metric
-            alpha = self._combination(strength, tangent, heights, alpha, tol, gram, around)
+            if self._steep:
+                problem = self._steep_problem(lam + rho * metric, tangent, heights, around)
+            else:
+                problem = self._problem(tangent, heights, around, self._level_gram, 1.0 + rho)
+            alpha = problem.solve(alpha, tol)
             return alpha, self._model_value(point(rho, alpha))
 
         rho = min(max(self._prox, least), most)
@@ -107,7 +119,7 @@ class BoxMaster:
         """Solve with a stronger regularization of steep coordinates, as `solve_steep` does."""
         planes, box = self._planes, self._box
         strength = np.maximum(steep.squared_slopes(planes) * (steep.STABLE * steep.EPSILON / tol), self._lam)
-        alpha = self._combination(strength, self._v, planes.b, self._alpha, tol)
+        alpha = self._steep_problem(strength, self._v, planes.b, box).solve(self._alpha, tol)
         w = box.project(-(planes.combine(alpha) + self._v) / strength)
         candidates = [alpha]
         free = (w > box.lower) & (w < box.upper)
@@ -116,46 +128,40 @@ class BoxMaster:
             heights = planes.b + planes.products(np.where(free, 0.0, w))
             piece = Planes.of(planes.A[:, free] / root, heights, planes.part, planes.n_parts)
             candidates.append(steep.improve(1.0, self._v[free] / root, piece, alpha))
-        bounds = [self._dual_bound(each) for each in candidates]
+        bounds = [self._safe_bound(each) for each in candidates]
         best = int(np.argmax(bounds))
         self._alpha = candidates[best]
         return bounds[best], w
 
-    def _combination(
+    def _problem(self, v: Vector, heights: Vector, box: Box, gram: FreeGram, factor: float = 1.0) -> BoxQP:
+        """Return the dual with ``factor`` times the strengths and another linear term, heights and box."""
+
+        def gram_of(free: NDArray[np.bool_]) -> Vector:
+            chosen = self._unbounded.copy()
+            chosen[self._box.bounded] = free
+            return gram(chosen) / factor
+
+        return self._dual(self._gram() / factor, factor * self._lam, v, heights, box, gram_of)
+
+    def _steep_problem(self, strength: Vector, v: Vector, heights: Vector, box: Box) -> BoxQP:
+        """Return the dual with other strengths, linear term, heights and box."""
+        gram = FreeGram(self._planes, strength, self._unbounded)()
+        return self._dual(gram, strength, v, heights, box, None)
+
+    def _dual(
         self,
+        gram: Vector,
         strength: Vector,
         v: Vector,
         heights: Vector,
-        start: Vector,
-        tol: float,
-        gram: Vector | None = None,
-        box: Box | None = None,
-    ) -> Vector:
-        """Return the ``alpha`` of the dual with other strengths, linear term, heights and bounds.
-
-        ``gram`` is the Gram matrix of the weights without bounds, if it is known.
-        """
+        box: Box,
+        gram_of: Callable[[NDArray[np.bool_]], Vector] | None,
+    ) -> BoxQP:
         planes, bounded = self._planes, self._box.bounded
-        box = self._box if box is None else box
         h = heights - planes.products(np.where(self._unbounded, v / strength, 0.0))
-        qp = BoxQP(
-            self._gram_of(planes.A, strength) if gram is None else gram,
-            h,
-            planes.A[:, bounded],
-            v[bounded],
-            strength[bounded],
-            box.lower[bounded],
-            box.upper[bounded],
-            planes.part if planes.n_parts > 1 else None,
-        )
-        return qp.solve(start, tol)
-
-    def _gram_of(self, A: Vector, strength: Vector | None = None) -> Vector:
-        """Return the Gram matrix of the weights without bounds, in units of the strengths."""
-        strength = self._lam if strength is None else strength
-        scaled = A[:, self._unbounded] / np.sqrt(strength[self._unbounded])
-        with one_blas_thread():
-            return scaled @ scaled.T
+        limits = strength[bounded], box.lower[bounded], box.upper[bounded]
+        part = planes.part if planes.n_parts > 1 else None
+        return BoxQP(gram, h, planes.A[:, bounded], v[bounded], *limits, part, gram_of)
 
     def _steepness_of(self, A: Vector) -> Vector:
         """Return the squared length of each slope, in units of the strengths."""
@@ -165,21 +171,27 @@ class BoxMaster:
         """Return the point of the box that minimizes the regularizer plus ``<slope, w>``."""
         return self._box.project(-slope / self._lam)
 
-    def _dual_bound(self, alpha: Vector) -> float:
-        """Return the dual at ``alpha``, lowered by the possible rounding errors of slopes and sums."""
-        planes, chosen = self._planes, alpha > 0
-        A, weights = planes.A[chosen], alpha[chosen]
-        with one_blas_thread():
-            slope = weights @ A + self._v
-            error = ROUNDING * (weights @ np.abs(A) + np.abs(self._v))
-        offsets = planes.b * alpha
+    def _dual_bound(self, alpha: Vector, *slopes: Vector) -> float:
+        """Return the dual at ``alpha``, the least for the given slopes ``A' alpha + v``."""
+        offsets = self._planes.b * alpha
         least, size = np.inf, 0.0
-        for each in (slope - error, slope + error):  # a concave function is least at an end
-            w = self._weights(each)
-            terms = w * (0.5 * self._lam * w + each)
+        for slope in slopes:
+            w = self._weights(slope)
+            terms = w * (0.5 * self._lam * w + slope)
             least, size = np.minimum(least, terms), np.maximum(size, np.abs(terms))
         rounding = ROUNDING * (float(np.sum(np.abs(offsets))) + float(np.sum(size)))
         return float(np.sum(offsets)) + float(np.sum(least)) - rounding
+
+    def _safe_bound(self, alpha: Vector) -> float:
+        """Return the dual for the worst rounding errors of slopes.
+
+        They are at the end of a range, since the dual is concave in each slope.
+        """
+        chosen = alpha > 0
+        A, weights = self._planes.A[chosen], alpha[chosen]
+        with one_blas_thread():
+            slope, size = weights @ A + self._v, weights @ np.abs(A) + np.abs(self._v)
+        return self._dual_bound(alpha, slope - ROUNDING * size, slope + ROUNDING * size)
 
     def _model_value(self, w: Vector) -> float:
         return self._planes.value(w) + float(np.sum(self._v * w)) + 0.5 * float(np.sum(self._lam * w * w))

@@ -59,6 +59,8 @@ class L1Master:
         self._dual, self._slopes = np.zeros(0), np.zeros(0)
         self._w = np.zeros(d)
         self._unit = 1.0
+        # Size of the weights in the box without any plane, which the offsets do not tell.
+        self._size = 0.0 if box is None else float(np.max(self._lam * np.abs(self._best_in_box(linear))))
         self._bound_columns()
         for row in range(len(planes)):
             self._add_row(row)
@@ -153,7 +155,7 @@ class L1Master:
     def _choose_unit(self, newest: float) -> None:
         """Change the unit if the offsets are too large or too small for the current one."""
         offsets = self._planes.b[: self._dual.size]
-        largest = max(float(np.max(np.abs(offsets), initial=0.0)), abs(newest))
+        largest = max(float(np.max(np.abs(offsets), initial=self._size)), abs(newest))
         if largest == 0.0 or USUAL_OFFSETS[0] <= largest / self._unit <= USUAL_OFFSETS[1]:
             return
         self._unit = 2.0 ** min(max(math.frexp(largest)[1], -1000), 1000)
@@ -197,14 +199,18 @@ class L1Master:
         return value if self._box is None else value + self._least_in_box(slope + self._v)
 
     def _least_in_box(self, slope: Vector) -> float:
-        """Return the minimum of ``sum_j lam_j |w_j| + <slope, w>`` in the box: a term of the dual.
+        """Return the minimum of ``sum_j lam_j |w_j| + <slope, w>`` in the box: a term of the dual."""
+        w = self._best_in_box(slope)
+        rises, falls = self._lam * np.abs(w), slope * w
+        rounding = ROUNDING * float(np.sum(rises + np.abs(falls)))
+        return float(np.sum(rises + falls)) - rounding
 
-        It is that of the point nearest to 0 unless a slope exceeds ``lam``; then that of a bound, which is
-        finite for a feasible ``alpha``.
+    def _best_in_box(self, slope: Vector) -> Vector:
+        """Return the minimizer of ``sum_j lam_j |w_j| + <slope, w>`` in the box.
+
+        It is the point nearest to 0, except that a weight whose slope exceeds ``lam`` is at a bound. If that
+        is infinite, which it is not for feasible points of the dual, the weight nearest to 0 is returned.
         """
         lam, box = self._lam, self._box
         w = np.where((slope > lam) & np.isfinite(box.lower), box.lower, box.nearest)
-        w = np.where((slope < -lam) & np.isfinite(box.upper), box.upper, w)
-        rises, falls = lam * np.abs(w), slope * w
-        rounding = ROUNDING * float(np.sum(rises + np.abs(falls)))
-        return float(np.sum(rises + falls)) - rounding
+        return np.where((slope < -lam) & np.isfinite(box.upper), box.upper, w)

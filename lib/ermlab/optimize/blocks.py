@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.optimize._box import Bounds, Box
 from ermlab.optimize._search import Search, check_limits
 from ermlab.optimize.bundle import minimize, units_of
 from ermlab.optimize.evaluation import Evaluation, evaluate
@@ -90,6 +91,7 @@ def minimize_blocks(
     passes: int = 10,
     seed: int = 0,
     max_time: float | None = None,
+    bounds: Bounds | None = None,
 ) -> Result:
     """Minimize ``regularizer(w) + risk(w)`` for a risk that is a mean over samples.
 
@@ -117,6 +119,8 @@ def minimize_blocks(
     max_time : float, optional
         Limit in seconds, checked before each call of the risk except the first; ``converged`` is false if it
         was reached.
+    bounds : pair of array-like, optional
+        For the same calls as `ermlab.optimize.minimize`; finite bounds are refused.
 
     Returns
     -------
@@ -126,7 +130,8 @@ def minimize_blocks(
     Raises
     ------
     ValueError
-        If values and planes contradict each other, which those of a convex risk do not.
+        If values and planes contradict each other, which those of a convex risk do not, or if bounds are
+        finite.
     """
     check_limits(tol, max_iter, max_time)
     if not isinstance(regularizer, L2):
@@ -135,6 +140,11 @@ def minimize_blocks(
         raise ValueError(f"risk is {risk!r}: expected a mean with `dimension`, `len` and `plane`")
     if not passes >= 1:
         raise ValueError(f"passes is {passes}: expected at least 1")
+    if Box.of(bounds, risk.dimension) is not None:
+        raise ValueError(
+            "minimize_blocks has no bounds on weights: expected None or infinite bounds; use "
+            "ermlab.optimize.minimize"
+        )
     units = units_of(regularizer, risk.dimension)
     if units is not None:
         risk, regularizer = units.risk(risk), L2(1.0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.optimize._box import Bounds, Box
 from ermlab.optimize.bundle import agreed_dimension, finite_vector, minimize
 from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, evaluate_again, part_count
 from ermlab.optimize.planes import Planes
@@ -59,6 +60,7 @@ def cccp(
     convex_lower_bound: float | None = None,
     method: str = "level",
     planes: Planes | None = None,
+    bounds: Bounds | None = None,
 ) -> CCCPResult:
     """Descend on ``regularizer(w) + P(w) - R(w)`` (cheap data, Algorithm 1.1).
 
@@ -98,6 +100,9 @@ def cccp(
         As in `ermlab.optimize.minimize`.
     planes : Planes, optional
         Planes below ``P`` from an earlier run, to be recycled as well.
+    bounds : pair of array-like, optional
+        Lower and upper bounds of the weights, as in `ermlab.optimize.minimize`; ``w0`` is moved to the
+        nearest point within them.
 
     Returns
     -------
@@ -105,13 +110,13 @@ def cccp(
         The last point with its value.
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
-    current = _evaluate_start(convex, w0, convex_lower_bound)
+    current = _evaluate_start(convex, w0, convex_lower_bound, bounds)
     current, tangent = _linearize(convex, concave, current)
     value = regularizer(current.w) + current.risk - tangent.risk
     history = CCCPHistory(points=[current.w], objective=[value])
     planes = _no_planes(convex, current) if planes is None else planes.copy()
     converged, began = False, time.perf_counter()
-    bounds = 1  # the plane at the start
+    n_calls = 1  # the plane at the start
 
     for iteration in range(1, max_iter + 1):  # noqa: B007  (reported below)
         eps = max(eps * rho, eps_min) if adaptive else eps_min
@@ -132,11 +137,12 @@ def cccp(
             method=method,
             start=current if recycle else None,
             w0=None if recycle else current.w,
+            bounds=bounds,
         )
         planes = inner.planes
         current, tangent = _linearize(convex, concave, inner.best)
         last, value = value, regularizer(current.w) + current.risk - tangent.risk
-        bounds += inner.n_iter
+        n_calls += inner.n_iter
         history.points.append(current.w)
         history.objective.append(value)
         history.eps.append(eps)
@@ -151,7 +157,7 @@ def cccp(
         value=value,
         converged=converged,
         n_iter=iteration,
-        bounds=bounds,
+        bounds=n_calls,
         planes=planes,
         history=history,
     )
@@ -176,14 +182,17 @@ def _linearize(convex: Risk, concave: Risk, current: Evaluation) -> tuple[Evalua
     return current, tangent
 
 
-def _evaluate_start(convex: Risk, w0: ArrayLike | None, lower_bound: float | None) -> Evaluation:
+def _evaluate_start(
+    convex: Risk, w0: ArrayLike | None, lower_bound: float | None, bounds: Bounds | None
+) -> Evaluation:
     sizes = {
         "w0": None if w0 is None else np.size(w0),
         "convex.dimension": getattr(convex, "dimension", None),
     }
     dimension = agreed_dimension(sizes)
     w = np.zeros(dimension) if w0 is None else finite_vector("w0", w0, dimension)
-    return evaluate(convex, w, lower_bound)
+    box = Box.of(bounds, dimension)
+    return evaluate(convex, w if box is None else box.project(w), lower_bound)
 
 
 def _no_planes(convex: Risk, current: Evaluation) -> Planes:

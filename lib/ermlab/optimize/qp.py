@@ -74,7 +74,7 @@ def solve_simplex_qp(
     if not precision >= 0:
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
     part, n_parts = _parts(part, b.size)
-    alpha = _start(G, b, alpha0, part, n_parts)
+    alpha = feasible_start(G, b, alpha0, part, n_parts)
     max_iter = 100 + 20 * b.size if max_iter is None else min(operator.index(max_iter), MOST_STEPS)
     gap, n_iter = maximize(G, b, alpha, precision, max_iter, part, n_parts)
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
@@ -101,7 +101,7 @@ def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:
     return np.ascontiguousarray(numbers, dtype=np.int64), present.size
 
 
-def _start(
+def feasible_start(
     G: NDArray, b: NDArray, alpha0: ArrayLike | None, part: NDArray[np.int64], n_parts: int
 ) -> NDArray[np.float64]:
     """Return a new feasible point: ``alpha0`` scaled onto each simplex, or its best corner."""

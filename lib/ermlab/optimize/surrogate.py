@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.optimize._box import Bounds
 from ermlab.optimize.bundle import minimize
 from ermlab.optimize.evaluation import Evaluation, Risk
 from ermlab.optimize.planes import Planes
@@ -29,6 +30,8 @@ class Surrogate:
         The cheap risk, non-negative and convex, with an attribute ``dimension``.
     regularizer : L2
         The regularizer of the expensive problem.
+    bounds : pair of array-like, optional
+        Lower and upper bounds of the weights, those of the expensive problem.
 
     Attributes
     ----------
@@ -36,12 +39,14 @@ class Surrogate:
         Minimizer of the cheap risk plus the regularizer, a good first point.
     """
 
-    def __init__(self, risk: Risk, regularizer: L2):
-        self._risk, self._regularizer = risk, regularizer
+    def __init__(self, risk: Risk, regularizer: L2, bounds: Bounds | None = None):
+        self._risk, self._regularizer, self._bounds = risk, regularizer, bounds
         origin = np.zeros(risk.dimension)
         height, slope = risk(origin)
         start = Evaluation(origin, float(height), slope)
-        first = minimize(risk, regularizer, tol=FIRST_PRECISION, max_iter=FIRST_MAX_ITER, start=start)
+        first = minimize(
+            risk, regularizer, tol=FIRST_PRECISION, max_iter=FIRST_MAX_ITER, start=start, bounds=bounds
+        )
         self.minimizer: NDArray[np.float64] = first.w
         self._planes: Planes = first.planes
         # A non-negative risk of curvature L has a squared slope of at most 2 L times its height.
@@ -64,6 +69,7 @@ class Surrogate:
             linear=linear,
             constant=best.risk - height - float(np.sum(linear * best.w)),
             start=Evaluation(best.w, float(height), slope),
+            bounds=self._bounds,
         )
         self._planes = result.planes
         return None if np.array_equal(result.w, best.w) else result.w
