@@ -27,6 +27,7 @@ from .sparse import KSupportRegressor as KSupportRegressor
 from .structured import JKSE as JKSE
 from .structured import EquivariantTask as EquivariantTask
 from .structured import InvariantSVM as InvariantSVM
+from .structured import LatentSVM as LatentSVM
 from .structured import MultiClassTask as MultiClassTask
 from .structured import StructuredSVM as StructuredSVM
 from .structured import Task as Task

@@ -4,17 +4,22 @@ Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent an
 is solved by cutting planes, repeatedly. Only ``P`` is bounded by planes, so they can be recycled.
 """
 
+import math
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.validation import positive_number
 from ermlab.optimize._box import Bounds, Box
 from ermlab.optimize.bundle import agreed_dimension, finite_vector, minimize
 from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, evaluate_again, part_count
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L1, L2
+
+# Limit in seconds of a convex problem that begins just before the limit of the whole descent.
+SHORTEST_TIME = 1e-6
 
 
 @dataclass
@@ -61,6 +66,7 @@ def cccp(
     method: str = "level",
     planes: Planes | None = None,
     bounds: Bounds | None = None,
+    max_time: float | None = None,
 ) -> CCCPResult:
     """Descend on ``regularizer(w) + P(w) - R(w)`` (cheap data, Algorithm 1.1).
 
@@ -103,6 +109,9 @@ def cccp(
     bounds : pair of array-like, optional
         Lower and upper bounds of the weights, as in `ermlab.optimize.minimize`; ``w0`` is moved to the
         nearest point within them.
+    max_time : float, optional
+        Limit in seconds, checked before each call of ``P`` except the first of an outer iteration;
+        ``converged`` is false if it was reached.
 
     Returns
     -------
@@ -110,6 +119,7 @@ def cccp(
         The last point with its value.
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
+    deadline = math.inf if max_time is None else time.perf_counter() + positive_number("max_time", max_time)
     current = _evaluate_start(convex, w0, convex_lower_bound, bounds)
     current, tangent = _linearize(convex, concave, current)
     value = regularizer(current.w) + current.risk - tangent.risk
@@ -138,6 +148,7 @@ def cccp(
             start=current if recycle else None,
             w0=None if recycle else current.w,
             bounds=bounds,
+            max_time=None if max_time is None else max(deadline - time.perf_counter(), SHORTEST_TIME),
         )
         planes = inner.planes
         current, tangent = _linearize(convex, concave, inner.best)
@@ -151,6 +162,8 @@ def cccp(
         history.seconds.append(time.perf_counter() - began)
         if eps == eps_min and last - value <= eta * abs(last):
             converged = inner.converged
+            break
+        if time.perf_counter() >= deadline:
             break
     return CCCPResult(
         w=current.w,

@@ -17,6 +17,11 @@ from .jkse import JKSE as JKSE
 from .jkse import LinearJKSE as LinearJKSE
 from .jkse import mirrored_svm as mirrored_svm
 from .jkse import one_class_weights as one_class_weights
+from .latent_risk import LatentRisk as LatentRisk
+from .latent_svm import LatentSVM as LatentSVM
+from .latent_task import LatentBatchTask as LatentBatchTask
+from .latent_task import LatentTask as LatentTask
+from .latent_task import LatentTransformationTask as LatentTransformationTask
 from .losses import convexity_violation as convexity_violation
 from .losses import margin_rescaled_hinge as margin_rescaled_hinge
 from .losses import rescaled_hinge as rescaled_hinge

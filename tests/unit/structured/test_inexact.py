@@ -266,7 +266,7 @@ def test_missing_features_are_refused(sequences):
         StructuredSVM(SampledSequences()).fit(X, y)
 
 
-def test_weights_outside_their_bounds_are_not_for_blocks(sequences):
+def test_bounds_of_the_weights_are_not_for_blocks(sequences):
     task = BinarySequences()
     task.bounds = (np.zeros(4), np.full(4, np.inf))
     with pytest.raises(ValueError, match="solver is 'blocks' and the task bounds its weights"):
@@ -321,3 +321,18 @@ def test_transfer_without_bounds_of_the_weights(sequences):
     task.bounds = (np.zeros(4), np.ones(4))
     with pytest.raises(ValueError, match="the task bounds its weights"):
         TransferSVM(task).fit(*sequences, [0] * 20)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("task_type", [BinarySequences, SampledSequences])
+def test_weights_stay_within_the_bounds_of_the_task(sequences, task_type, penalty):
+    free = StructuredSVM(BinarySequences(), C=10.0, penalty=penalty).fit(*sequences)
+    task, exact = task_type(), BinarySequences()
+    task.bounds = exact.bounds = (np.array([-np.inf, 0.0, 0.0, 0.1]), np.array([0.3, np.inf, np.inf, 0.2]))
+    model = StructuredSVM(task, C=10.0, penalty=penalty).fit(*sequences)
+    assert (model.coef_ >= task.bounds[0]).all()
+    assert (model.coef_ <= task.bounds[1]).all()
+    truth = StructuredSVM(exact, C=10.0, penalty=penalty, tol=1e-5).fit(*sequences)
+    assert truth.result_.value > free.result_.lower_bound
+    assert model.objective_bounds_[0] <= truth.result_.value * (1 + 1e-9)
+    assert model.objective_bounds_[1] >= truth.result_.lower_bound * (1 - 1e-9)
