@@ -14,5 +14,6 @@ from .marginals import tree_marginals as tree_marginals
 from .max_flow import MaxFlow as MaxFlow
 from .max_flow import max_flow as max_flow
 from .potentials import labeling_score as labeling_score
+from .tree_crf import TreeCRF as TreeCRF
 from .tree_reweighted import tree_reweighted as tree_reweighted
 from .trees import max_sum_tree as max_sum_tree

@@ -92,6 +92,9 @@ class JointFeatures:
         if edge_features is None:
             edge_features = np.ones((len(edges), 1))
         add_edges(phi[self.n_unary :].reshape(self.n_pairs, -1), edges, edge_features, labels, self.columns)
+        if not np.isfinite(phi).all():
+            largest = max(np.abs(features).max(), np.abs(edge_features).max(initial=0.0))
+            raise ValueError(f"features up to {largest:.3g} have sums that overflow: expected smaller ones")
         return phi
 
     def unary(self, w: Vector, features: Vector) -> Vector:

@@ -271,13 +271,13 @@ class GraphCRF:
             return relaxed_labeling(unary, pairwise, graph)
         if self.inference == "messages":
             return message_labeling(unary, pairwise, graph, BOUND_ITER, TOL)
-        if self.inference == "cut" or self.exact:
-            return cut_labeling(unary, pairwise, graph)
         if self.inference == "auto" and graph.forest is not None:
             labels = np.zeros(len(unary), dtype=np.int64)
             max_sum(unary, graph.edges, pairwise, *graph.forest, labels)
             score = labeling_total(unary, graph.edges, pairwise, labels)
             return Labeling(labels, score, score)
+        if self.inference == "cut" or self.exact:
+            return cut_labeling(unary, pairwise, graph)
         if self.inference == "auto" and self.n_states == 2 and is_submodular(pairwise):
             return cut_labeling(unary, pairwise, graph)
         return expansion_labeling(unary, pairwise, graph, bound_iter=n_iter, tol=TOL)

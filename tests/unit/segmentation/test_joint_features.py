@@ -43,6 +43,13 @@ def test_scores_that_overflow_are_refused():
         phi.unary(np.full(phi.dimension, 1e200), np.full((3, 1), 1e200))
 
 
+def test_sums_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="sums that overflow"):
+        JointFeatures(2, 1)(
+            np.full((2, 1), 1.5e308), np.zeros((0, 2), dtype=np.int64), None, np.zeros(2, dtype=int)
+        )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [((1, 2), "n_states is 1"), ((2, 0), "n_features is 0"), ((2.5, 1), "n_states is 2.5")],
