@@ -129,6 +129,13 @@ def planes_of_samples() -> Cases:
                 f"{name}, {lam}",
                 lambda X=X, lam=lam: certified(minimize_blocks(HingeRisk(X), L2(lam), max_iter=20)),
             )
+            for kind, bounds in boxes(X.shape[1]).items():
+                yield (
+                    f"{name}, {lam}, {kind}",
+                    lambda X=X, lam=lam, bounds=bounds: inside(
+                        minimize_blocks(HingeRisk(X), L2(lam), bounds=bounds, max_iter=3), bounds
+                    ),
+                )
 
 
 def certified(result):

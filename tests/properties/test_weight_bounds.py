@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polyhedral_risks import PolyhedralRisk, assert_tight, reference_optimum
 
-from ermlab.optimize import L1, L2, cccp, minimize
+from ermlab.optimize import L1, L2, cccp, minimize, minimize_blocks
 from ermlab.optimize._box_qp import BoxQP
 
 TOL = 1e-6
@@ -24,6 +24,17 @@ class PolyhedralParts(PolyhedralRisk):
         heights = self.slopes @ w + self.offsets
         groups, best = np.arange(len(heights)), heights.argmax(axis=1)
         return heights[groups, best] / len(heights), self.slopes[groups, best] / len(heights)
+
+
+class PolyhedralSamples(PolyhedralRisk):
+    """The groups of a polyhedral risk as samples."""
+
+    def __len__(self):
+        return len(self.slopes)
+
+    def plane(self, i, w):
+        best = np.argmax(self.slopes[i] @ w + self.offsets[i])
+        return self.slopes[i, best], self.offsets[i, best]
 
 
 def random_planes(rng):
@@ -101,6 +112,27 @@ def test_parts_and_a_warm_start(seed):
         result = minimize(risk, regularizer, linear=linear, **options, **start)
         assert ((result.w >= lower) & (result.w <= upper)).all()
         assert_tight(result, optimum, TOL, 1e-8 * (1 + abs(optimum) + np.sum(result.w**2)))
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_planes_of_samples(seed):
+    rng = np.random.default_rng(seed)
+    slopes, offsets = random_planes(rng)
+    offsets[0] += 1.0  # the optimum is not 0, where no relative gap can be reached
+    d = slopes.shape[2]
+    lower, upper = random_box(rng, d)
+    units, strengths = random_units(rng, d), 10 ** rng.uniform(-2, 1, d)
+    result = minimize_blocks(
+        PolyhedralSamples(slopes * units, offsets),
+        L2(strengths * units**2),
+        bounds=(lower / units, upper / units),
+        tol=1e-4,
+        max_iter=5000,
+    )
+    assert ((result.w >= lower / units) & (result.w <= upper / units)).all()
+    optimum = reference_optimum(PolyhedralRisk(slopes, offsets), L2(strengths), np.zeros(d), lower, upper)
+    assert_tight(result, optimum, 1e-4, 1e-8 * (1 + abs(optimum) + np.sum((result.w * units) ** 2)))
 
 
 @pytest.mark.parametrize("regularizer", [L1(0.1), L2(0.1), L2(np.full(4, 0.1))])

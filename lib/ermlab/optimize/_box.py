@@ -53,6 +53,18 @@ class Box:
         """Return the nearest point of the box."""
         return np.minimum(np.maximum(w, self.lower), self.upper)
 
+    def least_terms(self, strength: Vector, slope: Vector) -> Vector:
+        """Return ``min_w (strength_j / 2 w_j^2 + slope_j w_j)`` in the box, for each coordinate."""
+        w = self.project(-slope / strength)
+        return w * (0.5 * strength * w + slope)
+
+    def multiples(self, w: Vector) -> tuple[float, float]:
+        """Return the range of factors that keep a point of the box inside."""
+        chosen = w != 0.0
+        with np.errstate(over="ignore"):
+            ends = np.array([self.lower[chosen], self.upper[chosen]]) / w[chosen]
+        return float(ends.min(axis=0).max(initial=-np.inf)), float(ends.max(axis=0).min(initial=np.inf))
+
     def contains(self, w: Vector) -> bool:
         """Whether a point lies in the box."""
         return bool(((w >= self.lower) & (w <= self.upper)).all())

@@ -74,10 +74,10 @@ class BoxQP:
                     break
                 new = self._solve_piece(above & below, z, alpha, PIECE_PRECISION * tol)
                 length = self._search_line(alpha, new - alpha, flat, slope)
-                if length == 0.0:  # rounding: no ascent
-                    break
-                last = piece if length == 1.0 else None
+                before, last = alpha, piece if length == 1.0 else None
                 alpha = new if length == 1.0 else alpha + length * (new - alpha)
+                if np.array_equal(alpha, before):  # rounding: no ascent
+                    break
         return alpha
 
     def _weights(self, slope: Vector) -> Vector:

@@ -76,7 +76,7 @@ class BoxMaster:
             problem = self._problem(self._v, self._planes.b, self._box, self._model_gram)
             self._alpha = problem.solve(self._alpha, tol)
             slope = self._planes.combine(self._alpha) + self._v
-            bound, w = self._dual_bound(self._alpha, slope), self._weights(slope)
+            bound, w = self._dual_bound(self._alpha, slope), self._box.project(-slope / self._lam)
             self._steep = self._loses_digits(bound, w, attainable)
             if not self._steep:
                 return bound, w
@@ -167,17 +167,12 @@ class BoxMaster:
         """Return the squared length of each slope, in units of the strengths."""
         return np.sum(A * (A / self._lam), axis=1)
 
-    def _weights(self, slope: Vector) -> Vector:
-        """Return the point of the box that minimizes the regularizer plus ``<slope, w>``."""
-        return self._box.project(-slope / self._lam)
-
     def _dual_bound(self, alpha: Vector, *slopes: Vector) -> float:
         """Return the dual at ``alpha``, the least for the given slopes ``A' alpha + v``."""
         offsets = self._planes.b * alpha
         least, size = np.inf, 0.0
         for slope in slopes:
-            w = self._weights(slope)
-            terms = w * (0.5 * self._lam * w + slope)
+            terms = self._box.least_terms(self._lam, slope)
             least, size = np.minimum(least, terms), np.maximum(size, np.abs(terms))
         rounding = ROUNDING * (float(np.sum(np.abs(offsets))) + float(np.sum(size)))
         return float(np.sum(offsets)) + float(np.sum(least)) - rounding

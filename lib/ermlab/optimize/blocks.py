@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ermlab.optimize._box import Bounds, Box
 from ermlab.optimize._search import Search, check_limits
 from ermlab.optimize.bundle import minimize, units_of
-from ermlab.optimize.evaluation import Evaluation, evaluate
-from ermlab.optimize.plane_blocks import PlaneBlocks
+from ermlab.optimize.evaluation import ROUNDING, Evaluation, evaluate
+from ermlab.optimize.plane_blocks import BoxPlaneBlocks, PlaneBlocks
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.regularizers import L2
 from ermlab.optimize.result import Result
@@ -120,7 +120,8 @@ def minimize_blocks(
         Limit in seconds, checked before each call of the risk except the first; ``converged`` is false if it
         was reached.
     bounds : pair of array-like, optional
-        For the same calls as `ermlab.optimize.minimize`; finite bounds are refused.
+        Lower and upper bounds of the weights, as in `ermlab.optimize.minimize`. The method ``block_dual`` of
+        a risk is not used with them.
 
     Returns
     -------
@@ -130,8 +131,7 @@ def minimize_blocks(
     Raises
     ------
     ValueError
-        If values and planes contradict each other, which those of a convex risk do not, or if bounds are
-        finite.
+        If values and planes contradict each other, which those of a convex risk do not.
     """
     check_limits(tol, max_iter, max_time)
     if not isinstance(regularizer, L2):
@@ -140,15 +140,11 @@ def minimize_blocks(
         raise ValueError(f"risk is {risk!r}: expected a mean with `dimension`, `len` and `plane`")
     if not passes >= 1:
         raise ValueError(f"passes is {passes}: expected at least 1")
-    if Box.of(bounds, risk.dimension) is not None:
-        raise ValueError(
-            "minimize_blocks has no bounds on weights: expected None or infinite bounds; use "
-            "ermlab.optimize.minimize"
-        )
-    units = units_of(regularizer, risk.dimension)
+    box = Box.of(bounds, risk.dimension)
+    units = units_of(regularizer, risk.dimension) if box is None else None
     if units is not None:
         risk, regularizer = units.risk(risk), L2(1.0)
-    search = _Search(risk, regularizer, tol)
+    search = _Search(risk, regularizer, tol, box)
     rng = np.random.default_rng(seed)
     search.call()
     while search.goes_on(max_iter, max_time):
@@ -162,10 +158,13 @@ def minimize_blocks(
 class _Search(Search):
     """A search whose bounds come from a `BlockDual`."""
 
-    def __init__(self, risk: BlockRisk, regularizer: L2, tol: float):
+    def __init__(self, risk: BlockRisk, regularizer: L2, tol: float, box: Box | None):
         super().__init__(risk, regularizer, tol)
-        alpha = regularizer.alpha
-        self._dual = risk.block_dual(alpha) if hasattr(risk, "block_dual") else PlaneBlocks(risk, alpha)
+        self._box, alpha = box, regularizer.alpha
+        if box is not None:
+            self._dual = BoxPlaneBlocks(risk, regularizer.strengths(risk.dimension), box)
+        else:
+            self._dual = risk.block_dual(alpha) if hasattr(risk, "block_dual") else PlaneBlocks(risk, alpha)
         self._bound()
 
     def call(self) -> None:
@@ -180,7 +179,7 @@ class _Search(Search):
         slightly longer ``w`` avoids. Finding the multiple is a regularized risk problem in one variable.
         """
         w = self._dual.w
-        weight = float(np.sum(w * w)) * self._regularizer.alpha
+        weight = 2.0 * self._regularizer(w)
         if not SMALLEST_WEIGHT < weight < 1.0 / SMALLEST_WEIGHT:
             return
 
@@ -189,10 +188,16 @@ class _Search(Search):
             return value, np.array([derivative])
 
         line = minimize(
-            risk_along, L2(weight), w0=[1.0], tol=MULTIPLE_PRECISION * self._tol, max_iter=MULTIPLE_ITER
+            risk_along,
+            L2(weight),
+            w0=[1.0],
+            tol=MULTIPLE_PRECISION * self._tol,
+            max_iter=MULTIPLE_ITER,
+            bounds=None if self._box is None else self._box.multiples(w),
         )
         if line.value - self._lower <= self._tol * abs(line.value):
-            self._add(evaluate(self._risk, line.w[0] * w, 0.0))
+            w = line.w[0] * w
+            self._add(evaluate(self._risk, w if self._box is None else self._box.project(w), 0.0))
 
     def ascend(self, rng: np.random.Generator, passes: int) -> None:
         """Pass over the known planes until the model is nearly solved, and bound the optimum."""
@@ -213,8 +218,12 @@ class _Search(Search):
     def _bound(self) -> None:
         """Bound the optimum from below by the minimum of the regularizer plus the aggregate plane."""
         a, b = self._dual.aggregate()
-        scaled = a / math.sqrt(self._regularizer.alpha)  # a * a alone may underflow
-        lower = b - 0.5 * float(np.sum(scaled * scaled))
+        if self._box is None:
+            scaled = a / math.sqrt(self._regularizer.alpha)  # a * a alone may underflow
+            lower = b - 0.5 * float(np.sum(scaled * scaled))
+        else:
+            terms = self._box.least_terms(self._regularizer.strengths(a.size), a)
+            lower = b + float(np.sum(terms)) - ROUNDING * (abs(b) + float(np.sum(np.abs(terms))))
         if lower > self._lower:
             self._plane, self._lower = (a, b), lower
             self._compare_bounds()

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab.optimize._box import Box
+from ermlab.optimize._box_qp import BoxQP
 from ermlab.optimize.planes import Planes
 from ermlab.optimize.qp import solve_simplex_qp
 
@@ -66,7 +68,7 @@ class HighestPlanes:
 class PlaneBlocks:
     """An `ermlab.optimize.BlockDual` with planes as vectors; it uses `BlockRisk.plane` only."""
 
-    def __init__(self, risk: "BlockRisk", alpha: float):
+    def __init__(self, risk: "BlockRisk", alpha: float | Vector):
         self._risk, self._strength = risk, alpha
         self._blocks = [_Block(risk.dimension) for _ in range(len(risk))]
         self.w = np.zeros(risk.dimension)
@@ -114,11 +116,16 @@ class PlaneBlocks:
         heights = planes.A @ self.w + planes.b
         gap = max(float(heights.max() - np.sum(alpha * heights)), 0.0)
         if gap > precision:
-            G = planes.gram / (self._strength * len(self._blocks))
-            # Without the contribution of the sample itself to w.
-            block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, QP_PRECISION * gap).alpha
-            self.w += planes.combine((alpha - block.alpha) / (self._strength * len(self._blocks)))
+            self._solve(block, heights, QP_PRECISION * gap)
         return gap
+
+    def _solve(self, block: _Block, heights: Vector, tol: float) -> None:
+        """Solve the problem of one sample and update ``w``."""
+        planes, alpha = block.planes, block.alpha
+        G = planes.gram / (self._strength * len(self._blocks))
+        # Without the contribution of the sample itself to w.
+        block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, tol).alpha
+        self.w += planes.combine((alpha - block.alpha) / (self._strength * len(self._blocks)))
 
     def aggregate(self) -> tuple[Vector, float]:
         """Return the mean of all combinations, and recompute ``w`` without accumulated rounding errors."""
@@ -129,3 +136,37 @@ class PlaneBlocks:
         n = len(self._blocks)
         self.w = -a / (self._strength * n)
         return a / n, b / n
+
+
+class BoxPlaneBlocks(PlaneBlocks):
+    """As `PlaneBlocks` with bounds on the weights: ``w`` is the one without bounds, clipped.
+
+    Parameters
+    ----------
+    risk : BlockRisk
+        The risk.
+    strengths : ndarray
+        The strength of the regularizer for each weight.
+    box : Box
+        The bounds.
+    """
+
+    def __init__(self, risk: "BlockRisk", strengths: Vector, box: Box):
+        super().__init__(risk, strengths)
+        self._box, self._slope = box, np.zeros(risk.dimension)
+        self.w = box.nearest.copy()
+
+    def _solve(self, block: _Block, heights: Vector, tol: float) -> None:
+        planes, strengths, box = block.planes, self._strength * len(self._blocks), self._box
+        others = self._slope - planes.combine(block.alpha)
+        flat = np.zeros_like(planes.gram)
+        problem = BoxQP(flat, planes.b, planes.A, others, strengths, box.lower, box.upper)
+        block.alpha = problem.solve(block.alpha, tol)
+        self._slope = others + planes.combine(block.alpha)
+        self.w = box.project(-self._slope / strengths)
+
+    def aggregate(self) -> tuple[Vector, float]:
+        """Return the mean of all combinations, and recompute ``w``."""
+        a, b = super().aggregate()
+        self._slope, self.w = a * len(self._blocks), self._box.project(self.w)
+        return a, b

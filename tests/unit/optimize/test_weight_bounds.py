@@ -180,12 +180,23 @@ def test_impossible_bounds_are_refused(bounds, message):
             solve()
 
 
-def test_planes_of_samples_have_no_bounds():
-    risk = Hinge(np.eye(3))
-    with pytest.raises(ValueError, match=r"finite bounds|ermlab\.optimize\.minimize"):
-        minimize_blocks(risk, L2(1.0), bounds=(0.0, None))
+@pytest.mark.parametrize("regularizer", [L2(0.01), L2([0.01, 0.1, 0.02, 0.5, 0.03, 1.0])])
+@pytest.mark.parametrize("bounds", [(0.0, None), (-0.1, 0.1), (0.2, [0.2, 0.3, 0.4, 1.0, np.inf, 2.0])])
+def test_planes_of_samples_have_the_same_optimum(regularizer, bounds):
+    risk = Hinge(np.random.default_rng(0).normal(size=(40, 6)) + 0.3)
+    blocks = minimize_blocks(risk, regularizer, bounds=bounds, tol=1e-4)
+    whole = minimize(risk, regularizer, bounds=bounds, tol=1e-6)
+    assert blocks.converged
+    assert max(blocks.lower_bound, whole.lower_bound) <= min(blocks.value, whole.value)
+    assert (blocks.w >= bounds[0]).all()
+    assert (blocks.w <= (np.inf if bounds[1] is None else bounds[1])).all()
+
+
+def test_infinite_bounds_change_no_bit_of_planes_of_samples():
+    risk = Hinge(np.random.default_rng(0).normal(size=(20, 3)))
     plain, same = minimize_blocks(risk, L2(1.0)), minimize_blocks(risk, L2(1.0), bounds=(-np.inf, None))
     np.testing.assert_array_equal(plain.w, same.w)
+    assert plain.history.lower_bound == same.history.lower_bound
 
 
 def test_infinite_weights_too_steep_for_the_regularizer_are_refused():
