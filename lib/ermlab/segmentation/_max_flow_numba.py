@@ -13,8 +13,9 @@ The arcs of node ``v`` are ``first[v] .. first[v + 1] - 1``; ``reverse[a]`` is t
 import numpy as np
 from numba import njit
 
-TERMINAL, ORPHAN = -1, -2  # instead of the arc to the parent
+TERMINAL, ORPHAN, FREE = -1, -2, -3  # instead of the arc to the parent
 SOURCE, SINK = 0, 1  # the two trees
+LOWEST, COUNT = 0, 1  # distance of the first orphan of a tree, and number of orphans
 
 
 @njit(cache=True, nogil=True)
@@ -51,14 +52,18 @@ def push_flow(first, head, reverse, residual, terminal):
     n = len(terminal)
     push_between_neighbors(first, head, reverse, residual, terminal)
     label = np.zeros(n, dtype=np.int32)
-    parent = np.full(n, ORPHAN, dtype=np.int32)
+    parent = np.full(n, FREE, dtype=np.int32)
     waiting = np.full((2, n + 3), -1, dtype=np.int32)  # first orphan of each tree and distance
     following = np.full(n, -1, dtype=np.int32)  # next orphan of the same distance
     # Nodes of the last level of each tree, and of the level that grows.
     current, grown = np.empty((2, n), dtype=np.int32), np.empty((2, n), dtype=np.int32)
     n_current, n_grown = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
     depth, limit = np.ones(2, dtype=np.int32), np.ones(2, dtype=np.int32)
-    trees = label, parent, waiting, following
+    left, returned = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    candidate = np.empty(n, dtype=np.int32)
+    orphans = np.zeros((2, 2), dtype=np.int64)
+    orphans[:, LOWEST] = n
+    trees = label, parent, waiting, following, orphans, left, returned, candidate
     levels = current, grown, n_current, n_grown, depth, limit
     for v in range(n):
         if terminal[v] != 0:
@@ -99,7 +104,7 @@ def push_between_neighbors(first, head, reverse, residual, terminal):
 @njit(inline="always")
 def grow(first, head, reverse, residual, terminal, tree, trees, levels):
     """Add a level to a tree, and push flow through each arc where it meets the other."""
-    label, parent, _, _ = trees
+    label, parent = trees[0], trees[1]
     current, grown, n_current, n_grown, depth, _ = levels
     sign = 1 - 2 * tree
     last = sign * depth[tree]
@@ -173,37 +178,85 @@ def augment(head, reverse, residual, terminal, through, trees):
 @njit(inline="always")
 def leave_parent(v, tree, trees):
     """Make ``v`` an orphan."""
-    label, parent, waiting, following = trees
+    label, parent, waiting, following, orphans = trees[0], trees[1], trees[2], trees[3], trees[4]
     parent[v] = ORPHAN
     level = abs(label[v])
+    orphans[tree, LOWEST] = min(orphans[tree, LOWEST], level)
+    orphans[tree, COUNT] += 1
     following[v] = waiting[tree, level]
     waiting[tree, level] = v
 
 
 @njit(inline="always")
 def adopt_orphans(first, head, reverse, residual, tree, trees, levels):
-    """Find new parents of minimal distance for all orphans of a tree, and release those without any."""
-    label, parent, waiting, following = trees
-    limit = levels[5]
+    """Find new parents of minimal distance for all orphans of a tree, and release those without any.
+
+    First all nodes that cannot keep their distance leave the tree; then those of them that have a residual
+    path from the rest come back in the order of their distances.
+    """
+    label, parent, waiting, following, orphans, left, returned, candidate = trees
+    limit = levels[5][tree]
     sign = 1 - 2 * tree
-    for level in range(1, limit[tree] + 1):
+    n_left = 0
+    level = orphans[tree, LOWEST]
+    while orphans[tree, COUNT] > 0:
         while waiting[tree, level] >= 0:
             v = waiting[tree, level]
             waiting[tree, level] = following[v]
+            orphans[tree, COUNT] -= 1
             distance, arc = nearest(first, head, reverse, residual, v, tree, level - 1, label)
-            if distance == level - 1 and arc >= 0:
+            if arc >= 0 and distance < level:
                 parent[v] = arc
+                continue
+            label[v] = 0
+            left[n_left] = v
+            n_left += 1
+            for a in range(first[v], first[v + 1]):
+                if parent[head[a]] == reverse[a]:
+                    leave_parent(head[a], tree, trees)
+        level += 1
+    orphans[tree, LOWEST] = len(label)
+
+    n_waiting, least = 0, limit
+    for k in range(n_left):
+        v = left[k]
+        distance, candidate[v] = nearest(first, head, reverse, residual, v, tree, 0, label)
+        if candidate[v] >= 0 and distance < limit:
+            following[v] = waiting[tree, distance + 1]
+            waiting[tree, distance + 1] = v
+            n_waiting += 1
+            least = min(least, distance + 1)
+    n_returned, k = 0, 0
+    level = least
+    while n_waiting > 0 or k < n_returned:
+        while waiting[tree, level] >= 0:
+            v = waiting[tree, level]
+            waiting[tree, level] = following[v]
+            n_waiting -= 1
+            if label[v] == 0:
+                join(v, tree, level, candidate[v], trees, levels)
+                returned[n_returned] = v
+                n_returned += 1
+        last = n_returned
+        while k < last:
+            v = returned[k]
+            k += 1
+            if level == limit:
                 continue
             for a in range(first[v], first[v + 1]):
                 w = head[a]
-                if sign * label[w] == level + 1 and parent[w] == reverse[a]:
-                    leave_parent(w, tree, trees)
-            if arc >= 0 and distance < limit[tree]:
-                join(v, tree, distance + 1, arc, trees, levels)
-                continue
-            label[v] = 0
+                if parent[w] == ORPHAN and label[w] == 0:
+                    if (residual[a] if tree == SOURCE else residual[reverse[a]]) > 0:
+                        join(w, tree, level + 1, reverse[a], trees, levels)
+                        returned[n_returned] = w
+                        n_returned += 1
+        level += 1
+    for k in range(n_left):
+        v = left[k]
+        if label[v] == 0:
+            parent[v] = FREE
             distance, arc = nearest(first, head, reverse, residual, v, 1 - tree, 0, label)
-            if arc >= 0 and distance < limit[1 - tree]:
+            if arc >= 0 and distance < levels[5][1 - tree]:
                 join(v, 1 - tree, distance + 1, arc, trees, levels)
 
 
@@ -227,7 +280,7 @@ def nearest(first, head, reverse, residual, v, tree, enough, label):
 @njit(inline="always")
 def join(v, tree, level, arc, trees, levels):
     """Make ``v`` a node of a tree, which is to be searched if it is in one of the last levels."""
-    label, parent, _, _ = trees
+    label, parent = trees[0], trees[1]
     current, grown, n_current, n_grown, depth, _ = levels
     label[v] = (1 - 2 * tree) * level
     parent[v] = arc
