@@ -36,12 +36,8 @@ def alpha_expansion(
 
     Parameters
     ----------
-    unary : array-like of shape (n_nodes, n_states)
-        Score of each state of each node.
-    edges : array-like of shape (n_edges, 2)
-        Nodes ``(i, j)`` of each edge.
-    pairwise : array-like of shape (n_states, n_states) or (n_edges, n_states, n_states)
-        Score of the states of ``i`` and ``j``, for all edges or for each of them.
+    unary, edges, pairwise
+        Scores and edges as in `labeling_score`.
     labels : array-like of shape (n_nodes,), optional
         Where to begin, by default the better of the states with the highest unary scores and the labels of
         the message passing.

@@ -28,12 +28,8 @@ def lp_relaxation(unary: ArrayLike, edges: ArrayLike, pairwise: ArrayLike) -> La
 
     Parameters
     ----------
-    unary : array-like of shape (n_nodes, n_states)
-        Score of each state of each node.
-    edges : array-like of shape (n_edges, 2)
-        Nodes ``(i, j)`` of each edge.
-    pairwise : array-like of shape (n_states, n_states) or (n_edges, n_states, n_states)
-        Score of the states of ``i`` and ``j``, for all edges or for each of them.
+    unary, edges, pairwise
+        Scores and edges as in `labeling_score`.
 
     Returns
     -------
