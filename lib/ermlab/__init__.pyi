@@ -17,6 +17,7 @@ from .ranking import InvariantRankingSVM as InvariantRankingSVM
 from .ranking import RankingSVM as RankingSVM
 from .ranking import most_violated as most_violated
 from .segmentation import ChainCRF as ChainCRF
+from .segmentation import DenseCRF as DenseCRF
 from .segmentation import GraphCRF as GraphCRF
 from .segmentation import GridCRF as GridCRF
 from .segmentation import graph_cut as graph_cut

@@ -2,6 +2,10 @@ from .alpha_expansion import alpha_expansion as alpha_expansion
 from .chain_crf import ChainCRF as ChainCRF
 from .chains import chain_marginals as chain_marginals
 from .chains import max_sum_chain as max_sum_chain
+from .dense_crf import DenseCRF as DenseCRF
+from .gaussian_filter import ExactGaussianFilter as ExactGaussianFilter
+from .gaussian_filter import GaussianFilter as GaussianFilter
+from .gaussian_filter import position_features as position_features
 from .graph_crf import GraphCRF as GraphCRF
 from .graph_cut import graph_cut as graph_cut
 from .grid_crf import GridCRF as GridCRF
@@ -13,6 +17,10 @@ from .marginals import Marginals as Marginals
 from .marginals import tree_marginals as tree_marginals
 from .max_flow import MaxFlow as MaxFlow
 from .max_flow import max_flow as max_flow
+from .mean_field import MeanField as MeanField
+from .mean_field import dense_score as dense_score
+from .mean_field import free_energy as free_energy
+from .mean_field import mean_field as mean_field
 from .potentials import labeling_score as labeling_score
 from .tree_crf import TreeCRF as TreeCRF
 from .tree_reweighted import tree_reweighted as tree_reweighted
