@@ -12,6 +12,7 @@ from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.validation import check_choice
 from ermlab.segmentation._hamming import HammingLoss
 from ermlab.segmentation._joint_features import JointFeatures
+from ermlab.segmentation._labeling_task import LabelingTask
 from ermlab.segmentation._trees_numba import labeling_total, max_sum
 from ermlab.segmentation.alpha_expansion import expansion_labeling
 from ermlab.segmentation.graph_cut import cut_labeling, is_submodular
@@ -20,7 +21,7 @@ from ermlab.segmentation.lp_relaxation import relaxed_labeling
 from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_edges, check_labels
 from ermlab.segmentation.tree_reweighted import message_labeling
-from ermlab.structured.task import RESCALINGS, by_position
+from ermlab.structured.task import by_position
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -48,7 +49,7 @@ class GraphTruth:
     feature: Vector
 
 
-class GraphCRF:
+class GraphCRF(LabelingTask):
     """Labeling of the nodes of graphs as a `Task` of `ermlab.structured.StructuredSVM`.
 
     A sample ``x`` is ``(features, edges)`` or ``(features, edges, edge_features)`` with arrays of shape
@@ -140,13 +141,6 @@ class GraphCRF:
         sample = self.sample(x)
         return self._joint(sample, self._truth(sample, y))
 
-    def loss(self, y: ArrayLike, z: ArrayLike) -> float:
-        """Return the Hamming loss of predicting ``z`` where ``y`` is true."""
-        y, z = np.asarray(y), np.asarray(z)
-        if y.shape != z.shape:
-            raise ValueError(f"labels of shapes {y.shape} and {z.shape}: expected the same shape")
-        return self._loss(*(check_labels(labels.ravel(), y.size, self.n_states) for labels in (y, z)))
-
     def predict(self, w: ArrayLike, x: Any) -> Labels:
         """Return the labels of the highest score that inference finds."""
         return self._predict(self._phi.check_weights(w), self.sample(x))
@@ -158,48 +152,24 @@ class GraphCRF:
 
     def most_violated(self, w: ArrayLike, x: Any, y: ArrayLike, rescaling: str) -> Labels:
         """Return the labels with the largest violation that inference finds."""
-        self._check_rescaling(rescaling)
+        self.check_rescaling(rescaling)
         w, sample = self._phi.check_weights(w), self.sample(x)
         return self._violate(w, sample, self._truth(sample, y), LABEL_ITER).labels.reshape(sample.shape)
 
     def violation_bound(self, w: ArrayLike, x: Any, y: ArrayLike, rescaling: str) -> float:
         """Return an upper bound of the largest violation of a sample."""
-        self._check_rescaling(rescaling)
+        self.check_rescaling(rescaling)
         w, sample = self._phi.check_weights(w), self.sample(x)
         truth, pairwise = self._truth(sample, y), self._pairwise(w, sample)
         unary = self._phi.unary(w, sample.features)
         bound = self._violate(w, sample, truth, BOUND_ITER).bound
         return bound - labeling_total(unary, sample.graph.edges, pairwise, truth)
 
-    def prepare_batch(self, X: Sequence, Y: Sequence) -> tuple[list[GraphSample], list[GraphTruth]]:
-        """Return checked samples and labels, or raise a ValueError that names the sample."""
-        if len(X) != len(Y):
-            raise ValueError(f"{len(X)} samples and {len(Y)} labelings: expected the same number")
-        samples, truths = [], []
-        for i, (x, y) in enumerate(zip(by_position(X), by_position(Y), strict=True)):
-            try:
-                samples.append(self.sample(x))
-                labels = self._truth(samples[-1], y)
-            except ValueError as error:
-                raise ValueError(f"sample {i}: {error}") from error
-            truths.append(GraphTruth(labels, self._joint(samples[-1], labels)))
-        return samples, truths
-
-    def batch_risk(
-        self, w: Vector, X: list[GraphSample], Y: list[GraphTruth], rescaling: str
-    ) -> tuple[float, Vector]:
-        """Return the mean of the largest violations and a subgradient."""
-        slopes, offsets = self.batch_planes(w, X, Y, rescaling)
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver rejects NaN and infinity
-            values = (slopes * w).sum(axis=1) + offsets
-            violated = values > 0
-            return float(values[violated].sum()) / len(X), slopes[violated].sum(axis=0) / len(X)
-
     def batch_planes(
         self, w: Vector, X: list[GraphSample], Y: list[GraphTruth], rescaling: str
     ) -> tuple[Vector, Vector]:
         """Return slopes and offsets of the largest violation of each sample."""
-        self._check_rescaling(rescaling)
+        self.check_rescaling(rescaling)
 
         def plane(i: int) -> tuple[Vector, float]:
             labels = self._violate(w, X[i], Y[i].labels, LABEL_ITER).labels
@@ -230,6 +200,11 @@ class GraphCRF:
             features, graph, self._edge_features(x[2] if len(x) == 3 else None, edges), features.shape[:1]
         )
 
+    def truth(self, sample: GraphSample, y: ArrayLike) -> GraphTruth:
+        """Return checked true labels and their joint features, or raise a ValueError."""
+        labels = self._truth(sample, y)
+        return GraphTruth(labels, self._joint(sample, labels))
+
     def _edge_features(self, features: ArrayLike | None, edges: NDArray[np.int64]) -> Vector | None:
         """Return checked features of edges, non-negative if scores must be submodular."""
         features = self._phi.check_edge_features(features, len(edges))
@@ -242,9 +217,7 @@ class GraphCRF:
         return features
 
     def _truth(self, sample: GraphSample, y: ArrayLike) -> Labels:
-        y = np.asarray(y)
-        if y.shape != sample.shape:
-            raise ValueError(f"labels have shape {y.shape}: expected {sample.shape}, that of the sample")
+        y = self.check_shape(y, sample.shape)
         return check_labels(y.ravel(), y.size, self.n_states)
 
     def _joint(self, sample: GraphSample, labels: Labels) -> Vector:
@@ -281,12 +254,3 @@ class GraphCRF:
         if self.inference == "auto" and self.n_states == 2 and is_submodular(pairwise):
             return cut_labeling(unary, pairwise, graph)
         return expansion_labeling(unary, pairwise, graph, bound_iter=n_iter, tol=TOL)
-
-    @staticmethod
-    def _check_rescaling(rescaling: str) -> None:
-        check_choice("rescaling", rescaling, RESCALINGS)
-        if rescaling == "slack":
-            raise ValueError(
-                "rescaling is 'slack': expected 'margin', since the product of loss and score joins all "
-                "nodes of a graph, and is not tractable on graphs with cycles"
-            )

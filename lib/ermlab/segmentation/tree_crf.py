@@ -76,7 +76,8 @@ class TreeCRF(GraphCRF):
         return sample
 
     @staticmethod
-    def _check_rescaling(rescaling: str) -> None:
+    def check_rescaling(rescaling: str) -> None:
+        """Raise a ValueError unless the margin is rescaled."""
         check_choice("rescaling", rescaling, RESCALINGS)
         if rescaling == "slack":
             raise ValueError(
