@@ -1,5 +1,19 @@
 # The chapter on structured learning from cheap data: cell tracking, partial annotations, active learning, transfer.
 
+# Section 1.1: four structured prediction problems.
+
+
+rule evaluate_structured_problems:
+    output:
+        values="data/results/structured_problems/values.json",
+        losses="data/results/structured_problems/losses.csv",
+        examples="data/results/structured_problems/examples.npz",
+    message:
+        "one learner on four structured prediction problems"
+    script:
+        "../reproduction/experiments/structured_problems/evaluate.py"
+
+
 # Films of cells as trackers see them, shared by all sections: detections and their true tracks.
 
 cell_films = "data/processed/cell_films"
@@ -155,6 +169,7 @@ rule evaluate_cccp_precision:
         paths="data/results/cccp_precision/paths.csv",
         starts="data/results/cccp_precision/starts.csv",
         dimensions="data/results/cccp_precision/dimensions.csv",
+        algorithm="data/results/cccp_precision/algorithm.csv",
     message:
         "CCCP with fixed and adaptive precision"
     script:

@@ -56,10 +56,10 @@ def write_study(folder, shift):
         written = pd.DataFrame(rows)
         columns = [c for c in written if c in ("test_error", "averaged_error", "active", "combined")]
         written.assign(**{c: written[c] + shift for c in columns}).to_csv(folder / f"{name}.csv", index=False)
-    write_json(
-        folder / "summary.json", {"patches": 40, "all_data": 7.0 + shift, "enumeration_difference": shift}
-    )
-    write_json(folder / "timings.json", {"random": [shift]})
+    summary = {"patches": 40, "all_data": 7.0 + shift, "enumeration_difference": shift}
+    as_printed = {"as_printed_difference": 2.0 - shift, "predictions_over_pool": 3.0 + shift}
+    write_json(folder / "summary.json", {**summary, **as_printed})
+    write_json(folder / "timings.json", {"random": [[shift, 0.25]]})
 
 
 @pytest.fixture
@@ -82,10 +82,15 @@ def results(tmp_path):
 def test_numbers_of_the_claims_are_those_of_the_nuclei(results):
     found = read_results(results)
     assert found["datasets"] == DATASETS
-    assert found["timings"] == {"migration": {"random": [0]}, "nuclei": {"random": [1]}}
+    assert found["timings"] == {
+        "seconds_per_query_max": 1,
+        "migration": {"random": [[0, 0.25]]},
+        "nuclei": {"random": [[1, 0.25]]},
+    }
     values = found["values"]
     assert (values["threshold"], values["window"], values["shares"]) == (1e-4, 5, [0.25, 0.5])
     assert values["enumeration_difference_max"] == 1
+    assert (values["as_printed_difference_max"], values["predictions_per_query_over_pool"]) == (2.0, 4.0)
     assert values["all_data"] == 8.0
     # Stops after 10, 20 and 30 of 40 patches, and with the last one.
     assert values["stop_share"] == {
@@ -172,9 +177,9 @@ def test_what_each_measure_queries(values):
     assert table.loc["best vs. 2nd", "nuclei: of those that are no moves"] == "28%"
 
 
-def test_times_are_means_over_seeds_in_milliseconds():
-    timings = {study: {measure: [0.01, 0.03] for measure in MEASURES} for study in STUDIES}
-    timings["nuclei"] = {measure: [0.001] for measure in MEASURES}
+def test_times_are_means_over_seeds_and_queries_in_milliseconds():
+    timings = {study: {measure: [[0.01], [0.03]] for measure in MEASURES} for study in STUDIES}
+    timings["nuclei"] = {measure: [[0.001, 0.001]] for measure in MEASURES}
     table = timing_table(timings)
     assert (table["ms per query, migration"] == "20").all()
     assert (table["ms per query, nuclei"] == "1").all()

@@ -8,9 +8,11 @@ from reproduction.claims.results import over_seeds
 from reproduction.experiments.active_learning.evaluate import STUDIES, TITLES
 from reproduction.experiments.active_learning.figures import (
     plot_patches,
+    plot_query_times,
     plot_rare_events,
     plot_test_errors,
     plot_uncertainty,
+    query_times,
 )
 
 MEASURES = list(TITLES)
@@ -97,3 +99,13 @@ def test_rare_events_of_each_measure(curves):
     fig = plot_rare_events(curves, DATASETS)
     assert [len(ax.lines) for ax in fig.axes] == [4, 4]
     assert fig.axes[0].lines[0].get_ydata()[-1] == pytest.approx(20 / 25)
+
+
+def test_times_of_queries_are_medians_over_seeds():
+    timings = {study: {measure: [[0.1, 0.2], [0.3, 0.4]] for measure in MEASURES} for study in STUDIES}
+    times = query_times(timings)
+    np.testing.assert_allclose(times.loc[times["query"] == 2, "seconds"], 0.3)
+    ax = plot_query_times(times, DATASETS, published=9).axes[0]
+    assert list(ax.lines[0].get_xdata()) == [1, 2]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.2, 0.3])
+    assert set(ax.lines[-1].get_ydata()) == {9}

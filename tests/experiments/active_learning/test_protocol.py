@@ -15,6 +15,7 @@ from ermlab.tracking.perceptron import train_perceptron
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.claims.results import read_json
 from reproduction.experiments.active_learning import protocol as active_protocol
+from reproduction.experiments.active_learning.algorithm import compare_with_learner
 from reproduction.experiments.active_learning.protocol import (
     SCALES,
     UNIT,
@@ -235,6 +236,20 @@ def test_training_writes_all_runs_and_their_sizes(moving_cells, tmp_path):
     for frame in (0, 1):
         found = cells.loc[cells["frame"] == frame, ["row", "column"]].to_numpy()
         assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, film.cells(frame).position.tolist()))
-    assert {name: len(seconds) for name, seconds in read_json(outputs["timings"]).items()} == dict.fromkeys(
-        MEASURES, 2
-    )
+    timed = {name: [len(run) for run in runs] for name, runs in read_json(outputs["timings"]).items()}
+    assert timed == {measure: [3, 3] for measure in MEASURES}
+    assert summary["as_printed_difference"] < 1e-9
+    assert summary["predictions_over_pool"] == 1
+
+
+def test_the_learner_asks_and_learns_as_algorithm_1_2(experiment):
+    patches, w = enumerable(experiment.pool, 10), experiment.run("best_second", seed=3).weights
+    difference, predictions = compare_with_learner(patches, w)
+    assert difference < 1e-9
+    assert predictions == 1
+
+
+def test_a_learner_with_other_queries_differs_from_algorithm_1_2(experiment, monkeypatch):
+    patches, w = enumerable(experiment.pool, 10), experiment.run("best_second", seed=3).weights
+    monkeypatch.setattr(ActiveLearner, "query", lambda self: int(self._left[-1]))
+    assert compare_with_learner(patches, w)[0] >= 1

@@ -6,12 +6,15 @@ import pytest
 
 from ermlab.optimize import L2, cccp
 from reproduction.claims.results import read_results
+from reproduction.experiments.cccp_precision.algorithm import learn_from_partial_annotations
 from reproduction.experiments.cccp_precision.evaluate import (
     VARIANTS,
+    describe_algorithm,
     main,
     objective_at_printed_stop,
     planted_problem,
     summarize,
+    summarize_algorithm,
 )
 
 
@@ -73,6 +76,33 @@ def test_without_a_start_that_all_variants_solve_more_are_asked_for(runs):
         summarize(runs[:1])
 
 
+def test_algorithm_is_compared_with_plain_cccp_and_with_the_transcription():
+    compared = pd.DataFrame(
+        {
+            "bounds_fixed": [100, 100, 100, 100],
+            "bounds_adaptive_recycled": [20, 40, 60, 80],
+            "objective_fixed": [1.0, 1.0, 1.0, 1.0],
+            "objective_adaptive_recycled": [0.5, 1.002, 1.004, 1.5],
+            "objective_transcribed": [0.5, 1.002, 1.004, 1.4],
+        }
+    )
+    found = summarize_algorithm(compared)
+    assert found["bounds_ratio"] == {"per_seed": [0.2, 0.4, 0.6, 0.8]}
+    assert found["end_difference_median"] == pytest.approx(0.003)
+    assert (found["ends_lower"], found["ends_higher"], found["same_as_transcribed"]) == (0.25, 0.25, 0.75)
+    assert 0.6 < found["bounds_ratio_high"] < 0.8
+    assert "0.50 times the bounds" in describe_algorithm(found)
+
+
+def test_the_transcription_ends_where_the_library_does():
+    rng = np.random.default_rng(1)
+    risk, start = planted_problem(rng, 4), rng.normal(size=4)
+    w, bounds = learn_from_partial_annotations(risk.convex_part, risk.reward, 0.05, start)
+    same = cccp(risk.convex_part, risk.reward, L2(0.05), w0=start, method="cutting-plane", nonnegative=False)
+    assert risk(w) + L2(0.05)(w) == pytest.approx(same.value, rel=1e-6)
+    assert bounds == same.bounds
+
+
 def test_the_printed_rule_stops_at_the_first_small_decrease():
     assert objective_at_printed_stop([10.0, 5.0, 4.999, 1.0]) == 4.999
     assert objective_at_printed_stop([-1.0, -2.0, -2.001, -3.0]) == -2.001
@@ -80,7 +110,7 @@ def test_the_printed_rule_stops_at_the_first_small_decrease():
 
 
 def test_variants_differ_in_precision_and_recycling(tmp_path):
-    names = ("curves", "paths", "starts", "dimensions")
+    names = ("curves", "paths", "starts", "dimensions", "algorithm")
     folders = [tmp_path / turn / "cccp_precision" for turn in ("once", "twice")]
     for folder in folders:
         folder.mkdir(parents=True)
@@ -88,7 +118,7 @@ def test_variants_differ_in_precision_and_recycling(tmp_path):
         main({}, outputs, seed=1, starts=12, repeats=1)
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
-    curves, paths, starts, dimensions = (pd.read_csv(folders[0] / f"{name}.csv") for name in names)
+    curves, paths, starts, dimensions, algorithm = (pd.read_csv(folders[0] / f"{name}.csv") for name in names)
     mean = starts.mean()
     # The schedule alone takes nine halvings from 1/2 to 1/1000.
     for suffix in ("", "_recycled"):
@@ -106,3 +136,4 @@ def test_variants_differ_in_precision_and_recycling(tmp_path):
     ratios = read_results(folders[0])["values"]["bounds_ratio_by_dimension"]
     assert ratios == dimensions.to_dict("list")
     assert ratios["dimension"] == [1, 2, 4, 8, 16, 32]
+    assert len(algorithm) == 12

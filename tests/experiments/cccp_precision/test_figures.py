@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from figure_fixtures import drawn
 
-from reproduction.experiments.cccp_precision.figures import plot_cccp_precision
+from reproduction.experiments.cccp_precision.figures import plot_algorithm, plot_cccp_precision
 
 
 def test_cccp_counts_stand_in_the_titles_and_ratios_in_the_panels():
@@ -38,3 +38,17 @@ def test_cccp_counts_stand_in_the_titles_and_ratios_in_the_panels():
     ]
     assert fig.axes[2].get_lines()[0].get_ydata().tolist() == [0.5, 1.5]
     assert drawn(fig.axes[3], "recycled")[1].tolist() == [1.0, 0.5]
+
+
+def test_each_problem_is_a_point_against_plain_cccp():
+    columns = {
+        "bounds_fixed": [100, 200],
+        "bounds_fixed_recycled": [60, 90],
+        "bounds_adaptive_recycled": [30, 40],
+        "objective_fixed": [0.5, 0.4],
+        "objective_fixed_recycled": [0.5, 0.3],
+        "objective_adaptive_recycled": [0.45, 0.4],
+    }
+    bounds, objectives = plot_algorithm(pd.DataFrame(columns)).axes
+    assert bounds.collections[1].get_offsets().tolist() == [[100, 30], [200, 40]]
+    assert objectives.collections[0].get_offsets().tolist() == [[0.5, 0.5], [0.4, 0.3]]

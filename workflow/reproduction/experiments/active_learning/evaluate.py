@@ -71,12 +71,17 @@ def main(
         study: summarize(*(tables[kind][study] for kind in ("curve", "table", "stops")), summaries[study])
         for study in studies
     }
+    seconds = {study: read_json(path) for study, path in zip(studies, inputs["timings"], strict=True)}
     write_results(
         Path(outputs["values"]).parent,
         {
             "enumeration_difference_max": max(
                 summary["enumeration_difference"] for summary in summaries.values()
             ),
+            "as_printed_difference_max": max(
+                summary["as_printed_difference"] for summary in summaries.values()
+            ),
+            "predictions_per_query_over_pool": summaries[MAIN]["predictions_over_pool"],
             **{name: found[MAIN][name] for name in ("stop_share", "test_error", "active", "combined")},
             "all_data": summaries[MAIN]["all_data"],
             "threshold": threshold,
@@ -85,11 +90,18 @@ def main(
             "studies": found,
         },
         datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
-        timings={study: read_json(path) for study, path in zip(studies, inputs["timings"], strict=True)},
+        timings={"seconds_per_query_max": _longest(seconds), **seconds},
     )
     for kind, of_studies in tables.items():
         joined = pd.concat([table.assign(study=study) for study, table in of_studies.items()])
         joined.to_csv(outputs[kind], index=False, lineterminator="\n")
+
+
+def _longest(seconds: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) -> float:
+    """Return the longest time of a query over all studies, measures and seeds."""
+    return max(
+        max(of_seed) for measures in seconds.values() for runs in measures.values() for of_seed in runs
+    )
 
 
 def summarize(
@@ -182,7 +194,7 @@ def measure_table(values: Mapping[str, Any], curves: pd.DataFrame) -> pd.DataFra
 
 
 def timing_table(timings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the mean time from an annotation to the next query, in milliseconds."""
+    """Return the mean CPU time from an annotation to the next query, in milliseconds."""
     return pd.DataFrame(
         {
             "measure": list(TITLES.values()),

@@ -1,4 +1,4 @@
-"""Figures of active learning: uncertainty, stops, queried events and test errors (C-fig-1.8, 1.9)."""
+"""Figures of active learning: times, uncertainty, stops, test errors (C-alg-1.2, C-fig-1.8, C-fig-1.9)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,6 +44,44 @@ def plot_patches(cells: pd.DataFrame, datasets: Mapping[str, str]) -> Figure:
         for marker, label in (("o", "cell of the first frame"), ("+", "cell of the second frame"))
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9)
+    return fig
+
+
+def query_times(timings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the CPU time of each query in seconds, median over seeds: columns study, measure, query."""
+    tables = [
+        pd.DataFrame({"seconds": np.median(timings[study][measure], axis=0)})
+        .rename_axis("query")
+        .reset_index()
+        .assign(study=study, measure=measure)
+        for study in STUDIES
+        for measure in TITLES
+    ]
+    return pd.concat(tables).assign(query=lambda table: table["query"] + 1)
+
+
+def plot_query_times(times: pd.DataFrame, datasets: Mapping[str, str], published: float) -> Figure:
+    """Draw the time of each query, one panel per study, with the published limit.
+
+    Parameters
+    ----------
+    times : DataFrame
+        As `query_times` returns it.
+    datasets : mapping
+        Whether the data sets are real.
+    published : float
+        Published limit in seconds.
+    """
+    fig, axes = plt.subplots(1, len(STUDIES), figsize=(9, 3.4), sharey=True)
+    for ax, study in zip(axes, STUDIES, strict=True):
+        for measure, curve in times[times["study"] == study].groupby("measure", sort=False):
+            ax.plot(
+                curve["query"], curve["seconds"], color=MEASURE_COLORS[measure], label=TITLES[measure], lw=1
+            )
+        ax.axhline(published, **PUBLISHED, label=f"published: less than {published:g} s")
+        ax.set(yscale="log", xlabel="query", title=study_title(study, datasets))
+    axes[0].set_ylabel("CPU time per query (s)")
+    axes[0].legend(fontsize=8, ncols=2, loc="center left", bbox_to_anchor=(0, 0.72))
     return fig
 
 

@@ -77,15 +77,15 @@ class ActiveRun:
         One row per scale of the weights: the query after which the rule stops, NaN if it does not.
     weights : array
         Weights after the last query.
-    seconds : float
-        CPU time per query.
+    seconds : list of float
+        CPU time of each query up to the limit, from its annotation to the next query.
     """
 
     curve: pd.DataFrame
     table: pd.DataFrame
     stops: pd.DataFrame
     weights: Vector
-    seconds: float
+    seconds: list[float]
 
 
 class ActiveExperiment:
@@ -121,9 +121,7 @@ class ActiveExperiment:
             n_threads=1,
         )
         queries = self._queries(self.settings.limit)
-        start = time.process_time()
-        self._learn(learner, pool, queries)
-        seconds = (time.process_time() - start) / queries
+        seconds = self._learn(learner, pool, queries)
         while np.isnan(self._stop(learner.history.log_eta)) and measure != "random" and not learner.stopped:
             self._learn(learner, pool, len(learner.labeled) + 1)
         return ActiveRun(
@@ -148,10 +146,15 @@ class ActiveExperiment:
     def _queries(self, share: float) -> int:
         return max(round(share * len(self.pool)), 1)
 
-    def _learn(self, learner: ActiveLearner, pool: Sequence[Patch], queries: int) -> None:
+    def _learn(self, learner: ActiveLearner, pool: Sequence[Patch], queries: int) -> list[float]:
+        """Query up to a number of patches; return the CPU time of each query."""
+        seconds = []
         while len(learner.labeled) < queries:
+            start = time.process_time()
             number = learner.query()
             learner.annotate(number, pool[number].annotation.events)
+            seconds.append(time.process_time() - start)
+        return seconds
 
     def _stop(self, log_etas: Sequence[float]) -> float:
         """Return the query after which the rule stops, NaN if it does not."""

@@ -11,6 +11,7 @@ from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, FramePair, frame_pairs, halves
 from ermlab.tracking.patches import Patch, pair_patches
 from reproduction.claims.results import write_json
+from reproduction.experiments.active_learning.algorithm import compare_with_learner
 from reproduction.experiments.active_learning.protocol import (
     ActiveExperiment,
     ActiveSettings,
@@ -70,11 +71,14 @@ def main(
     _cells_of_first_pair(train, all_patches).to_csv(outputs["cells"], index=False, lineterminator="\n")
     few = enumerable(experiment.pool, enumerated)
     last_weights = [runs[measure, 0].weights for measure in MEASURES]
+    difference, predictions = compare_with_learner(few, runs["best_second", 0].weights)
     summary = {
         **_sizes(pairs, all_patches, experiment),
         **_on_all_data(experiment),
         "enumerated": len(few),
         "enumeration_difference": enumeration_difference(few, last_weights),
+        "as_printed_difference": difference,
+        "predictions_over_pool": predictions,
     }
     write_json(outputs["summary"], summary)
     seconds = {measure: [runs[measure, number].seconds for number in range(seeds)] for measure in MEASURES}

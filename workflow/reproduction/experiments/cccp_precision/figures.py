@@ -1,13 +1,13 @@
-"""Figure of CCCP on a function of one variable (C-fig-1.3)."""
+"""Figures of CCCP: a function of one variable (C-fig-1.3), and Algorithm 1.1 (C-alg-1.1)."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogFormatter, NullLocator
 
-from ermlab._utils.palette import BLUE, GREEN, ORANGE, PINK
+from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from reproduction.plotting.style import PUBLISHED
 
 _ABOVE_RIGHT = {"textcoords": "offset points", "ha": "right", "fontsize": 8}
@@ -39,6 +39,37 @@ def plot_cccp_precision(
     axes[0, 0].legend(fontsize=8, loc="upper center")
     _plot_ratios(axes[1, 0], starts)
     _plot_dimensions(axes[1, 1], dimensions)
+    return fig
+
+
+def plot_algorithm(runs: pd.DataFrame) -> Figure:
+    """Draw bounds and final objectives of Algorithm 1.1 against those of plain CCCP, one point per problem.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``bounds_<variant>`` and ``objective_<variant>``.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(8.4, 4))
+    for ax, kind, title in zip(
+        axes, ("bounds", "objective"), ("(a) bounds computed", "(b) objective at the end"), strict=True
+    ):
+        plain, variants = runs[f"{kind}_fixed"], ("fixed_recycled", "adaptive_recycled")
+        for variant, color, label in zip(
+            variants,
+            (ORANGE, BLUE),
+            ("recycled bounds", "Algorithm 1.1: and adaptive precision"),
+            strict=True,
+        ):
+            ax.scatter(plain, runs[f"{kind}_{variant}"], s=14, color=color, alpha=0.7, label=label)
+        shown = runs[[f"{kind}_{variant}" for variant in ("fixed", *variants)]]
+        ends = [0.9 * shown.min(axis=None), 1.1 * shown.max(axis=None)]
+        ax.plot(ends, ends, color=GREY, linewidth=1, label="equal")
+        ax.set(xscale="log", yscale="log", xlabel="plain CCCP", ylabel="with the speed-up", title=title)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.2, 0.5)))
+    axes[0].legend(fontsize=8)
     return fig
 
 
