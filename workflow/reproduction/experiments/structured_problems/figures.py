@@ -77,7 +77,7 @@ def _draw_tree(ax: Axes, example: Arrays) -> None:
             place = float(np.mean([x for x, _ in children])), -float(depth)
             for x, y in children:
                 ax.plot([place[0], x], [place[1] - 0.25, y + 0.25], color=GREY, linewidth=1)
-        ax.text(*place, label, ha="center", va="center", color=color, fontsize=8)
+        ax.text(*place, label, ha="center", va="center", color=color, fontsize=8 if end - start > 1 else 7)
         return place
 
     height = _height(tree, 0, len(words))

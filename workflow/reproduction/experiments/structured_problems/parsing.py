@@ -6,29 +6,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Parts of speech, which label words, and phrases, which label pairs of parts of speech or phrases.
-SYMBOLS = ("Det", "Noun", "Verb", "Prep", "S", "NP", "VP", "PP")
+SYMBOLS = ("Det", "N", "V", "P", "S", "NP", "VP", "PP")
 N_TAGS = 4
 #: Words and the parts of speech that each may have.
 WORDS = {
     "the": ("Det",),
     "a": ("Det",),
-    "dog": ("Noun",),
-    "telescope": ("Noun",),
-    "park": ("Noun",),
-    "man": ("Noun", "Verb"),
-    "saw": ("Noun", "Verb"),
-    "walks": ("Noun", "Verb"),
-    "watch": ("Noun", "Verb"),
-    "chases": ("Verb",),
-    "with": ("Prep",),
-    "in": ("Prep",),
+    "dog": ("N",),
+    "telescope": ("N",),
+    "park": ("N",),
+    "man": ("N", "V"),
+    "saw": ("N", "V"),
+    "walks": ("N", "V"),
+    "watch": ("N", "V"),
+    "chases": ("V",),
+    "with": ("P",),
+    "in": ("P",),
 }
 #: Rules of the grammar that generates the sentences, with their probabilities.
 GRAMMAR = {
     "S": {("NP", "VP"): 1.0},
-    "NP": {("Det", "Noun"): 0.75, ("NP", "PP"): 0.25},
-    "VP": {("Verb", "NP"): 0.7, ("VP", "PP"): 0.3},
-    "PP": {("Prep", "NP"): 1.0},
+    "NP": {("Det", "N"): 0.75, ("NP", "PP"): 0.25},
+    "VP": {("V", "NP"): 0.7, ("VP", "PP"): 0.3},
+    "PP": {("P", "NP"): 1.0},
 }
 MAX_WORDS = 11
 

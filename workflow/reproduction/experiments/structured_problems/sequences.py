@@ -54,9 +54,8 @@ class SequenceTask:
         unary = np.eye(self.n_states)[:, y] @ x
         if not self.interactions:
             return unary.ravel()
-        pairs = np.zeros((self.n_states, self.n_states))
-        np.add.at(pairs, (y[:-1], y[1:]), 1)
-        return np.concatenate([unary.ravel(), pairs.ravel()])
+        pairs = np.bincount(self.n_states * y[:-1] + y[1:], minlength=self.n_states**2)
+        return np.concatenate([unary.ravel(), pairs])
 
     def loss(self, y: Labels, z: Labels) -> float:
         """Return the share of positions where the labels differ."""
