@@ -87,10 +87,14 @@ def test_algorithm_is_compared_with_plain_cccp_and_with_the_transcription():
         }
     )
     found = summarize_algorithm(compared)
-    assert found["bounds_ratio"] == {"per_seed": [0.2, 0.4, 0.6, 0.8]}
-    assert found["end_difference_median"] == pytest.approx(0.003)
-    assert (found["ends_lower"], found["ends_higher"], found["same_as_transcribed"]) == (0.25, 0.25, 0.75)
-    assert 0.6 < found["bounds_ratio_high"] < 0.8
+    assert found["algorithm_bounds_ratio"] == {"per_seed": [0.2, 0.4, 0.6, 0.8]}
+    assert found["algorithm_end_difference_median"] == pytest.approx(0.003)
+    assert (
+        found["algorithm_ends_lower"],
+        found["algorithm_ends_higher"],
+        found["algorithm_same_as_transcribed"],
+    ) == (0.25, 0.25, 0.75)
+    assert 0.6 < found["algorithm_bounds_ratio_high"] < 0.8
     assert "0.50 times the bounds" in describe_algorithm(found)
 
 

@@ -29,7 +29,8 @@ BUILT_VALUES = {
     "vicinal_risk": "lemma_violations trials bound_over_plain_mean",
     "cccp_precision": """bounds_fixed bounds_adaptive outer_fixed outer_adaptive objective_fixed
         objective_adaptive bounds_fixed_recycled bounds_adaptive_recycled outer_fixed_recycled
-        outer_adaptive_recycled objective_fixed_recycled objective_adaptive_recycled optimum""",
+        outer_adaptive_recycled objective_fixed_recycled objective_adaptive_recycled optimum
+        algorithm_end_difference_median algorithm_bounds_ratio algorithm_bounds_ratio_high""",
     "partial_bound": "rate monte_carlo_violations monte_carlo_trials bound_over_excess_min",
 }
 

@@ -20,13 +20,13 @@ T-tab-4.4 T-fig-4.6 T-fig-4.7 T-tab-4.5 T-fig-4.8 T-fig-4.9
 T-fig-5.1 T-fig-5.2 T-tab-5.1 T-tab-5.2 T-fig-5.3 T-fig-5.4 T-fig-5.5 T-fig-5.6 T-fig-5.7 T-fig-5.8
 T-tab-5.3 T-tab-5.4 T-fig-5.9
 E-fig-1 E-fig-2 E-fig-3 E-fig-4
-C-fig-1.2 C-tab-1.1 C-fig-1.3 C-fig-1.4 C-fig-1.5 C-fig-1.6 C-fig-1.7 C-tab-1.2 C-fig-1.8 C-fig-1.9
-C-tab-1.3 C-tab-1.4 C-fig-1.10 C-thm-1.1
+C-fig-1.1 C-fig-1.2 C-tab-1.1 C-fig-1.3 C-fig-1.4 C-fig-1.5 C-fig-1.6 C-fig-1.7 C-tab-1.2 C-fig-1.8 C-fig-1.9
+C-tab-1.3 C-tab-1.4 C-fig-1.10 C-thm-1.1 C-alg-1.1 C-alg-1.2
 """
 READING_ORDER = """
 structured_losses markov_random_fields joint_kernel_support ranking ranking_bounds laplacian_kcca ksupport
 graph_kernels vessels subwindow_search taxonomies equivariant_toy aerial_cars pedestrians vicinal_risk
-tracking cccp_precision partial_bound partial_annotation active_learning transfer datasets
+structured_problems tracking cccp_precision partial_bound partial_annotation active_learning transfer datasets
 """
 
 
