@@ -11,14 +11,22 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _highest_after(transposed, values, highest):
-    """Write ``max_t pairwise[s, t] + values[t]`` for each state ``s``."""
+    """Write ``max_t pairwise[s, t] + values[t]`` for each state ``s``.
+
+    Two states ``t`` at once, so that ``highest`` is read and written half as often.
+    """
     n_states = len(values)
     for s in range(n_states):
-        highest[s] = -np.inf
-    for t in range(n_states):
-        value = values[t]
+        highest[s] = transposed[0, s] + values[0]
+    for t in range(1, n_states - 1, 2):
+        first, second = values[t], values[t + 1]
         for s in range(n_states):
-            score = transposed[t, s] + value
+            score, other = transposed[t, s] + first, transposed[t + 1, s] + second
+            score = other if other > score else score
+            highest[s] = score if score > highest[s] else highest[s]
+    if n_states % 2 == 0:
+        for s in range(n_states):
+            score = transposed[n_states - 1, s] + values[n_states - 1]
             highest[s] = score if score > highest[s] else highest[s]
 
 
@@ -52,11 +60,21 @@ def label_chain(unary, pairwise, transposed, best, labels):
 
 
 @njit(cache=True, nogil=True)
-def label_chains(unary, pairwise, transposed, starts, best, labels, first, last):
+def label_chains(unary, pairwise, transposed, starts, labels, first, last):
     """Label a range of chains."""
+    best = np.empty((_longest(starts, first, last), unary.shape[1]))
     for c in range(first, last):
         nodes = slice(starts[c], starts[c + 1])
-        label_chain(unary[nodes], pairwise, transposed, best[nodes], labels[nodes])
+        label_chain(unary[nodes], pairwise, transposed, best, labels[nodes])
+
+
+@njit(cache=True, nogil=True)
+def _longest(starts, first, last):
+    """Return the number of nodes of the longest of a range of chains."""
+    longest = 0
+    for c in range(first, last):
+        longest = max(longest, starts[c + 1] - starts[c])
+    return longest
 
 
 @njit(cache=True, nogil=True)
@@ -132,9 +150,10 @@ def violate_chain(scores, pairwise, transposed, truth, weights, slack, best, lab
 
 @njit(cache=True, nogil=True)
 def violate_chains(
-    scores, pairwise, transposed, starts, truth, weights, slack, best, labels, losses, margins, first, last
+    scores, pairwise, transposed, starts, truth, weights, slack, labels, losses, margins, first, last
 ):
     """Find the most violated labels of a range of chains, with their losses and margins."""
+    best = np.empty((_longest(starts, first, last), scores.shape[1]))
     for c in range(first, last):
         nodes = slice(starts[c], starts[c + 1])
         losses[c], margins[c] = violate_chain(
@@ -144,7 +163,7 @@ def violate_chains(
             truth[nodes],
             weights[nodes],
             slack,
-            best[nodes],
+            best,
             labels[nodes],
         )
 

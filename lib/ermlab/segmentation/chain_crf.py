@@ -15,7 +15,7 @@ from ermlab.segmentation._joint_features import JointFeatures
 from ermlab.segmentation.chains import chain_edges, chain_marginals
 from ermlab.segmentation.marginals import Marginals
 from ermlab.segmentation.potentials import check_labels
-from ermlab.structured.structured_svm import RESCALINGS, by_position
+from ermlab.structured.task import RESCALINGS, by_position
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -123,11 +123,9 @@ class ChainCRF:
         w = self._phi.check_weights(w)
         unary, pairwise = self.unary(w, chains), self._phi.pairwise(w)[np.newaxis]
         transposed = np.ascontiguousarray(pairwise.transpose(0, 2, 1))
-        best, labels = np.empty_like(unary), np.empty(len(unary), dtype=np.int64)
+        labels = np.empty(len(unary), dtype=np.int64)
         over_ranges(
-            lambda first, last: label_chains(
-                unary, pairwise, transposed, chains.starts, best, labels, first, last
-            ),
+            lambda first, last: label_chains(unary, pairwise, transposed, chains.starts, labels, first, last),
             len(chains),
             grain=GRAIN,
         )
@@ -144,12 +142,12 @@ class ChainCRF:
         slack = self.check_rescaling(rescaling, X)
         scores, pairwise = self.unary(w, X), self._phi.pairwise(w)[np.newaxis]
         transposed = np.ascontiguousarray(pairwise.transpose(0, 2, 1))
-        best, labels = np.empty_like(scores), np.empty(len(scores), dtype=np.int64)
+        labels = np.empty(len(scores), dtype=np.int64)
         losses, margins = np.empty(len(X)), np.empty(len(X))
         over_ranges(
             lambda first, last: violate_chains(
                 *(scores, pairwise, transposed, X.starts, Y.labels, Y.weights, slack),
-                *(best, labels, losses, margins, first, last),
+                *(labels, losses, margins, first, last),
             ),
             len(X),
             grain=GRAIN,

@@ -19,6 +19,7 @@ from ermlab.structured.task import (
     RESCALINGS,
     BatchTask,
     BlockTask,
+    PlanesTask,
     Task,
     VirtualTask,
     by_position,
@@ -75,7 +76,8 @@ class StructuredSVM(BaseEstimator):
         sample (`ermlab.optimize.minimize_blocks`; ``"l2"`` without bounds of the weights only). ``"auto"``
         uses blocks if it can and ``w`` has at least as many entries as there are samples, and bundle
         otherwise, or if blocks have not converged after a hundred passes, for example because features have
-        very different scales.
+        very different scales. It also uses bundle if the task is fast for the whole training set only
+        (a `BatchTask` that has neither ``block_dual`` nor ``batch_planes``).
     max_time : float, optional
         Limit in seconds on the optimization, checked before each pass.
 
@@ -158,8 +160,9 @@ class StructuredSVM(BaseEstimator):
     def _in_blocks(self, risk: StructuredRisk) -> bool:
         """Whether to keep planes of each sample."""
         if self.solver == "auto":
+            whole = isinstance(self.task, BatchTask) and not isinstance(self.task, BlockTask | PlanesTask)
             unbounded = weight_bounds(self.task) is None
-            return self.penalty == "l2" and unbounded and risk.dimension >= len(risk)
+            return self.penalty == "l2" and unbounded and not whole and risk.dimension >= len(risk)
         return self.solver == "blocks"
 
     def predict(self, X: Sequence) -> Sequence:

@@ -71,6 +71,14 @@ def test_same_bits_for_every_number_of_threads():
         np.testing.assert_array_equal(one, two)
 
 
+def test_planes_of_the_whole_risk_by_default(words):
+    X, Y = words[0][:5], words[1][:5]
+    auto, bundle = (StructuredSVM(ChainCRF(4, 4), solver=solver).fit(X, Y) for solver in ("auto", "bundle"))
+    np.testing.assert_array_equal(auto.coef_, bundle.coef_)
+    blocks = StructuredSVM(ChainCRF(4, 4), solver="blocks").fit(X, Y)
+    assert blocks.result_.value == pytest.approx(bundle.result_.value, rel=2e-3)
+
+
 def test_dimension_and_protocol():
     assert ChainCRF(26, 128).dimension == 26 * 128 + 26 * 26
     assert ChainCRF(26, 128, directed=False).dimension == 26 * 128 + 26 * 27 // 2
