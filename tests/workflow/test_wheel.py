@@ -96,6 +96,7 @@ def test_the_optional_packages_are_absent(python):
         "Invariance",
         "Sparse models and canonical correlation analysis",
         "Few labels",
+        "Sequence labeling",
     ],
 )
 def test_examples_run_with_the_core_dependencies(python, section):
