@@ -37,12 +37,12 @@ def tasks(image):
     every = window_descriptors(grid, rows, columns)
 
     def score():
-        return score_windows(weights, grid, slots.assign_windows(grid, n_threads=1), n_threads=1)
+        return score_windows(weights, grid, slots.assign_windows(grid, n_jobs=1), n_jobs=1)
 
     return {
         "HOG": lambda: hog(image, CELL),
         "score all windows, 18 slots": score,
-        "of it the slots": lambda: slots.assign_windows(grid, n_threads=1),
+        "of it the slots": lambda: slots.assign_windows(grid, n_jobs=1),
         "slots by the KD-tree": lambda: slots.assign(every),
         "HOG of scikit-image, grey": lambda: skimage_hog(
             image[..., 1], pixels_per_cell=(CELL, CELL), cells_per_block=(2, 2), feature_vector=False

@@ -143,13 +143,13 @@ def main():
     options = parser.parse_args()
 
     image, windows = photograph_and_windows(options.windows, options.seed)
-    ours = ImageCues(image, n_threads=options.threads)
-    one = ImageCues(image, ours.labels, n_threads=1)
+    ours = ImageCues(image, n_jobs=options.threads)
+    one = ImageCues(image, ours.labels, n_jobs=1)
     for prepared in (ours, one):
         prepared(windows[:10])  # build the tables, load the kernels
     peer = NumpyCues(ours)
     print(f"{len(windows)} windows, {ours.labels.max() + 1} superpixels, {ours._color_sums.shape[2]} colours")
-    print(f"seconds: {ours.n_threads} threads, 1 thread, numpy; numpy / threads, numpy / 1 thread")
+    print(f"seconds: {ours.n_jobs} threads, 1 thread, numpy; numpy / threads, numpy / 1 thread")
     totals = np.zeros(3)
     for name, method in zip(CUES, METHODS, strict=True):
         np.testing.assert_allclose(getattr(ours, method)(windows), getattr(peer, method)(windows), atol=1e-9)

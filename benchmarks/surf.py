@@ -24,7 +24,7 @@ STEP = 2
 
 def methods(scale):
     found = {
-        "ermlab": lambda image: dense_surf(image, step=STEP, scales=(scale,), n_threads=1)[1],
+        "ermlab": lambda image: dense_surf(image, step=STEP, scales=(scale,), n_jobs=1)[1],
         "skimage DAISY": lambda image: daisy(
             image, step=STEP, radius=round(10 * scale), rings=1, histograms=4, orientations=8
         ).reshape(-1, 40),

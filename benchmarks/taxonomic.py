@@ -31,8 +31,8 @@ TAXONOMY = Path(__file__).parents[1] / "config/taxonomies/newsgroups20.nwk"
 
 def compare_forms(K, y, B, C, iterations, cached_iterations):
     """Print the times of both forms, which make the same iterations; the slow cached form makes fewer."""
-    problem = Problem.multiclass(K, y, B, C, n_threads=1)
-    small = Problem.multiclass(K[:50, :50], y[:50], B, C, n_threads=1)
+    problem = Problem.multiclass(K, y, B, C, n_jobs=1)
+    small = Problem.multiclass(K[:50, :50], y[:50], B, C, n_jobs=1)
     seconds = {}
     for name, form, count, repeats in (
         ("Kronecker form", Constraints, iterations, 3),
@@ -54,7 +54,7 @@ def compare_distances(X, posts):
     dense = subset.toarray()
     sparse_chi2_distances(subset[:20])
     took = []
-    for compute in (lambda: sparse_chi2_distances(subset, n_threads=1), lambda: -additive_chi2_kernel(dense)):
+    for compute in (lambda: sparse_chi2_distances(subset, n_jobs=1), lambda: -additive_chi2_kernel(dense)):
         began = time.perf_counter()
         found = compute()
         took.append(time.perf_counter() - began)

@@ -166,13 +166,13 @@ def time_training(film, name, n_pairs, threads):
     pairs = frame_pairs(film, Gates(), range(min(n_pairs, len(film) - 1)))
     for pair in pairs:
         pair.assigner.best(pair.hypotheses.scores(hand_tuned("migration")))
-    for n_threads in threads:
+    for n_jobs in threads:
         wall, cpu = time.perf_counter(), time.process_time()
-        found = train_tracker(pairs, L2(LAM), tol=1e-2, n_threads=n_threads)
+        found = train_tracker(pairs, L2(LAM), tol=1e-2, n_jobs=n_jobs)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         loss = 100 * average_loss(found.w, pairs)
         print(
-            f"{name}, {len(pairs)} pairs, {n_threads} threads: {wall:.1f} s, {cpu:.1f} s of CPU, "
+            f"{name}, {len(pairs)} pairs, {n_jobs} threads: {wall:.1f} s, {cpu:.1f} s of CPU, "
             f"converged: {found.converged}, loss in training {loss:.2f} %",
             flush=True,
         )

@@ -298,7 +298,7 @@ def trackers() -> Cases:
 
 def train(film: CellFilm, norm: str) -> dict[str, object]:
     """Train a tracker and use it."""
-    tracker = CellTracker(norm=norm, n_threads=1).fit(film)
+    tracker = CellTracker(norm=norm, n_jobs=1).fit(film)
     return {"weights": tracker.coef_, "score": tracker.score(film), "labels": tracker.predict(film).label}
 
 
@@ -308,11 +308,11 @@ def learn_from_patches(film: CellFilm) -> None:
     if not patches:
         raise ValueError("no patch has a known event")
     for measure_name in MEASURES:
-        learner = ActiveLearner(patches, measure_name, window=1, n_threads=1)
+        learner = ActiveLearner(patches, measure_name, window=1, n_jobs=1)
         while not learner.stopped and len(learner.labeled) < 4:
             number = learner.query()
             learner.annotate(number, patches[number].annotation.events)
-    pool = PatchPool(patches, n_threads=1)
+    pool = PatchPool(patches, n_jobs=1)
     known = [pool.events(i) for i in range(len(pool))]
     risks = [PatchRisk(pool), PartialTrackingRisk([patch.assigner for patch in patches], known)]
     rng = np.random.default_rng(0)

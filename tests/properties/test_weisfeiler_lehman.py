@@ -90,14 +90,14 @@ def test_order_of_nodes_and_edges_does_not_matter(collection, h, random):
 
 
 @pytest.mark.parametrize("n", [30, 33, 300, 1500])  # sorted by insertion, and by one and two bytes
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_larger_graphs_and_any_number_of_threads(n, n_threads):
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_larger_graphs_and_any_number_of_threads(n, n_jobs):
     rng = np.random.default_rng(n)
     graphs = [rng.integers(0, n, size=(2 * n, 2)) for _ in range(7)]
     labels = [rng.integers(0, 3, size=n) for _ in range(7)]
-    counts = subtree_features(graphs, labels, 3, n_threads)
+    counts = subtree_features(graphs, labels, 3, n_jobs)
     table, _, _ = table_by_hand([g.tolist() for g in graphs], [v.tolist() for v in labels], 2)
-    assert np.array_equal(linear_kernel(subtree_features(graphs, labels, 2, n_threads)), table @ table.T)
+    assert np.array_equal(linear_kernel(subtree_features(graphs, labels, 2, n_jobs)), table @ table.T)
     one = subtree_features(graphs, labels, 3, 1)
     assert all(np.array_equal(getattr(counts, a), getattr(one, a)) for a in ("indptr", "indices", "data"))
 

@@ -95,9 +95,9 @@ def best_box(quality: Quality) -> Detection:
     return Detection(np.array(box), score, splits)
 
 
-def best_box_of_each(qualities: Sequence[Quality], n_threads: int | None = None) -> list[Detection]:
+def best_box_of_each(qualities: Sequence[Quality], n_jobs: int | None = None) -> list[Detection]:
     """Find the best box of each image; threads share the images."""
-    return map_in_threads(best_box, qualities, n_threads)
+    return map_in_threads(best_box, qualities, n_jobs)
 
 
 def best_boxes(

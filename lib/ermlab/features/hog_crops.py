@@ -90,7 +90,7 @@ class HogLayout:
 
 
 def small_hog(
-    crops: ArrayLike, layout: HogLayout | None = None, *, n_threads: int | None = None
+    crops: ArrayLike, layout: HogLayout | None = None, *, n_jobs: int | None = None
 ) -> NDArray[np.float32]:
     """Compute the descriptors of small gray crops.
 
@@ -103,7 +103,7 @@ def small_hog(
         Gray levels.
     layout : HogLayout, default=None
         Cells and blocks, by default ``HogLayout()``.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads; the result does not depend on it.
 
     Returns
@@ -124,7 +124,7 @@ def small_hog(
     def work(first: int, last: int) -> None:
         describe_crops(crops, cell_rows, cell_columns, blocks, *options, descriptors, first, last)
 
-    over_ranges(work, len(crops), n_threads, _GRAIN)
+    over_ranges(work, len(crops), n_jobs, _GRAIN)
     return descriptors
 
 

@@ -28,7 +28,7 @@ _FURTHEST, _TIMES = 4096, 8
 
 
 def dense_surf(
-    image: ArrayLike, *, step: int, scales: Sequence[float] = (1.0,), n_threads: int | None = None
+    image: ArrayLike, *, step: int, scales: Sequence[float] = (1.0,), n_jobs: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Compute SURF descriptors on a grid that fills the image up to its borders.
 
@@ -40,7 +40,7 @@ def dense_surf(
         Distance of neighboring points in pixels; the remainder is divided between opposite borders.
     scales : sequence of float, default=(1.0,)
         Sizes of a sample in pixels; a window is 20 samples wide. Each scale repeats the grid.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads, one per core by default. The result does not depend on it.
 
     Returns
@@ -54,12 +54,12 @@ def dense_surf(
     if len(scales) == 0:
         raise ValueError("scales is empty: expected at least one")
     points = grid_points(image.shape, step)
-    described = [describe(image, points, scale, n_threads=n_threads) for scale in scales]
+    described = [describe(image, points, scale, n_jobs=n_jobs) for scale in scales]
     return np.tile(points, (len(scales), 1)), np.concatenate(described)
 
 
 def describe(
-    image: ArrayLike, points: ArrayLike, scale: float = 1.0, *, n_threads: int | None = None
+    image: ArrayLike, points: ArrayLike, scale: float = 1.0, *, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     """Compute the (n, 64) SURF descriptors at integer ``points`` (x, y) of the image.
 
@@ -95,7 +95,7 @@ def describe(
             integral, points + margin, steps, lines - steps, weights, flat, descriptors, start, stop
         )
 
-    over_ranges(work, len(points), n_threads, _GRAIN)
+    over_ranges(work, len(points), n_jobs, _GRAIN)
     return descriptors
 
 

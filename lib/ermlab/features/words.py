@@ -78,7 +78,7 @@ class Vocabulary(BaseEstimator):
         self.centers_ = model.cluster_centers_.astype(np.float64) * unit
         return self
 
-    def assign(self, descriptors: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
+    def assign(self, descriptors: ArrayLike, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the word of each descriptor: the nearest center, the first of several equally near.
 
         Approximate distances are computed by a matrix product in single precision; centers that it cannot
@@ -125,7 +125,7 @@ class Vocabulary(BaseEstimator):
                 nearest_of_close(scores, limits, descriptors[part], centers, words[part])
 
         with one_blas_thread():
-            over_ranges(work, -(-len(words) // _CHUNK), n_threads)
+            over_ranges(work, -(-len(words) // _CHUNK), n_jobs)
         return words
 
     def save(self, path: str | Path) -> None:

@@ -3,7 +3,7 @@
 Each function takes ``X`` of shape (n_samples_X, n_bins) and ``Y`` of shape (n_samples_Y, n_bins) and returns
 a matrix of shape (n_samples_X, n_samples_Y). Without ``Y`` the rows of ``X`` are compared with each other,
 and the matrix is exactly symmetric. The time grows with the number of non-empty bins. Results do not depend
-on ``n_threads``, one per core by default. `ermlab.kernels.sparse_histogram` is for sparse matrices.
+on ``n_jobs``, one per core by default. `ermlab.kernels.sparse_histogram` is for sparse matrices.
 """
 
 from collections.abc import Callable
@@ -18,26 +18,26 @@ from ermlab.kernels._histogram_numba import fill_chi2, fill_chi2_distances, fill
 Matrix = NDArray[np.float64]
 
 
-def chi2_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | None = None) -> Matrix:
+def chi2_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Matrix:
     """Compute ``k(x, y) = sum 2 x y / (x + y)``, which is positive semidefinite.
 
     It equals ``(sum x + sum y - D) / 2`` with D of `chi2_distances`: at most 1 if histograms sum to 1.
     """
-    return _compare(fill_chi2, X, Y, n_threads)
+    return _compare(fill_chi2, X, Y, n_jobs)
 
 
-def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | None = None) -> Matrix:
+def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Matrix:
     """Compute ``k(x, y) = sum min(x, y)``, which is positive semidefinite."""
-    return _compare(fill_intersection, X, Y, n_threads)
+    return _compare(fill_intersection, X, Y, n_jobs)
 
 
-def chi2_distances(X: ArrayLike, Y: ArrayLike | None = None, *, n_threads: int | None = None) -> Matrix:
+def chi2_distances(X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Matrix:
     """Compute ``D(x, y) = sum (x - y)^2 / (x + y)`` over bins that are not empty in both histograms."""
-    return _compare(fill_chi2_distances, X, Y, n_threads)
+    return _compare(fill_chi2_distances, X, Y, n_jobs)
 
 
 def exponential_chi2_kernel(
-    X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float = 1.0, n_threads: int | None = None
+    X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float = 1.0, n_jobs: int | None = None
 ) -> Matrix:
     """Compute ``k(x, y) = exp(-gamma D(x, y))`` with D of `chi2_distances`, which is positive definite.
 
@@ -45,14 +45,14 @@ def exponential_chi2_kernel(
     """
     if not (np.isfinite(gamma) and gamma > 0):
         raise ValueError(f"gamma is {gamma}: expected a positive number")
-    distances = chi2_distances(X, Y, n_threads=n_threads)
+    distances = chi2_distances(X, Y, n_jobs=n_jobs)
     with np.errstate(over="ignore"):  # the exponential of minus infinity is 0
         return np.exp(-gamma * distances)
 
 
-def median_gamma(X: ArrayLike, *, n_threads: int | None = None) -> float:
+def median_gamma(X: ArrayLike, *, n_jobs: int | None = None) -> float:
     """Return the inverse median distance of different rows, a scale for `exponential_chi2_kernel`."""
-    distances = chi2_distances(X, n_threads=n_threads)
+    distances = chi2_distances(X, n_jobs=n_jobs)
     if len(distances) < 2:
         raise ValueError(f"{len(distances)} histograms: expected at least 2")
     median = float(np.median(distances[np.triu_indices(len(distances), k=1)]))
@@ -63,7 +63,7 @@ def median_gamma(X: ArrayLike, *, n_threads: int | None = None) -> float:
     return 1.0 / median
 
 
-def _compare(fill: Callable, X: ArrayLike, Y: ArrayLike | None, n_threads: int | None) -> Matrix:
+def _compare(fill: Callable, X: ArrayLike, Y: ArrayLike | None, n_jobs: int | None) -> Matrix:
     """Let ``fill`` write the matrix, or half of it, which is mirrored, if ``Y`` is None."""
     symmetric = Y is None
     X = _histograms(X, "X")
@@ -78,7 +78,7 @@ def _compare(fill: Callable, X: ArrayLike, Y: ArrayLike | None, n_threads: int |
     def work(start: int, stop: int) -> None:
         fill(X_filled, Y_filled, n_bins, symmetric, out, start, stop)
 
-    over_ranges(work, len(X), n_threads)
+    over_ranges(work, len(X), n_jobs)
     return out + np.triu(out, k=1).T if symmetric else out
 
 

@@ -112,7 +112,7 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         See `PyramidQuantizer`.
     node_label : str, default="label"
         Node attribute of networkx graphs that holds the label, a number or a vector.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads, by default as many as numba uses; the result does not depend on it.
 
     Attributes
@@ -133,14 +133,14 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         max_values: int = 4096,
         standardize: bool = False,
         node_label: str = "label",
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ):
         self.h = h
         self.normalize = normalize
         self.max_values = max_values
         self.standardize = standardize
         self.node_label = node_label
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Learn the quantizations and the patterns of graphs."""
@@ -155,7 +155,7 @@ class PyramidWL(TransformerMixin, BaseEstimator):
             raise ValueError("no node in any training graph: expected at least one")
         self.quantizer_ = PyramidQuantizer(self.max_values, self.standardize).fit(values)
         learned = [
-            SubtreeVocabulary.learn_from(collection, labels, self.h, self.n_threads)
+            SubtreeVocabulary.learn_from(collection, labels, self.h, self.n_jobs)
             for labels in self._levels(values)
         ]
         self.vocabularies_ = tuple(vocabulary for vocabulary, _ in learned)
@@ -167,7 +167,7 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         collection, values = self._lay_out(X, self.quantizer_.values_.shape[1])
         counts = [
-            vocabulary.count_in(collection, labels, self.n_threads)
+            vocabulary.count_in(collection, labels, self.n_jobs)
             for vocabulary, labels in zip(self.vocabularies_, self._levels(values), strict=True)
         ]
         return self._features(counts)
@@ -181,7 +181,7 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         collection, values = self._lay_out(X, self.quantizer_.values_.shape[1])
         before, columns = 0, []
         for vocabulary, labels in zip(self.vocabularies_, self._levels(values), strict=True):
-            own = vocabulary.node_columns(collection, labels, self.n_threads)
+            own = vocabulary.node_columns(collection, labels, self.n_jobs)
             columns.append(np.where(own >= 0, own + before, -1))
             before += vocabulary.n_patterns.sum()
         return np.split(np.stack(columns, axis=1), collection.starts[1:-1]) if len(collection) else []

@@ -83,7 +83,7 @@ class SlotMap(BaseEstimator):
         descriptors = _finite_matrix(descriptors, self.centers_.shape[1])
         return self.tree_.query(descriptors)[1].astype(np.int64)
 
-    def assign_windows(self, grid: ArrayLike, n_threads: int | None = None) -> NDArray[np.int64]:
+    def assign_windows(self, grid: ArrayLike, n_jobs: int | None = None) -> NDArray[np.int64]:
         """Return the slot of every window of a grid, the same as `assign` returns.
 
         The nearest center has the smallest ``|c|^2 - 2 <phi, c>``, so that one correlation with all centers
@@ -94,7 +94,7 @@ class SlotMap(BaseEstimator):
         ----------
         grid : array-like of shape (..., rows, columns, n_channels)
             Cells of a grid, or a stack of such grids.
-        n_threads : int, default=None
+        n_jobs : int, default=None
             Number of threads; the result does not depend on it.
 
         Returns
@@ -109,11 +109,11 @@ class SlotMap(BaseEstimator):
         shape = windows_shape(stack.shape[1:3], window)
         slots = np.zeros((len(stack), *shape), dtype=np.int64)
         if len(self.centers_) > 1:
-            self._assign_bands(stack, slots, window, n_threads)
+            self._assign_bands(stack, slots, window, n_jobs)
         return slots.reshape(*grid.shape[:-3], *shape)
 
     def _assign_bands(
-        self, stack: NDArray, slots: NDArray, window: tuple[int, int], n_threads: int | None
+        self, stack: NDArray, slots: NDArray, window: tuple[int, int], n_jobs: int | None
     ) -> None:
         height = window[0]
         rows, columns = slots.shape[1:]
@@ -137,7 +137,7 @@ class SlotMap(BaseEstimator):
                 nearest_windows(products, cells, centers, squares, unit, slots[g, r:last_row])
 
         with one_blas_thread():
-            over_ranges(work, len(bands), n_threads)
+            over_ranges(work, len(bands), n_jobs)
 
 
 def windows_shape(cells: tuple[int, int], window: tuple[int, int] = WINDOW) -> tuple[int, int]:
@@ -168,7 +168,7 @@ def score_windows(
     grid: ArrayLike,
     slots: NDArray[np.int64],
     window: tuple[int, int] = WINDOW,
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> NDArray[np.float32]:
     """Compute ``<w, e_q (x) (phi, 1)>`` for every window of a grid or a stack of grids.
 
@@ -182,7 +182,7 @@ def score_windows(
         Slot of each window, see `SlotMap.assign_windows`; zeros for a linear model.
     window : tuple of int, default=(7, 7)
         Rows and columns of cells in a window.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads; the result does not depend on it.
     """
     window = checked_window(window)
@@ -207,7 +207,7 @@ def score_windows(
     over_ranges(
         lambda first, last: score_slots(stack, slots, filters, biases, first, last, scores),
         len(stack),
-        n_threads,
+        n_jobs,
     )
     if not np.isfinite(scores).all():
         raise ValueError("a score is not finite: expected finite weights and cells, and products in float32")

@@ -44,7 +44,7 @@ def sparse_chi2_distances(
     X: ArrayLike | sparse.sparray,
     Y: ArrayLike | sparse.sparray | None = None,
     *,
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Matrix:
     """Compute ``D(x, y) = sum (x - y)^2 / (x + y)`` for all rows of ``X`` and ``Y``.
 
@@ -54,7 +54,7 @@ def sparse_chi2_distances(
         Non-negative histograms.
     Y : array-like or sparse matrix of shape (n_samples_Y, n_bins), default=None
         None compares the rows of ``X``; the result is then symmetric with a diagonal of 0.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads, one per core by default. The result does not depend on it.
 
     Returns
@@ -68,7 +68,7 @@ def sparse_chi2_distances(
     common = np.zeros((X.shape[0], Y.shape[0]))
     rows = X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data
     for first in range(0, Y.shape[0], BLOCK):
-        _add_block(rows, Y[first : first + BLOCK], first, symmetric, common, n_threads)
+        _add_block(rows, Y[first : first + BLOCK], first, symmetric, common, n_jobs)
     # sum (x - y)^2 / (x + y) = sum x + sum y - 4 sum x y / (x + y), and the last sum is over common bins.
     masses = X.sum(axis=1)
     distances = masses[:, None] + (masses if symmetric else Y.sum(axis=1))[None, :]
@@ -111,7 +111,7 @@ def _add_block(
     first: int,
     symmetric: bool,
     common: Matrix,
-    n_threads: int | None,
+    n_jobs: int | None,
 ) -> None:
     """Add the common bins with a block of rows of ``Y``; threads share the rows of ``X``."""
     columns = block.tocsc()
@@ -120,7 +120,7 @@ def _add_block(
     def work(start: int, stop: int) -> None:
         add_common(rows, by_bin, first, block.shape[0], symmetric, common, start, stop)
 
-    over_ranges(work, common.shape[0], n_threads)
+    over_ranges(work, common.shape[0], n_jobs)
 
 
 def _mirror_upper(distances: Matrix) -> None:

@@ -38,7 +38,7 @@ _GRAIN = 4096
 
 
 def subtree_features(
-    graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_threads: int | None = None
+    graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_jobs: int | None = None
 ) -> csr_array:
     """Count the subtree patterns of heights 0 to ``h`` in each graph of a collection.
 
@@ -50,7 +50,7 @@ def subtree_features(
         Integer labels of the nodes of each graph.
     h : int
         Largest height of the patterns.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads; the result does not depend on it.
 
     Returns
@@ -60,9 +60,7 @@ def subtree_features(
         `SubtreeVocabulary.learn` also returns the patterns, which can then be counted in other graphs.
     """
     collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
-    steps = _refine(
-        collection, discrete_labels(labels), _no_patterns(h), np.zeros(len(collection)), n_threads
-    )
+    steps = _refine(collection, discrete_labels(labels), _no_patterns(h), np.zeros(len(collection)), n_jobs)
     return join_blocks([step.counts(collection, len(step.firsts)) for step in steps])
 
 
@@ -127,20 +125,20 @@ class SubtreeVocabulary:
 
     @classmethod
     def learn(
-        cls, graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_threads: int | None = None
+        cls, graphs: Sequence[Any], labels: Sequence[ArrayLike], h: int, n_jobs: int | None = None
     ) -> tuple[Self, SubtreeCounts]:
         """Return the patterns of heights 0 to ``h`` of graphs and their counts, see `subtree_features`."""
         collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
-        return cls.learn_from(collection, discrete_labels(labels), h, n_threads)
+        return cls.learn_from(collection, discrete_labels(labels), h, n_jobs)
 
     @classmethod
     def learn_from(
-        cls, collection: GraphCollection, labels: NDArray[np.int64], h: int, n_threads: int | None = None
+        cls, collection: GraphCollection, labels: NDArray[np.int64], h: int, n_jobs: int | None = None
     ) -> tuple[Self, SubtreeCounts]:
         """Learn from a `GraphCollection` and the labels of all its nodes."""
         patterns, blocks = [], []
         squares = np.zeros(len(collection))
-        for step in _refine(collection, labels, _no_patterns(h), squares, n_threads):
+        for step in _refine(collection, labels, _no_patterns(h), squares, n_jobs):
             patterns.append(step.new_patterns())
             blocks.append(step.counts(collection, len(patterns[-1])))
         return cls(tuple(patterns)), SubtreeCounts(join_blocks(blocks), squares)
@@ -156,29 +154,29 @@ class SubtreeVocabulary:
         return np.array([len(patterns) for patterns in self.patterns])
 
     def count(
-        self, graphs: Sequence[Any], labels: Sequence[ArrayLike], n_threads: int | None = None
+        self, graphs: Sequence[Any], labels: Sequence[ArrayLike], n_jobs: int | None = None
     ) -> SubtreeCounts:
         """Count the patterns of the vocabulary in graphs."""
         collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
-        return self.count_in(collection, discrete_labels(labels), n_threads)
+        return self.count_in(collection, discrete_labels(labels), n_jobs)
 
     def count_in(
-        self, collection: GraphCollection, labels: NDArray[np.int64], n_threads: int | None = None
+        self, collection: GraphCollection, labels: NDArray[np.int64], n_jobs: int | None = None
     ) -> SubtreeCounts:
         """Count the patterns of the vocabulary in a `GraphCollection`."""
         squares = np.zeros(len(collection))
-        steps = _refine(collection, labels, self.patterns, squares, n_threads)
+        steps = _refine(collection, labels, self.patterns, squares, n_jobs)
         blocks = [
             step.counts(collection, len(known)) for step, known in zip(steps, self.patterns, strict=True)
         ]
         return SubtreeCounts(join_blocks(blocks), squares)
 
     def node_columns(
-        self, collection: GraphCollection, labels: NDArray[np.int64], n_threads: int | None = None
+        self, collection: GraphCollection, labels: NDArray[np.int64], n_jobs: int | None = None
     ) -> NDArray[np.int64]:
         """Return the column of the pattern of each node at each height, (nodes, h + 1); -1 if unknown."""
         columns = np.empty((collection.n_nodes, len(self.patterns)), dtype=np.int64)
-        steps = _refine(collection, labels, self.patterns, np.zeros(len(collection)), n_threads)
+        steps = _refine(collection, labels, self.patterns, np.zeros(len(collection)), n_jobs)
         before = 0
         for i, (step, known) in enumerate(zip(steps, self.patterns, strict=True)):
             columns[:, i] = np.where(step.labels < len(known), before + step.labels.astype(np.int64), -1)
@@ -200,7 +198,7 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         length, so that inner products of rows are the normalized kernel.
     node_label : str, default="label"
         Node attribute of networkx graphs that holds the label.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads, by default as many as numba uses; the result does not depend on it.
 
     Attributes
@@ -210,12 +208,12 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, h: int = 3, normalize: bool = False, node_label: str = "label", n_threads: int | None = None
+        self, h: int = 3, normalize: bool = False, node_label: str = "label", n_jobs: int | None = None
     ):
         self.h = h
         self.normalize = normalize
         self.node_label = node_label
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Learn the patterns of graphs."""
@@ -229,13 +227,13 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
     def transform(self, X: Sequence[Any]) -> csr_array:
         """Count the patterns seen in `fit`, (n_graphs, n_patterns)."""
         check_is_fitted(self)
-        return self._features(self.vocabulary_.count(*split_samples(X, self.node_label), self.n_threads))
+        return self._features(self.vocabulary_.count(*split_samples(X, self.node_label), self.n_jobs))
 
     def _learn(self, X: Sequence[Any]) -> SubtreeCounts:
         graphs, labels = split_samples(X, self.node_label)
         if not graphs:
             raise ValueError("no graph to learn from: expected at least one")
-        self.vocabulary_, counts = SubtreeVocabulary.learn(graphs, labels, self.h, self.n_threads)
+        self.vocabulary_, counts = SubtreeVocabulary.learn(graphs, labels, self.h, self.n_jobs)
         return counts
 
     def _features(self, counts: SubtreeCounts) -> csr_array:
@@ -302,7 +300,7 @@ def _refine(
     labels: NDArray[np.int64],
     known: Sequence[Patterns],
     squares: NDArray[np.float64],
-    n_threads: int | None,
+    n_jobs: int | None,
 ) -> Iterator[_Refinement]:
     """Yield the patterns of each height, and add their squared counts to ``squares``.
 
@@ -331,11 +329,11 @@ def _refine(
 
     for i, patterns in enumerate(known):
         if i > 0:
-            over_ranges(describe, len(collection), n_threads, grain)
+            over_ranges(describe, len(collection), n_jobs, grain)
         words, word_bounds = (signatures, bounds) if i > 0 else (labels, own_bounds)
         vocabulary = patterns.signatures, patterns.bounds, patterns.hashes, patterns.slots
         firsts = number_patterns(words, word_bounds, hashes, *vocabulary, ids)
-        over_ranges(tally, len(collection), n_threads, grain)
+        over_ranges(tally, len(collection), n_jobs, grain)
         yield _Refinement(ids, firsts, words, word_bounds, hashes, columns, numbers, n_distinct)
 
 

@@ -26,7 +26,7 @@ class MeanInParts:
         Length of ``w``.
     n_parts : int
         Maximum number of parts; function ``i`` belongs to part ``i % n_parts``.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of functions that are evaluated in parallel; the result does not depend on it.
     """
 
@@ -36,16 +36,16 @@ class MeanInParts:
         n: int,
         dimension: int,
         n_parts: int,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ):
         if min(n, n_parts) < 1:
             raise ValueError(f"{n} functions in {n_parts} parts: expected at least 1 of each")
-        self._function, self._n, self._n_threads = function, n, n_threads
+        self._function, self._n, self._n_jobs = function, n, n_jobs
         self.dimension, self.n_parts = dimension, min(n, n_parts)
 
     def __call__(self, w: Vector) -> tuple[Vector, Vector]:
         """Return value and subgradient of each part at ``w``."""
-        found = map_in_threads(lambda i: self._function(i, w), range(self._n), self._n_threads)
+        found = map_in_threads(lambda i: self._function(i, w), range(self._n), self._n_jobs)
         values, slopes = np.zeros(self.n_parts), np.zeros((self.n_parts, self.dimension))
         for i, (value, slope) in enumerate(found):
             values[i % self.n_parts] += value / self._n

@@ -168,13 +168,11 @@ def dense_sample(x: object, n_features: int, kernels: Sequence[Kernel]) -> Dense
     return DenseSample(features, shape, guide, nodes, keys)
 
 
-def build_filter(
-    sample: DenseSample, kernel: Kernel, spacing: Vector, n_threads: int | None
-) -> GaussianFilter:
+def build_filter(sample: DenseSample, kernel: Kernel, spacing: Vector, n_jobs: int | None) -> GaussianFilter:
     """Return the filter of a kernel between the nodes of a sample."""
     positions = sample.at_nodes(position_features(sample.shape, spacing))
     try:
-        return GaussianFilter(kernel.features(positions, sample.guide), n_threads=n_threads)
+        return GaussianFilter(kernel.features(positions, sample.guide), n_jobs=n_jobs)
     except ValueError as error:
         raise ValueError(f"{kernel}: {error}") from error
 

@@ -196,12 +196,12 @@ class DenseCRF(LabelingTask):
         """Return slopes and offsets of a large violation of each sample."""
         self.check_rescaling(rescaling)
         w = self.check_weights(w)
-        n_threads = _threads_within(X)
+        n_jobs = _threads_within(X)
 
         def plane(i: int) -> tuple[Vector, float]:
-            labels = self._violate(w, X[i], Y[i], n_threads)
+            labels = self._violate(w, X[i], Y[i], n_jobs)
             loss = float(np.sum(Y[i].node_weights[labels != Y[i].labels]))
-            return self._joint(X[i], labels, n_threads) - Y[i].feature, loss
+            return self._joint(X[i], labels, n_jobs) - Y[i].feature, loss
 
         with one_blas_thread():
             planes = map_in_threads(plane, range(len(X)))
@@ -210,9 +210,9 @@ class DenseCRF(LabelingTask):
     def batch_predict(self, w: ArrayLike, X: Sequence) -> list[Labels]:
         """Return the predicted labels of each sample."""
         w, samples = self.check_weights(w), [self.sample(x) for x in by_position(X)]
-        n_threads = _threads_within(samples)
+        n_jobs = _threads_within(samples)
         with one_blas_thread():
-            return map_in_threads(lambda sample: self._predict(w, sample, n_threads), samples)
+            return map_in_threads(lambda sample: self._predict(w, sample, n_jobs), samples)
 
     def check_weights(self, w: ArrayLike) -> Vector:
         """Return the weights as an array, or raise a ValueError."""
@@ -270,16 +270,16 @@ class DenseCRF(LabelingTask):
         scores[nodes, truth.labels] = right
         return scores
 
-    def _predict(self, w: Vector, sample: DenseSample, n_threads: int | None = None) -> Labels:
+    def _predict(self, w: Vector, sample: DenseSample, n_jobs: int | None = None) -> Labels:
         temperature = self._label_temperature(w)
         unary = self._unary(w, sample)
-        return sample.image(self._mean_field(w, sample, unary, temperature, n_threads).labels)
+        return sample.image(self._mean_field(w, sample, unary, temperature, n_jobs).labels)
 
-    def _violate(self, w: Vector, sample: DenseSample, truth: DenseTruth, n_threads: int | None) -> Labels:
+    def _violate(self, w: Vector, sample: DenseSample, truth: DenseTruth, n_jobs: int | None) -> Labels:
         """Return labels of a high sum of score and loss (thesis, eq. 2.17)."""
         temperature = self._label_temperature(w)
         unary = self._augmented(w, sample, truth)
-        return self._mean_field(w, sample, unary, temperature, n_threads, keep=True).labels
+        return self._mean_field(w, sample, unary, temperature, n_jobs, keep=True).labels
 
     def _label_temperature(self, w: Vector) -> float | Vector:
         """Return the temperatures at which labels are found."""
@@ -294,7 +294,7 @@ class DenseCRF(LabelingTask):
         sample: DenseSample,
         unary: Vector,
         temperature: float | Vector,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         *,
         keep: bool = False,
     ) -> MeanField:
@@ -302,30 +302,30 @@ class DenseCRF(LabelingTask):
         used = np.flatnonzero(weights)
         return mean_field(
             unary,
-            [self._filter(sample, m, n_threads, keep=keep) for m in used],
+            [self._filter(sample, m, n_jobs, keep=keep) for m in used],
             weights[used],
             max_iter=self.max_iter,
             tol=self.tol,
             temperature=temperature,
-            n_threads=n_threads,
+            n_jobs=n_jobs,
         )
 
-    def _joint(self, sample: DenseSample, labels: Labels, n_threads: int | None = None) -> Vector:
+    def _joint(self, sample: DenseSample, labels: Labels, n_jobs: int | None = None) -> Vector:
         """Return joint features of the labels of nodes."""
         phi = np.zeros(self.dimension)
         n_unary = self.n_states * self.n_features
         add_nodes(phi[:n_unary].reshape(self.n_states, self.n_features), sample.features, labels)
         for m in range(len(self.kernels)):
-            kernel = self._filter(sample, m, n_threads, keep=True)
+            kernel = self._filter(sample, m, n_jobs, keep=True)
             phi[n_unary + m] = -different_pairs(kernel, labels, self.n_states)
         return phi / sample.n_pixels
 
-    def _filter(self, sample: DenseSample, m: int, n_threads: int | None, *, keep: bool) -> GaussianFilter:
+    def _filter(self, sample: DenseSample, m: int, n_jobs: int | None, *, keep: bool) -> GaussianFilter:
         """Return the filter of a kernel, from the cache if it is there."""
         kernel = self._filters(
-            sample.keys[m], lambda: build_filter(sample, self.kernels[m], self.spacing, n_threads), keep
+            sample.keys[m], lambda: build_filter(sample, self.kernels[m], self.spacing, n_jobs), keep
         )
-        kernel.n_threads = n_threads  # results do not depend on it
+        kernel.n_jobs = n_jobs  # results do not depend on it
         return kernel
 
 

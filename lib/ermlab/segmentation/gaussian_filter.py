@@ -48,9 +48,9 @@ class PairwiseFilter(Protocol):
 class _Filter:
     """What the filters have in common."""
 
-    def __init__(self, features: Vector, normalization: str, n_threads: int | None):
+    def __init__(self, features: Vector, normalization: str, n_jobs: int | None):
         self.n_points, self.n_features = features.shape
-        self.normalization, self.n_threads = normalization, n_threads
+        self.normalization, self.n_jobs = normalization, n_jobs
 
     def apply(self, values: ArrayLike) -> Vector:
         """Return the weighted sums of the values of all points, one for each point.
@@ -90,7 +90,7 @@ class _Filter:
         return root, root
 
     def _each(self, work, n: int, grain: int = _GRAIN) -> None:
-        over_ranges(work, n, self.n_threads, grain)
+        over_ranges(work, n, self.n_jobs, grain)
 
 
 class GaussianFilter(_Filter):
@@ -113,7 +113,7 @@ class GaussianFilter(_Filter):
         Position of each point in feature space, divided by the standard deviation of the Gaussian.
     normalization : {"symmetric", "mean", "none"}, default="symmetric"
         How the weights are normalized.
-    n_threads : int, optional
+    n_jobs : int, optional
         By default that of numba.
 
     Attributes
@@ -124,9 +124,9 @@ class GaussianFilter(_Filter):
         Sum of the weights of each point.
     """
 
-    def __init__(self, features: ArrayLike, normalization: str = "symmetric", n_threads: int | None = None):
+    def __init__(self, features: ArrayLike, normalization: str = "symmetric", n_jobs: int | None = None):
         features = check_features(features, normalization)
-        super().__init__(features, normalization, n_threads)
+        super().__init__(features, normalization, n_jobs)
         n, d = features.shape
         if n * (d + 1) > _MOST:
             raise ValueError(f"{n} points of {d} features: expected at most {_MOST // (d + 1)} points")
@@ -204,7 +204,7 @@ class GaussianFilter(_Filter):
         )
         words, hashes, vertices = words.reshape(n * (d + 1), -1), hashes.ravel(), self._vertices.ravel()
         found = map_in_threads(
-            lambda part: kernels.number_vertices(words, hashes, part, vertices), _PARTS, self.n_threads
+            lambda part: kernels.number_vertices(words, hashes, part, vertices), _PARTS, self.n_jobs
         )
         tables, counts = zip(*found, strict=True)
         numbers = np.full(max(counts) * len(counts), -1, dtype=np.int32)
@@ -217,7 +217,7 @@ class GaussianFilter(_Filter):
                 tables, starts, part, numbers, packing.steps, self._neighbors
             ),
             _PARTS,
-            self.n_threads,
+            self.n_jobs,
         )
         self._starts, self._points, self._ordered = kernels.by_vertex(
             self._vertices, self._weights, self.n_vertices
@@ -244,9 +244,9 @@ class ExactGaussianFilter(_Filter):
     It takes the parameters of `GaussianFilter` and has the same methods, for small inputs and for checking.
     """
 
-    def __init__(self, features: ArrayLike, normalization: str = "symmetric", n_threads: int | None = None):
+    def __init__(self, features: ArrayLike, normalization: str = "symmetric", n_jobs: int | None = None):
         self._features = check_features(features, normalization)
-        super().__init__(self._features, normalization, n_threads)
+        super().__init__(self._features, normalization, n_jobs)
         self._left = self._right = np.ones(self.n_points)
         self._left, self._right = self._factors(self.apply(self._left))
         self.mass = self.apply(np.ones(self.n_points))

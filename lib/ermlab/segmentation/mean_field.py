@@ -67,7 +67,7 @@ def mean_field(
     tol: float = 1e-3,
     damping: float = 0.0,
     temperature: float | ArrayLike = 1.0,
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> MeanField:
     """Approximate ``p(y) ~ exp(score(y))`` by independent marginals of the nodes.
 
@@ -95,7 +95,7 @@ def mean_field(
         Number by which scores are divided, or one for each of the first updates, the last of which is kept.
         At temperatures that sink from update to update, the most probable labels end with higher scores
         (annealing).
-    n_threads : int, optional
+    n_jobs : int, optional
         By default that of numba. Results do not depend on it.
     """
     field = _Field(unary, kernels, weights, compatibility)
@@ -118,7 +118,7 @@ def mean_field(
                 )
             )
 
-        over_ranges(work, n_nodes, n_threads, _GRAIN)
+        over_ranges(work, n_nodes, n_jobs, _GRAIN)
         return max(changes)
 
     step(np.zeros_like(values), np.zeros(n_nodes), temperatures[0], 0.0)

@@ -19,9 +19,9 @@ class JointKernel:
     ``K`` is a kernel matrix or, with ``factor=True``, the features ``X`` of the kernel ``X X'``.
     """
 
-    def __init__(self, K: Matrix, B: Matrix, *, factor: bool = False, n_threads: int | None = None):
+    def __init__(self, K: Matrix, B: Matrix, *, factor: bool = False, n_jobs: int | None = None):
         self.K, self.B = K, B
-        self._factor, self._n_threads = factor, n_threads
+        self._factor, self._n_jobs = factor, n_jobs
 
     @cached_property
     def radii(self) -> NDArray[np.float64]:
@@ -39,10 +39,10 @@ class JointKernel:
             right = alpha @ self.B
             if self._factor:
                 right = self.K.T @ right
-            return _row_blocks(self.K, right, self._n_threads)
+            return _row_blocks(self.K, right, self._n_jobs)
 
 
-def _row_blocks(left: Matrix, right: Matrix, n_threads: int | None) -> Matrix:
+def _row_blocks(left: Matrix, right: Matrix, n_jobs: int | None) -> Matrix:
     """Return ``left @ right``; threads share blocks of rows."""
     out = np.empty((len(left), right.shape[1]))
 
@@ -51,11 +51,11 @@ def _row_blocks(left: Matrix, right: Matrix, n_threads: int | None) -> Matrix:
             rows = slice(block * BLOCK, (block + 1) * BLOCK)
             np.matmul(left[rows], right, out=out[rows])
 
-    over_ranges(work, -(-len(left) // BLOCK), n_threads)
+    over_ranges(work, -(-len(left) // BLOCK), n_jobs)
     return out
 
 
-def scores_of(K: Matrix, alpha: Matrix, B: Matrix, n_threads: int | None = None) -> Matrix:
+def scores_of(K: Matrix, alpha: Matrix, B: Matrix, n_jobs: int | None = None) -> Matrix:
     """Return ``K alpha B`` for the kernel of samples (rows) with the training samples (columns)."""
     with one_blas_thread():
-        return _row_blocks(K, alpha @ B, n_threads)
+        return _row_blocks(K, alpha @ B, n_jobs)

@@ -60,7 +60,7 @@ class Problem:
 
     @classmethod
     def multiclass(
-        cls, K: ArrayLike, y: ArrayLike, B: ArrayLike, C: float, n_threads: int | None = None
+        cls, K: ArrayLike, y: ArrayLike, B: ArrayLike, C: float, n_jobs: int | None = None
     ) -> Self:
         """Return the problem of samples with one class each and the 0-1 loss.
 
@@ -74,12 +74,12 @@ class Problem:
             Covariance of the classes.
         C : float
             Inverse regularization strength.
-        n_threads : int, default=None
+        n_jobs : int, default=None
             Number of threads of a product with the kernel; by default one per core.
         """
         K, B = np.ascontiguousarray(K, dtype=np.float64), np.ascontiguousarray(B, dtype=np.float64)
         labels = Labels(np.arange(len(K) + 1), np.asarray(y, dtype=np.int64))
-        kernel = JointKernel(K, B, n_threads=n_threads)
+        kernel = JointKernel(K, B, n_jobs=n_jobs)
         return cls(kernel, labels, 1.0 - np.eye(len(B)), False, 1.0 / (C * len(K)))
 
     def zero(self) -> Point:

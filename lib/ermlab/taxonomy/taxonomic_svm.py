@@ -69,7 +69,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         ``"planes"``: cutting planes with one slack (thesis, section 5.2.4). ``"blocks"``: ascent sample by
         sample, with far fewer products with ``K``; needs a precomputed kernel and one class per sample.
         ``"auto"`` uses blocks if possible. Both bound the optimum from both sides.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads of the products with ``K``, one per core by default; the result does not depend on
         it.
     max_time : float, default=None
@@ -106,7 +106,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         max_iter: int = 5000,
         multilabel: bool = False,
         solver: str = "auto",
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         max_time: float | None = None,
     ):
         self.B = B
@@ -118,7 +118,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.multilabel = multilabel
         self.solver = solver
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.max_time = max_time
 
     def __sklearn_tags__(self) -> Tags:
@@ -148,7 +148,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         lam = regularization_strength(self.C, len(K))
         self._check_scale(K, B, loss)
         problem = Problem(
-            kernel=JointKernel(K, B, factor=self.kernel == "linear", n_threads=self.n_threads),
+            kernel=JointKernel(K, B, factor=self.kernel == "linear", n_jobs=self.n_jobs),
             labels=labels,
             loss=loss,
             slack=self.rescaling == "slack",
@@ -162,7 +162,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         self.iteration_seconds_ = np.array(solution.seconds)
         self.n_iter_ = len(solution.seconds)
         if self.kernel == "linear":
-            self.coef_ = scores_of(K.T, self.dual_coef_, B, self.n_threads).T
+            self.coef_ = scores_of(K.T, self.dual_coef_, B, self.n_jobs).T
         self._warn(solution.point.norm2)
         return self
 
@@ -171,8 +171,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         K = validate_data(self, K, dtype=np.float64, order="C", reset=False)
         if self.kernel == "linear":
-            return scores_of(K, self.coef_.T, np.eye(len(self.classes_)), self.n_threads)
-        return scores_of(K, self.dual_coef_, self._covariance(), self.n_threads)
+            return scores_of(K, self.coef_.T, np.eye(len(self.classes_)), self.n_jobs)
+        return scores_of(K, self.dual_coef_, self._covariance(), self.n_jobs)
 
     def predict(self, K: ArrayLike) -> NDArray:
         """Return the class of the highest score for each sample."""

@@ -23,21 +23,21 @@ Numbers = NDArray[np.int64]
 _INNER = (0.1, 0.9)
 
 
-def scoring(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
+def scoring(problems: SmallProblems, w: Vector, numbers: Numbers, n_jobs: int | None = None) -> Vector:
     """Return the logarithm of the uncertainty *scoring*: minus the best score (cheap-data, Table 1.2)."""
-    return -problems.best_values(w, numbers, n_threads=n_threads)[:, 0]
+    return -problems.best_values(w, numbers, n_jobs=n_jobs)[:, 0]
 
 
-def best_worst(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
+def best_worst(problems: SmallProblems, w: Vector, numbers: Numbers, n_jobs: int | None = None) -> Vector:
     """Return the logarithm of *best vs. worst*: the smallest minus the best score."""
-    best = problems.best_values(w, numbers, n_threads=n_threads)[:, 0]
-    worst = -problems.best_values(-w, numbers, n_threads=n_threads)[:, 0]
+    best = problems.best_values(w, numbers, n_jobs=n_jobs)[:, 0]
+    worst = -problems.best_values(-w, numbers, n_jobs=n_jobs)[:, 0]
     return worst - best
 
 
-def best_second(problems: SmallProblems, w: Vector, numbers: Numbers, n_threads: int | None = None) -> Vector:
+def best_second(problems: SmallProblems, w: Vector, numbers: Numbers, n_jobs: int | None = None) -> Vector:
     """Return the logarithm of *best vs. second best*; -inf if there is only one assignment."""
-    best, second = problems.best_values(w, numbers, n_best=2, n_threads=n_threads).T
+    best, second = problems.best_values(w, numbers, n_best=2, n_jobs=n_jobs).T
     return second - best
 
 
@@ -81,7 +81,7 @@ class ActiveLearner:
         Initial weights, by default 0: the first query is then the first sample.
     random_state : int or Generator, default=0
         Seed of the uncertainties of *random*, which stops only when all samples are annotated.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
     Attributes
@@ -101,7 +101,7 @@ class ActiveLearner:
         threshold: float = 1e-4,
         w0: ArrayLike | None = None,
         random_state: int | np.random.Generator = 0,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ):
         if measure not in MEASURES:
             raise ValueError(f"measure is {measure!r}: expected one of {', '.join(MEASURES)}")
@@ -110,7 +110,7 @@ class ActiveLearner:
         self._samples, self._measure, self._window, self._threshold = samples, measure, window, threshold
         self._problems = SmallProblems([sample.hypotheses for sample in samples])
         self._rng = np.random.default_rng(random_state)
-        self._n_threads = n_threads
+        self._n_jobs = n_jobs
         self._annotations: list[Numbers] = []
         self._left = np.arange(len(samples))
         dimension = samples[0].hypotheses.dimension
@@ -168,7 +168,7 @@ class ActiveLearner:
         measure = MEASURES[self._measure]
         if measure is None:
             return np.log(1 - self._rng.random(len(self._left)))
-        return measure(self._problems, self.w, self._left, self._n_threads)
+        return measure(self._problems, self.w, self._left, self._n_jobs)
 
     def _record(self) -> None:
         history = self.history

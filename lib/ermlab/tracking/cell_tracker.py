@@ -46,7 +46,7 @@ class CellTracker(BaseEstimator):
         Settings of the detection of cells in images, by default ``DetectionSettings()``.
     tol : float, default=1e-2
         Relative gap at which training ends.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of threads; results do not depend on it.
 
     Attributes
@@ -62,14 +62,14 @@ class CellTracker(BaseEstimator):
         gates: Gates | None = None,
         detection: DetectionSettings | None = None,
         tol: float = 1e-2,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ):
         self.alpha = alpha
         self.norm = norm
         self.gates = gates
         self.detection = detection
         self.tol = tol
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
 
     def fit(
         self, films: CellFilm | Sequence[CellFilm], annotations: Sequence[Sequence[ArrayLike]] | None = None
@@ -91,9 +91,7 @@ class CellTracker(BaseEstimator):
             annotations = _of_all_pairs(annotations, films)
         pairs = self._pairs(films)
         penalty = _NORMS[self.norm](self.alpha)
-        result = train_tracker(
-            pairs, penalty, annotations=annotations, tol=self.tol, n_threads=self.n_threads
-        )
+        result = train_tracker(pairs, penalty, annotations=annotations, tol=self.tol, n_jobs=self.n_jobs)
         self.coef_ = result.w
         return self
 
@@ -110,7 +108,7 @@ class CellTracker(BaseEstimator):
             film = self._detect(film)[1]
         pairs = frame_pairs(film, self._gates)
         best = map_in_threads(
-            lambda pair: pair.assigner.best(pair.hypotheses.scores(self.coef_)), pairs, self.n_threads
+            lambda pair: pair.assigner.best(pair.hypotheses.scores(self.coef_)), pairs, self.n_jobs
         )
         return track_film(film, pairs, best)
 
@@ -137,7 +135,7 @@ class CellTracker(BaseEstimator):
     def score(self, films: CellFilm | Sequence[CellFilm], y: None = None) -> float:
         """Return the share of the known true events that the tracker finds."""
         check_is_fitted(self)
-        return 1 - average_loss(self.coef_, self._pairs(films), self.n_threads)
+        return 1 - average_loss(self.coef_, self._pairs(films), self.n_jobs)
 
     def save(self, path: str | Path, notes: str = "") -> None:
         """Write parameters and weights to a JSON file; ``notes`` describe their origin."""

@@ -77,7 +77,7 @@ def train_perceptron(
     averaged: bool = False,
     patience: int = 5,
     max_iter: int = 100,
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> PerceptronResult:
     """Train until the loss on the samples is zero or no longer decreases; return the best weights.
 
@@ -95,7 +95,7 @@ def train_perceptron(
         Number of passes without a smaller loss after which to stop.
     max_iter : int, default=100
         Largest number of passes.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of threads for the loss; the result does not depend on it.
     """
     annotations = check_annotations(samples, annotations)
@@ -104,13 +104,13 @@ def train_perceptron(
     dimension = samples[0].hypotheses.dimension
     w = np.zeros(dimension) if w0 is None else np.array(w0, dtype=np.float64)
     best, total = w, np.zeros(dimension)
-    history = PerceptronHistory(loss=[annotated_loss(w, samples, annotations, n_threads)])
+    history = PerceptronHistory(loss=[annotated_loss(w, samples, annotations, n_jobs)])
     while min(history.loss) > 0 and len(history.updates) < max_iter and _improves(history.loss, patience):
         w, summed, updates = perceptron_pass(w, samples, annotations)
         total += summed
         passes = len(history.updates) + 1
         judged = total / (passes * len(samples)) if averaged else w
-        loss = annotated_loss(judged, samples, annotations, n_threads)
+        loss = annotated_loss(judged, samples, annotations, n_jobs)
         if loss < min(history.loss):
             best = judged
         history.loss.append(loss)
@@ -119,7 +119,7 @@ def train_perceptron(
 
 
 def annotated_loss(
-    w: ArrayLike, samples: Sequence[Assigner], annotations: Sequence[ArrayLike], n_threads: int | None = None
+    w: ArrayLike, samples: Sequence[Assigner], annotations: Sequence[ArrayLike], n_jobs: int | None = None
 ) -> float:
     """Return the share of annotated events that the best assignment misses, averaged over the samples."""
 
@@ -127,7 +127,7 @@ def annotated_loss(
         y = samples[i].best(_scores(w, samples[i]))
         return missed_share(check_events(annotations[i], len(samples[i].hypotheses)), y)
 
-    return float(np.mean(map_in_threads(loss, range(len(samples)), n_threads)))
+    return float(np.mean(map_in_threads(loss, range(len(samples)), n_jobs)))
 
 
 def _scores(w: ArrayLike, sample: Assigner) -> Vector:

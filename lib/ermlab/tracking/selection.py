@@ -38,7 +38,7 @@ def choose_alpha(
     *,
     n_splits: int = 3,
     tol: float = 1e-2,
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> AlphaChoice:
     """Choose the strength of L2 regularization that misses the fewest events of held-out pairs.
 
@@ -52,7 +52,7 @@ def choose_alpha(
         Values to try.
     n_splits : int, default=3
         Number of stretches of time, each of which is held out once.
-    tol, n_threads
+    tol, n_jobs
         As in `train_tracker`.
     """
     if not len(alphas):
@@ -63,9 +63,9 @@ def choose_alpha(
     for rest, held_out in hold_out(known, n_splits):
         planes = None
         for alpha in alphas:
-            trained = train_tracker(rest, L2(alpha), tol=tol, planes=planes, n_threads=n_threads)
+            trained = train_tracker(rest, L2(alpha), tol=tol, planes=planes, n_jobs=n_jobs)
             planes = trained.planes
-            missed[alpha] += average_loss(trained.w, held_out, n_threads) * _n_events(held_out)
+            missed[alpha] += average_loss(trained.w, held_out, n_jobs) * _n_events(held_out)
     losses = {alpha: missed_here / _n_events(known) for alpha, missed_here in missed.items()}
     return AlphaChoice(min(losses, key=losses.__getitem__), losses)
 

@@ -169,7 +169,7 @@ class SmallProblems:
         scores: ArrayLike,
         numbers: ArrayLike,
         including: NDArray[np.bool_] | None = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> Assignment:
         """Return a mask over the events of all problems: the best assignments of the problems ``numbers``.
 
@@ -181,7 +181,7 @@ class SmallProblems:
             Indices of the problems; events of other problems are False.
         including : ndarray of bool of shape (n_events,), optional
             Events that the assignments must have; no two of them may take the same cell.
-        n_threads : int, optional
+        n_jobs : int, optional
             As in `best_values`.
         """
         scores, numbers = check_scores(scores, len(self._taken)), self._check_numbers(numbers)
@@ -197,7 +197,7 @@ class SmallProblems:
             problems = (numbers[start:stop], self.starts, self._n_cells, self._taken)
             choose_all(*problems, scores, including, self._max_steps, chosen, solved[start:stop])
 
-        over_ranges(work, len(numbers), n_threads, _GRAIN)
+        over_ranges(work, len(numbers), n_jobs, _GRAIN)
         for number in numbers[~solved]:
             here = slice(self.starts[number], self.starts[number + 1])
             assigner = Assigner(self._problems[number])
@@ -205,7 +205,7 @@ class SmallProblems:
         return chosen
 
     def best_values(
-        self, w: ArrayLike, numbers: ArrayLike, n_best: int = 1, n_threads: int | None = None
+        self, w: ArrayLike, numbers: ArrayLike, n_best: int = 1, n_jobs: int | None = None
     ) -> Vector:
         """Return the scores of the best assignments, of shape (n_problems, n_best).
 
@@ -217,7 +217,7 @@ class SmallProblems:
             Indices of the problems.
         n_best : {1, 2}, default=1
             Number of assignments per problem. If there is only one, the second score is -inf.
-        n_threads : int, optional
+        n_jobs : int, optional
             Number of threads; the result does not depend on it.
         """
         if n_best not in (1, 2):
@@ -233,7 +233,7 @@ class SmallProblems:
             problems = (numbers[start:stop], self.starts, self._n_cells, self._taken)
             search_all(*problems, scores, self._max_steps, values[start:stop])
 
-        over_ranges(work, len(numbers), n_threads, _GRAIN)
+        over_ranges(work, len(numbers), n_jobs, _GRAIN)
         for k in np.flatnonzero(np.isnan(values).any(axis=1)):
             values[k] = self._values_by_assigner(scores, int(numbers[k]), n_best)
         return values

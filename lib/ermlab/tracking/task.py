@@ -26,12 +26,12 @@ class TrackingTask:
     ----------
     dimension : int
         Length of the weight vector, `Hypotheses.dimension`.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of threads; the result does not depend on it.
     """
 
-    def __init__(self, dimension: int, n_threads: int | None = None):
-        self.dimension, self.n_threads = dimension, n_threads
+    def __init__(self, dimension: int, n_jobs: int | None = None):
+        self.dimension, self.n_jobs = dimension, n_jobs
 
     def joint_feature(self, x: Assigner, y: Assignment) -> Vector:
         """Return the sum of the features of the events."""
@@ -72,12 +72,12 @@ class TrackingTask:
             value = self.loss(Y[i], z) + float(np.sum(slope * w))
             return (value, slope) if value > 0 else (0.0, np.zeros(self.dimension))
 
-        values, slopes = zip(*map_in_threads(hinge, range(len(X)), self.n_threads), strict=True)
+        values, slopes = zip(*map_in_threads(hinge, range(len(X)), self.n_jobs), strict=True)
         return float(np.mean(values)), np.mean(slopes, axis=0)
 
     def batch_predict(self, w: Vector, X: Sequence[Assigner]) -> list[Assignment]:
         """Return the best assignment of each pair of frames."""
-        return map_in_threads(lambda x: self.predict(w, x), list(X), self.n_threads)
+        return map_in_threads(lambda x: self.predict(w, x), list(X), self.n_jobs)
 
 
 def check_annotations(samples: Sequence[Assigner], annotations: Sequence[ArrayLike]) -> list[Numbers]:
@@ -116,17 +116,17 @@ class PartialTrackingRisk:
         Assigners of the pairs.
     annotations : sequence of array-like of int
         Indices of the known events of each pair, at least one.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of threads; the result does not depend on it.
     """
 
     def __init__(
-        self, samples: Sequence[Assigner], annotations: Sequence[ArrayLike], n_threads: int | None = None
+        self, samples: Sequence[Assigner], annotations: Sequence[ArrayLike], n_jobs: int | None = None
     ):
         self._samples, self._events = list(samples), check_annotations(samples, annotations)
         if empty := [i for i, events in enumerate(self._events) if not len(events)]:
             raise ValueError(f"sample {empty[0]} has no annotated event: expected at least one")
-        self._n_threads = n_threads
+        self._n_jobs = n_jobs
         self.dimension = self._samples[0].hypotheses.dimension
 
     def __len__(self) -> int:
@@ -147,13 +147,13 @@ class PartialTrackingRisk:
     def in_parts(self, n_parts: int) -> tuple[MeanInParts, MeanInParts]:
         """Return both functions as sums of parts, with which `ermlab.optimize.cccp` needs fewer calls."""
         return tuple(
-            MeanInParts(part, len(self), self.dimension, n_parts, self._n_threads)
+            MeanInParts(part, len(self), self.dimension, n_parts, self._n_jobs)
             for part in (self._larger, self._agreeing)
         )
 
     def _mean(self, part: Callable[[int, Vector], tuple[float, Vector]], w: Vector) -> tuple[float, Vector]:
         w = np.asarray(w, dtype=np.float64)
-        found = map_in_threads(lambda i: part(i, w), range(len(self)), self._n_threads)
+        found = map_in_threads(lambda i: part(i, w), range(len(self)), self._n_jobs)
         values, slopes = zip(*found, strict=True)
         return float(np.mean(values)), np.mean(slopes, axis=0)
 

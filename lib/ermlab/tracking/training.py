@@ -30,7 +30,7 @@ def train_tracker(
     tol: float = 1e-2,
     w0: ArrayLike | None = None,
     planes: Planes | None = None,
-    n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> Result | CCCPResult:
     """Learn the weights of the features of events.
 
@@ -54,7 +54,7 @@ def train_tracker(
     planes : Planes, optional
         Planes of an earlier result for the same pairs, annotations and norm with another strength; they save
         most of the work.
-    n_threads : int, optional
+    n_jobs : int, optional
         Number of threads; the result does not depend on it.
 
     Returns
@@ -67,10 +67,10 @@ def train_tracker(
     w0 = initial_weights() if w0 is None else w0
     in_parts = isinstance(regularizer, L2)
     if all(_is_complete(pair, events) for pair, events in _annotated(pairs, annotations)):
-        hinge = full_risk(pairs, n_threads, annotations)
-        hinge = _in_parts(hinge, n_threads) if in_parts else hinge
+        hinge = full_risk(pairs, n_jobs, annotations)
+        hinge = _in_parts(hinge, n_jobs) if in_parts else hinge
         return minimize(hinge, regularizer, tol=tol, w0=w0, planes=planes)
-    risk = partial_risk(pairs, annotations, n_threads)
+    risk = partial_risk(pairs, annotations, n_jobs)
     convex, reward = risk.in_parts(_PARTS) if in_parts else (risk.convex_part, risk.reward)
     return cccp(
         convex,
@@ -85,22 +85,22 @@ def train_tracker(
 
 
 def full_risk(
-    pairs: Sequence[FramePair], n_threads: int | None = None, annotations: Sequence[ArrayLike] | None = None
+    pairs: Sequence[FramePair], n_jobs: int | None = None, annotations: Sequence[ArrayLike] | None = None
 ) -> StructuredRisk:
     """Return the mean hinge loss of completely annotated pairs."""
-    task = TrackingTask(pairs[0].hypotheses.dimension, n_threads)
+    task = TrackingTask(pairs[0].hypotheses.dimension, n_jobs)
     truths = [_chosen(pair, events) for pair, events in _annotated(pairs, annotations)]
     return StructuredRisk(task, [pair.assigner for pair in pairs], truths)
 
 
 def partial_risk(
-    pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None = None, n_threads: int | None = None
+    pairs: Sequence[FramePair], annotations: Sequence[ArrayLike] | None = None, n_jobs: int | None = None
 ) -> PartialTrackingRisk:
     """Return the mean bridge loss of the pairs with a known event."""
     known = [(pair.assigner, events) for pair, events in _annotated(pairs, annotations) if len(events)]
     if not known:
         raise ValueError(f"no event of {len(pairs)} pairs of frames is annotated: expected at least 1")
-    return PartialTrackingRisk(*zip(*known, strict=True), n_threads)
+    return PartialTrackingRisk(*zip(*known, strict=True), n_jobs)
 
 
 def _annotated(
@@ -123,20 +123,20 @@ def _chosen(pair: FramePair, events: ArrayLike) -> Assignment:
     return np.isin(np.arange(len(pair.hypotheses)), events)
 
 
-def _in_parts(risk: StructuredRisk, n_threads: int | None) -> MeanInParts:
+def _in_parts(risk: StructuredRisk, n_jobs: int | None) -> MeanInParts:
     def hinge(i: int, w: Vector) -> tuple[float, Vector]:
         a, b = risk.plane(i, w)
         return b + float(np.sum(a * w)), a
 
-    return MeanInParts(hinge, len(risk), risk.dimension, _PARTS, n_threads)
+    return MeanInParts(hinge, len(risk), risk.dimension, _PARTS, n_jobs)
 
 
-def average_loss(w: Vector, pairs: Sequence[FramePair], n_threads: int | None = None) -> float:
+def average_loss(w: Vector, pairs: Sequence[FramePair], n_jobs: int | None = None) -> float:
     """Return the share of the known true events of all pairs that the best assignments miss.
 
     True events that are no candidate count as missed.
     """
-    missed = map_in_threads(lambda pair: _missed(w, pair), list(pairs), n_threads)
+    missed = map_in_threads(lambda pair: _missed(w, pair), list(pairs), n_jobs)
     events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in pairs)
     if not events:
         raise ValueError(f"no event of {len(pairs)} pairs of frames is known: expected at least 1")

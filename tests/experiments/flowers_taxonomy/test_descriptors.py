@@ -159,7 +159,7 @@ def test_mean_kernel_by_its_formula():
         pairs = [D[i, j] for i in train for j in train if i < j]
         expected += np.exp(-D / np.median(pairs)) / 2
     np.testing.assert_allclose(K, expected, rtol=1e-10)
-    np.testing.assert_array_equal(K, mean_kernel(bags, train, n_threads=2))
+    np.testing.assert_array_equal(K, mean_kernel(bags, train, n_jobs=2))
     assert np.linalg.eigvalsh(K).min() > -1e-10
 
 

@@ -145,7 +145,7 @@ def test_a_trial_is_judged_by_the_loss_it_is_trained_for(bags, semantic):
 def test_cached_kernel_values_give_the_same_iterations(bags, semantic):
     cached = runpy.run_path(str(ROOT / "benchmarks/cached_kernel.py"))["CachedConstraints"]
     K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
-    problem = Problem.multiclass(K, y, centered(semantic.covariance()), 1.0, n_threads=1)
+    problem = Problem.multiclass(K, y, centered(semantic.covariance()), 1.0, n_jobs=1)
     one, other = (
         minimize_with_planes(problem, 1e-9, 12, constraints=form(problem)) for form in (Constraints, cached)
     )

@@ -77,12 +77,12 @@ def study():
 
 @pytest.fixture(scope="module")
 def tuning(study):
-    return tune(study, SETTINGS, n_threads=1)
+    return tune(study, SETTINGS, n_jobs=1)
 
 
 @pytest.fixture(scope="module")
 def result(study, tuning):
-    return run_trackers(study, "nuclei", SETTINGS, tuning, n_threads=1)
+    return run_trackers(study, "nuclei", SETTINGS, tuning, n_jobs=1)
 
 
 def test_one_film_is_cut_in_two_and_two_are_not():
@@ -131,8 +131,8 @@ def test_all_learn_to_see_divisions(study, tuning, result):
 
 
 def test_threads_change_nothing(study, tuning, result):
-    assert tune(study, SETTINGS, n_threads=2).rows == tuning.rows
-    other = run_trackers(study, "nuclei", SETTINGS, tuning, n_threads=2)
+    assert tune(study, SETTINGS, n_jobs=2).rows == tuning.rows
+    other = run_trackers(study, "nuclei", SETTINGS, tuning, n_jobs=2)
     for name in METHODS:
         for y, z in zip(result.found[name].events, other.found[name].events, strict=True):
             np.testing.assert_array_equal(y, z)

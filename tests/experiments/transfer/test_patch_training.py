@@ -50,7 +50,7 @@ def with_assigners(patches):
     """Return the risk that searches patch by patch at every call."""
     for one in patches:
         one.__dict__["assigner"] = SmallAssigner(one.hypotheses)
-    return partial_risk(patches, n_threads=1)
+    return partial_risk(patches, n_jobs=1)
 
 
 def test_after_a_search_the_risk_is_that_of_every_patch(sets, pools, w):
@@ -129,8 +129,8 @@ def test_the_value_is_that_of_all_planes_however_few_are_known(sets, pools, tol)
 
 def test_threads_do_not_matter(sets):
     found = []
-    for n_threads in (1, 2):
-        pools = [PatchPool(some * 4, n_threads=n_threads) for some in sets]
+    for n_jobs in (1, 2):
+        pools = [PatchPool(some * 4, n_jobs=n_jobs) for some in sets]
         found.append(train_on_patches([PatchRisk(pool) for pool in pools], alpha=1.0, rho=1.0))
     np.testing.assert_array_equal(found[0].weights, found[1].weights)
     assert found[0].value == found[1].value

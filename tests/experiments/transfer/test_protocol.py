@@ -53,7 +53,7 @@ def films():
 @pytest.fixture(scope="module")
 def study(films):
     parts = SCENARIOS["laboratories"](films, SIZES, np.random.default_rng(0))["laboratories"]
-    return TransferStudy(*parts, SEARCH, n_threads=1)
+    return TransferStudy(*parts, SEARCH, n_jobs=1)
 
 
 @pytest.fixture

@@ -218,7 +218,7 @@ def test_cues_point_at_a_plain_object_on_plain_ground():
 def test_the_number_of_threads_changes_nothing():
     image, labels = scene(6, 40, 50)
     windows = some_windows(7, 40, 50, n=1001)
-    one, many = (ImageCues(image, labels, n_threads=n)(windows) for n in (1, 3))
+    one, many = (ImageCues(image, labels, n_jobs=n)(windows) for n in (1, 3))
     np.testing.assert_array_equal(one, many)
     np.testing.assert_array_equal(one, ImageCues(image, labels)(windows))
     np.testing.assert_array_equal(one[::-1], ImageCues(image, labels)(windows[::-1]))
@@ -254,5 +254,5 @@ def test_wrong_images_labels_and_threads_are_named():
         cues(np.full((5, 5, 3), np.nan), [[0, 0, 1, 1]])
     with pytest.raises(ValueError, match=r"labels has shape \(4, 5\)"):
         ImageCues(np.zeros((5, 5, 3)), np.zeros((4, 5), dtype=int))
-    with pytest.raises(ValueError, match="n_threads is 0"):
-        ImageCues(np.zeros((5, 5, 3)), n_threads=0)([[0, 0, 1, 1]])
+    with pytest.raises(ValueError, match="n_jobs is 0"):
+        ImageCues(np.zeros((5, 5, 3)), n_jobs=0)([[0, 0, 1, 1]])

@@ -2,22 +2,24 @@
 
 import threading
 
+import numba
+import numpy as np
 import pytest
 
-from ermlab._utils.parallel import map_in_threads, over_ranges
+from ermlab._utils.parallel import map_in_threads, n_threads_of, over_ranges
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
-@pytest.mark.parametrize("n_threads", [1, 2, 5, None])
+@pytest.mark.parametrize("n_jobs", [1, 2, 5, None])
 @pytest.mark.parametrize("grain", [1, 10])
-def test_every_item_once(n, n_threads, grain):
+def test_every_item_once(n, n_jobs, grain):
     seen, lock = [], threading.Lock()
 
     def work(start, stop):
         with lock:
             seen.extend(range(start, stop))
 
-    over_ranges(work, n, n_threads, grain)
+    over_ranges(work, n, n_jobs, grain)
     assert sorted(seen) == list(range(n))
 
 
@@ -37,9 +39,17 @@ def test_an_error_in_a_thread_is_raised():
         over_ranges(work, 100, 3)
 
 
-def test_bad_number_of_threads():
-    with pytest.raises(ValueError, match="n_threads is 0: expected at least 1"):
-        over_ranges(print, 3, 0)
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True])
+def test_bad_number_of_threads(n_jobs):
+    with pytest.raises(ValueError, match=f"n_jobs is {n_jobs!r}: expected a positive integer"):
+        over_ranges(print, 3, n_jobs)
+
+
+def test_negative_numbers_count_from_all_cores():
+    cores = numba.config.NUMBA_NUM_THREADS
+    assert [n_threads_of(n) for n in (-1, -cores, -cores - 5)] == [cores, 1, 1]
+    assert n_threads_of(None) == numba.get_num_threads()
+    assert n_threads_of(np.int64(3)) == 3
 
 
 def test_results_come_in_the_order_of_the_items():

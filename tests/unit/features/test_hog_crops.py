@@ -109,7 +109,7 @@ def test_contrast_and_brightness_hardly_matter():
 
 def test_the_same_for_any_number_of_threads():
     crops = random_crops(4, n=300)
-    assert np.array_equal(small_hog(crops, n_threads=1), small_hog(crops, n_threads=3))
+    assert np.array_equal(small_hog(crops, n_jobs=1), small_hog(crops, n_jobs=3))
 
 
 @given(length=st.integers(2, 60), cells=st.integers(1, 20))

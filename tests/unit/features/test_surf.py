@@ -168,7 +168,7 @@ def test_beyond_the_border_is_the_mirror_image():
 
 def test_any_number_of_threads_gives_the_same():
     image = random_image(5, (120, 160))
-    one, many = (dense_surf(image, step=2, scales=(1.3,), n_threads=n)[1] for n in (1, 5))
+    one, many = (dense_surf(image, step=2, scales=(1.3,), n_jobs=n)[1] for n in (1, 5))
     assert np.array_equal(one, many)
 
 
@@ -191,7 +191,7 @@ def test_no_points():
         ({"scales": ()}, "scales is empty"),
         ({"scales": (-1,)}, "scale is -1: expected a positive"),
         ({"scales": (np.inf,)}, "scale is inf"),
-        ({"n_threads": 0}, "n_threads is 0"),
+        ({"n_jobs": 0}, "n_jobs is 0"),
     ],
 )
 def test_bad_input(arguments, message):

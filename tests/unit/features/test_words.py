@@ -48,8 +48,8 @@ def test_words_do_not_depend_on_threads_or_company():
     rng = np.random.default_rng(1)
     descriptors, centres = rng.normal(size=(3001, 16)), rng.normal(size=(100, 16))
     vocabulary = vocabulary_of(centres)
-    one = vocabulary.assign(descriptors, n_threads=1)
-    assert (one == vocabulary.assign(descriptors, n_threads=3)).all()
+    one = vocabulary.assign(descriptors, n_jobs=1)
+    assert (one == vocabulary.assign(descriptors, n_jobs=3)).all()
     assert (one[1000:1010] == vocabulary.assign(descriptors[1000:1010])).all()
     assert (one == brute_force(descriptors, centres)).all()
 

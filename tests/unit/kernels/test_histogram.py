@@ -82,8 +82,8 @@ def test_small_and_large_numbers_neither_vanish_nor_overflow():
 def test_any_number_of_threads_gives_the_same(kernel):
     rng = np.random.default_rng(0)
     X, Y = (rng.poisson(0.3, size=(n, 200)).astype(float) for n in (31, 23))
-    assert np.array_equal(kernel(X, n_threads=1), kernel(X, n_threads=3))
-    assert np.array_equal(kernel(X, Y, n_threads=1), kernel(X, Y, n_threads=3))
+    assert np.array_equal(kernel(X, n_jobs=1), kernel(X, n_jobs=3))
+    assert np.array_equal(kernel(X, Y, n_jobs=1), kernel(X, Y, n_jobs=3))
 
 
 def test_median_gamma():

@@ -115,7 +115,7 @@ def test_features_are_those_of_each_level():
     assert model.n_patterns_.shape == (len(levels), 3)
     assert model.n_patterns_.sum(axis=1).tolist() == [level.shape[1] for level in levels]
     assert (model.transform(samples) != features).nnz == 0
-    normalised = PyramidWL(h=2, normalize=True, n_threads=2).fit_transform(samples)
+    normalised = PyramidWL(h=2, normalize=True, n_jobs=2).fit_transform(samples)
     kernel, lengths = linear_kernel(features), np.sqrt(linear_kernel(features).diagonal())
     assert np.allclose(linear_kernel(normalised), kernel / np.outer(lengths, lengths))
 

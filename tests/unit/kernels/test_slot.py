@@ -80,12 +80,12 @@ def test_a_grid_is_a_stack_of_one_and_threads_do_not_matter(monkeypatch):
     stack = rng.random((5, 20, 12, 6), dtype=np.float32)
     slots = SlotMap(4, random_state=0, window=(3, 3)).fit(all_windows(stack[0], (3, 3))[0])
     w = rng.normal(size=(4, 55))
-    whole = slots.assign_windows(stack, n_threads=2)
-    scores = score_windows(w, stack, whole, (3, 3), n_threads=2)
+    whole = slots.assign_windows(stack, n_jobs=2)
+    scores = score_windows(w, stack, whole, (3, 3), n_jobs=2)
     monkeypatch.setattr(slot, "_BAND", 4)
     for grid, expected, values in zip(stack, whole, scores, strict=True):
-        np.testing.assert_array_equal(slots.assign_windows(grid, n_threads=1), expected)
-        np.testing.assert_array_equal(score_windows(w, grid, expected, (3, 3), n_threads=1), values)
+        np.testing.assert_array_equal(slots.assign_windows(grid, n_jobs=1), expected)
+        np.testing.assert_array_equal(score_windows(w, grid, expected, (3, 3), n_jobs=1), values)
 
 
 def test_centres_depend_on_the_seed_alone():

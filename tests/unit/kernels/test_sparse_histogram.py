@@ -39,8 +39,8 @@ def documents(n, seed=0):
 
 def test_threads_repeats_and_unsorted_or_doubled_entries_change_nothing():
     X = documents(300).tocsr()
-    distances = sparse_chi2_distances(X, n_threads=1)
-    assert np.array_equal(distances, sparse_chi2_distances(X, n_threads=2))
+    distances = sparse_chi2_distances(X, n_jobs=1)
+    assert np.array_equal(distances, sparse_chi2_distances(X, n_jobs=2))
     coo = X.tocoo()
     order = np.random.default_rng(1).permutation(coo.nnz)
     halves = sparse.coo_array(

@@ -69,7 +69,7 @@ def test_differences_of_convex_functions_have_parts_too(function):
 
 def test_threads_do_not_matter(function):
     w = np.random.default_rng(1).normal(size=D)
-    one, two = (MeanInParts(function, N, D, 7, n_threads=n)(w) for n in (1, 2))
+    one, two = (MeanInParts(function, N, D, 7, n_jobs=n)(w) for n in (1, 2))
     np.testing.assert_array_equal(one[0], two[0])
     np.testing.assert_array_equal(one[1], two[1])
 

@@ -106,13 +106,13 @@ def test_same_bits_with_any_number_of_threads(d):
     rng = np.random.default_rng(d)
     features = np.cumsum(rng.normal(size=(20_000, d)), axis=0) / 20
     values = rng.normal(size=(20_000, 2))
-    filters = [GaussianFilter(features, n_threads=n) for n in (1, 2, 3)]
+    filters = [GaussianFilter(features, n_jobs=n) for n in (1, 2, 3)]
     results = [kernel.apply(values) for kernel in filters]
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
     np.testing.assert_array_equal(filters[0].mass, filters[1].mass)
     small = features[:500]
-    exact = [ExactGaussianFilter(small, n_threads=n).apply(values[:500]) for n in (1, 2)]
+    exact = [ExactGaussianFilter(small, n_jobs=n).apply(values[:500]) for n in (1, 2)]
     np.testing.assert_array_equal(*exact)
 
 

@@ -115,8 +115,8 @@ def test_result_does_not_depend_on_the_number_of_threads():
     w = np.clip(rng.normal(size=task.dimension), *task.bounds)
     batch = task.prepare_batch(images, labels)
     found = []
-    for n_threads in (1, numba.config.NUMBA_NUM_THREADS):
-        numba.set_num_threads(n_threads)
+    for n_jobs in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(n_jobs)
         found.append((*task.batch_planes(w, *batch, "margin"), *task.batch_predict(w, images)))
     for one, more in zip(*found, strict=True):
         np.testing.assert_array_equal(one, more)

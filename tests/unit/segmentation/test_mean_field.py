@@ -144,9 +144,7 @@ def test_same_bits_with_any_number_of_threads():
     shape = (120, 90)
     features = np.column_stack([position_features(shape) / 7, np.random.default_rng(0).normal(size=10_800)])
     unary = potentials(3, n=10_800)
-    results = [
-        mean_field(unary, [GaussianFilter(features, n_threads=n)], n_threads=n).marginals for n in (1, 2)
-    ]
+    results = [mean_field(unary, [GaussianFilter(features, n_jobs=n)], n_jobs=n).marginals for n in (1, 2)]
     np.testing.assert_array_equal(*results)
 
 

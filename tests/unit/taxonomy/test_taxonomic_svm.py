@@ -131,7 +131,7 @@ def test_features_give_the_same_as_their_kernel(points):
 def test_threads_and_repeats_change_nothing(solver):
     K, y, B, loss, _ = problem(3, n=600, k=5)
     first, *others = (
-        TaxonomicSVM(B, loss, C=0.1, solver=solver, n_threads=threads, tol=0.1).fit(K, y)
+        TaxonomicSVM(B, loss, C=0.1, solver=solver, n_jobs=threads, tol=0.1).fit(K, y)
         for threads in (1, 2, 2)
     )
     for other in others:

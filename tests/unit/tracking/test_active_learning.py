@@ -168,8 +168,8 @@ def test_nothing_is_learned_from_an_annotation_of_no_event():
 def test_runs_repeat_and_do_not_depend_on_threads(all_assignments, measure):
     pool = random_pool(2, 70, all_assignments)
     runs = []
-    for n_threads in (1, 2, 1):
-        learner = ActiveLearner(pool, measure, random_state=np.random.default_rng(3), n_threads=n_threads)
+    for n_jobs in (1, 2, 1):
+        learner = ActiveLearner(pool, measure, random_state=np.random.default_rng(3), n_jobs=n_jobs)
         for _ in range(12):
             number = learner.query()
             learner.annotate(number, pool[number].annotation.events)

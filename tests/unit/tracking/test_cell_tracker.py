@@ -25,7 +25,7 @@ def film(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tracker(film):
-    return CellTracker(n_threads=1).fit(film)
+    return CellTracker(n_jobs=1).fit(film)
 
 
 def moving_discs(n_frames=4):
@@ -49,7 +49,7 @@ def test_what_was_learned_is_found_again(film, tracker):
 def test_a_few_events_are_enough_to_learn(film):
     pairs = frame_pairs(film, Gates())
     few = [pair.annotation.events[::4] for pair in pairs]
-    partly = CellTracker(n_threads=1).fit([film], [few])
+    partly = CellTracker(n_jobs=1).fit([film], [few])
     assert partly.score([film]) > 0.95
     for films, annotations, message in (
         ([film], [few[:1]], f"annotations of 1 pairs of frames of film 0: expected {len(pairs)}"),
@@ -95,7 +95,7 @@ def test_films_without_cells_or_of_one_frame_are_legal(tracker):
 
 
 def test_threads_do_not_matter(film, tracker):
-    np.testing.assert_array_equal(CellTracker(n_threads=2).fit(film).coef_, tracker.coef_)
+    np.testing.assert_array_equal(CellTracker(n_jobs=2).fit(film).coef_, tracker.coef_)
 
 
 def test_settings_are_obeyed(film, tracker):
@@ -111,7 +111,7 @@ def test_settings_are_obeyed(film, tracker):
 
 
 def test_l1_leaves_features_out(film, tracker):
-    sparse = CellTracker(norm="l1", alpha=1e-2, n_threads=1).fit(film)
+    sparse = CellTracker(norm="l1", alpha=1e-2, n_jobs=1).fit(film)
     assert np.sum(sparse.coef_ == 0) > np.sum(tracker.coef_ == 0)
 
 
@@ -135,10 +135,10 @@ def test_conventions_of_scikit_learn(film, tmp_path):
 
 def test_a_tracker_comes_back_as_it_was_saved(film, tmp_path):
     settings = {"gates": Gates(n_neighbors=4), "detection": DetectionSettings(diameter=17), "alpha": 0.01}
-    tracker = CellTracker(n_threads=1, **settings).fit(film)
+    tracker = CellTracker(n_jobs=1, **settings).fit(film)
     tracker.save(tmp_path / "tracker.json", notes="mine")
     again = CellTracker.load(tmp_path / "tracker.json")
-    assert again.get_params() == tracker.get_params() | {"n_threads": None}
+    assert again.get_params() == tracker.get_params() | {"n_jobs": None}
     np.testing.assert_array_equal(again.coef_, tracker.coef_)
     document = json.loads((tmp_path / "tracker.json").read_text())
     assert document["notes"] == "mine"

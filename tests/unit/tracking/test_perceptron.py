@@ -103,7 +103,7 @@ def test_the_best_weights_are_kept_and_training_stops_early(samples, outputs):
 
 def test_threads_do_not_matter(few_cells, separable):
     annotations = [events[:2] for events in separable]
-    one, two = (train_perceptron(few_cells(0), annotations, n_threads=n) for n in (1, 2))
+    one, two = (train_perceptron(few_cells(0), annotations, n_jobs=n) for n in (1, 2))
     np.testing.assert_array_equal(one.w, two.w)
     assert one.history == two.history
 

@@ -41,7 +41,7 @@ def test_threads_change_nothing_and_patches_without_a_known_event_are_left_out(m
     patches = film_patches(moving_cells(0, n=12, untracked=8), Gates(), 2)
     known = [patch for patch in patches if len(patch.annotation.events)]
     assert len(known) < len(patches)
-    one, two = (choose_alpha(some, [1e-2, 1.0], n_threads=t) for some, t in ((patches, 1), (known, 2)))
+    one, two = (choose_alpha(some, [1e-2, 1.0], n_jobs=t) for some, t in ((patches, 1), (known, 2)))
     assert one == two
 
 

@@ -90,8 +90,8 @@ def test_many_problems_at_once(limit):
     w, numbers = rng.normal(size=some[0].dimension), rng.permutation(80)[:70]
     many = SmallProblems(some, limit)
     for wanted in (1, 2):
-        found = many.best_values(w, numbers, wanted, n_threads=1)
-        np.testing.assert_array_equal(found, many.best_values(w, numbers, wanted, n_threads=2))
+        found = many.best_values(w, numbers, wanted, n_jobs=1)
+        np.testing.assert_array_equal(found, many.best_values(w, numbers, wanted, n_jobs=2))
         expected = np.full((len(numbers), wanted), -np.inf)
         for k, i in enumerate(numbers):
             scores, assigner = some[i].scores(w), SmallAssigner(some[i])
@@ -111,9 +111,9 @@ def test_values_do_not_depend_on_the_threads_of_the_linear_algebra(n_features, n
     many = SmallProblems((some * n)[:n])
     w = rng.normal(size=many.features.shape[1])
     values = []
-    for n_threads in (1, 2):
-        with threadpool_limits(n_threads, user_api="blas"):
-            values.append(many.best_values(w, np.arange(n), n_threads=1))
+    for n_jobs in (1, 2):
+        with threadpool_limits(n_jobs, user_api="blas"):
+            values.append(many.best_values(w, np.arange(n), n_jobs=1))
     np.testing.assert_array_equal(*values)
 
 
@@ -165,7 +165,7 @@ def test_many_assignments_are_found_at_once(limit):
     demanded = np.concatenate([y & (np.cumsum(y) == 1) for y in apart])
     numbers = np.array([5, 2, 69, 8, 40])
     for including in (None, demanded):
-        chosen = [many.best(scores, numbers, including, n_threads=n) for n in (1, 2)]
+        chosen = [many.best(scores, numbers, including, n_jobs=n) for n in (1, 2)]
         np.testing.assert_array_equal(*chosen)
         for i in range(70):
             here = slice(many.starts[i], many.starts[i + 1])

@@ -82,7 +82,7 @@ def test_full_annotation_is_the_structured_risk(samples, truths, w):
 
 def test_threads_do_not_matter(samples, truths, w):
     annotations = [np.flatnonzero(truth)[:2] for truth in truths]
-    one, two = (PartialTrackingRisk(samples, annotations, n_threads=n).convex_part(w) for n in (1, 2))
+    one, two = (PartialTrackingRisk(samples, annotations, n_jobs=n).convex_part(w) for n in (1, 2))
     assert one[0] == two[0]
     np.testing.assert_array_equal(one[1], two[1])
     one, two = (TrackingTask(len(w), n).batch_risk(w, samples, truths, "margin") for n in (1, 2))

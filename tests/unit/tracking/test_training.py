@@ -80,7 +80,7 @@ def test_the_loss_counts_all_known_events_and_those_that_gating_lost(film):
 
 def test_the_number_of_threads_changes_nothing(film):
     film = replace(film, tracks=film.tracks[film.tracks[:, 1] != 3])
-    weights = [train_tracker(frame_pairs(film, Gates()), L2(1e-3), n_threads=n).w for n in (1, 2)]
+    weights = [train_tracker(frame_pairs(film, Gates()), L2(1e-3), n_jobs=n).w for n in (1, 2)]
     np.testing.assert_array_equal(*weights)
 
 

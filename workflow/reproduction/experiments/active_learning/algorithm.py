@@ -74,7 +74,7 @@ def compare_with_learner(patches: Sequence[Patch], w: Vector) -> tuple[float, fl
     """
     queries = max(len(patches) // 2, 1)
     transcript = learn_actively(patches, w, queries)
-    learner = ActiveLearner(patches, "best_second", w0=w, n_threads=1)
+    learner = ActiveLearner(patches, "best_second", w0=w, n_jobs=1)
     for _ in range(queries):
         number = learner.query()
         learner.annotate(number, patches[number].annotation.events)

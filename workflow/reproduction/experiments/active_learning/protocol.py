@@ -118,7 +118,7 @@ class ActiveExperiment:
             window=self.settings.window,
             threshold=self.settings.threshold,
             random_state=rng,
-            n_threads=1,
+            n_jobs=1,
         )
         queries = self._queries(self.settings.limit)
         seconds = self._learn(learner, pool, queries)
@@ -141,7 +141,7 @@ class ActiveExperiment:
         """Return the test error of the perceptron trained on the whole pool."""
         assigners = [patch.assigner for patch in self.pool]
         known = [patch.annotation.events for patch in self.pool]
-        return self.test_error(train_perceptron(assigners, known, averaged=averaged, n_threads=1).w)
+        return self.test_error(train_perceptron(assigners, known, averaged=averaged, n_jobs=1).w)
 
     def _queries(self, share: float) -> int:
         return max(round(share * len(self.pool)), 1)
@@ -218,12 +218,10 @@ class ActiveExperiment:
 
     def _choice(self, patches: Sequence[Patch]) -> AlphaChoice:
         settings = self.settings
-        return choose_alpha(
-            patches, settings.alphas, n_splits=settings.n_splits, tol=settings.tol, n_threads=1
-        )
+        return choose_alpha(patches, settings.alphas, n_splits=settings.n_splits, tol=settings.tol, n_jobs=1)
 
     def _margin_error(self, patches: Sequence[Patch], alpha: float) -> float:
-        return self.test_error(train_tracker(patches, L2(alpha), tol=self.settings.tol, n_threads=1).w)
+        return self.test_error(train_tracker(patches, L2(alpha), tol=self.settings.tol, n_jobs=1).w)
 
 
 def enumeration_difference(patches: Sequence[Patch], weights: Iterable[Vector]) -> float:

@@ -108,8 +108,7 @@ def _describe_texture(picture: Picture, settings: FlowerSettings) -> Described:
     points = grid_points(picture.mask.shape, settings.step)
     planes = [picture.rgb @ weights for weights in (_LUMINANCE, *_OPPONENTS)]
     descriptors = [
-        np.hstack([describe(plane, points, scale, n_threads=1) for plane in planes])
-        for scale in settings.scales
+        np.hstack([describe(plane, points, scale, n_jobs=1) for plane in planes]) for scale in settings.scales
     ]
     return Described(np.concatenate(descriptors), np.tile(picture.is_inside(points), len(settings.scales)))
 
@@ -125,7 +124,7 @@ def _describe_gradients(picture: Picture, settings: FlowerSettings) -> Described
 def _describe_boundary(picture: Picture, settings: FlowerSettings) -> Described:
     points = boundary_points(picture.mask, settings.boundary_points)
     luminance = picture.rgb @ _LUMINANCE
-    descriptors = [describe(luminance, points, scale, n_threads=1) for scale in settings.boundary_scales]
+    descriptors = [describe(luminance, points, scale, n_jobs=1) for scale in settings.boundary_scales]
     n = len(points) * len(descriptors)
     return Described(np.concatenate(descriptors).reshape(n, DIMENSION), np.ones(n, dtype=bool))
 
@@ -175,7 +174,7 @@ def bags_of_words(
     bags = {}
     for channel, vocabulary in vocabularies.items():
         described = describe_channel(picture, channel, settings)
-        words = vocabulary.assign(described.descriptors, n_threads=1)
+        words = vocabulary.assign(described.descriptors, n_jobs=1)
         counts = [
             np.bincount(w, minlength=len(vocabulary.centers_)) for w in (words, words[described.inside])
         ]
@@ -199,7 +198,7 @@ class FlowerBags(ArrayFile):
         return {channel: getattr(self, channel) for channel in CHANNELS}
 
 
-def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int | None = None) -> NDArray:
+def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_jobs: int | None = None) -> NDArray:
     """Return the mean over channels of ``exp(-chi2 / bandwidth)`` between all images.
 
     Parameters
@@ -208,7 +207,7 @@ def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int 
         Bags of each channel.
     train : array-like of int
         Indices of the training images. A bandwidth is the median distance among these alone.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads, by default one per core; the result does not depend on it.
     """
     if not bags:
@@ -223,6 +222,6 @@ def mean_kernel(bags: Mapping[str, ArrayLike], train: ArrayLike, n_threads: int 
         raise ValueError(f"train goes from {train.min()} to {train.max()}: expected 0 to {n - 1}")
     K = 0.0
     for bag in bags.values():
-        distances = sparse_chi2_distances(bag, n_threads=n_threads)
+        distances = sparse_chi2_distances(bag, n_jobs=n_jobs)
         K = K + generalized_gaussian(distances, median_distance(distances[np.ix_(train, train)]))
     return K / len(bags)

@@ -111,7 +111,7 @@ def train_bridge(pairs: Sequence[FramePair], alpha: float, tol: float) -> Traine
     """Train with the bridge loss, or with the hinge loss if the pairs are annotated completely."""
 
     def train() -> tuple[Vector, int]:
-        result = train_tracker(pairs, L2(alpha), tol=tol, n_threads=1)
+        result = train_tracker(pairs, L2(alpha), tol=tol, n_jobs=1)
         return result.w, result.bounds if isinstance(result, CCCPResult) else result.n_iter
 
     return _timed(train)
@@ -122,7 +122,7 @@ def train_by_perceptron(pairs: Sequence[FramePair], *, averaged: bool) -> Traine
 
     def train() -> tuple[Vector, int]:
         samples, annotations = [p.assigner for p in pairs], [p.annotation.events for p in pairs]
-        result = train_perceptron(samples, annotations, averaged=averaged, n_threads=1)
+        result = train_perceptron(samples, annotations, averaged=averaged, n_jobs=1)
         return result.w, result.n_iter
 
     return _timed(train)
@@ -153,12 +153,12 @@ def learning_curve(
     rows = []
 
     def test(method: str, trained: Trained, share: float = 1.0, draw: int = 0, **chosen: float) -> None:
-        loss = 100 * average_loss(trained.w, study.test, n_threads=1)
+        loss = 100 * average_loss(trained.w, study.test, n_jobs=1)
         measured = {"loss": loss, "seconds": trained.seconds, "bounds": trained.bounds}
         rows.append({"method": method, "share": share, "draw": draw, **chosen, **measured})
 
     def choose(pairs: list[FramePair]) -> dict[str, float]:
-        choice = choose_alpha(pairs, settings.alphas, n_splits=settings.n_splits, tol=tol, n_threads=1)
+        choice = choose_alpha(pairs, settings.alphas, n_splits=settings.n_splits, tol=tol, n_jobs=1)
         return {"strength": choice.alpha, "inside": choice.inside}
 
     full = completed(study.training)
@@ -224,7 +224,7 @@ def descents(
 def _descent(
     pairs: Sequence[FramePair], alpha: float, tol: float, solver: str, w0: Vector, variant: str
 ) -> pd.DataFrame:
-    risk = partial_risk(pairs, n_threads=1)
+    risk = partial_risk(pairs, n_jobs=1)
     in_parts = solver == SOLVERS[-1]
     convex, reward = risk.in_parts(_PARTS) if in_parts else (risk.convex_part, risk.reward)
     clock = _Clock(reward)

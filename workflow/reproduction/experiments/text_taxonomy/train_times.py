@@ -29,7 +29,7 @@ def main(
     K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
     B = class_covariances(class_trees(K, y, semantic, seed))["semantic_centred"]
     subset = np.random.default_rng(seed).permutation(len(y))[:posts]
-    problem = Problem.multiclass(K[np.ix_(subset, subset)], y[subset], B, C, n_threads=1)
+    problem = Problem.multiclass(K[np.ix_(subset, subset)], y[subset], B, C, n_jobs=1)
     rows = []
     for form, constraints, n_runs in (("kronecker", Constraints, repeats), ("cached", cached, 1)):
         iteration_times(problem, constraints, 2, 1)  # compiles

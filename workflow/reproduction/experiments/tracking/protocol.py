@@ -102,7 +102,7 @@ class Tuning:
         return min(missed, key=missed.__getitem__)
 
 
-def tune(study: Study, settings: Settings, n_threads: int | None = None) -> Tuning:
+def tune(study: Study, settings: Settings, n_jobs: int | None = None) -> Tuning:
     """Evaluate all parameters of the learned trackers on held-out training pairs.
 
     Parameters are ordered from the most to the least regularized, so that ties go to the former.
@@ -111,8 +111,8 @@ def tune(study: Study, settings: Settings, n_threads: int | None = None) -> Tuni
     for fold, (pairs, held_out) in enumerate(hold_out(study.training, settings.n_splits)):
         events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in held_out)
         common = {"fold": fold, "events": events}
-        for method, alpha, w in _path(pairs, settings, n_threads):
-            missed = round(average_loss(w, held_out, n_threads) * events)
+        for method, alpha, w in _path(pairs, settings, n_jobs):
+            missed = round(average_loss(w, held_out, n_jobs) * events)
             rows.append({"method": method, "parameter": alpha, **common, "missed": missed})
         for min_leaf in sorted(settings.min_samples_leaf, reverse=True):
             forest = _forest(settings, min_leaf).fit(pairs)
@@ -125,15 +125,13 @@ def tune(study: Study, settings: Settings, n_threads: int | None = None) -> Tuni
 
 
 def _path(
-    pairs: Sequence[FramePair], settings: Settings, n_threads: int | None
+    pairs: Sequence[FramePair], settings: Settings, n_jobs: int | None
 ) -> Iterator[tuple[str, float, Vector]]:
     """Yield the weights for each strength of each regularizer, whose cutting planes are shared."""
     for method, regularizer in _REGULARIZERS.items():
         planes = None
         for alpha in sorted(settings.alphas[method], reverse=True):
-            result = train_tracker(
-                pairs, regularizer(alpha), tol=settings.tol, planes=planes, n_threads=n_threads
-            )
+            result = train_tracker(pairs, regularizer(alpha), tol=settings.tol, planes=planes, n_jobs=n_jobs)
             planes = result.planes
             yield method, alpha, result.w
 
@@ -163,7 +161,7 @@ class Trackings:
 
 
 def run_trackers(
-    study: Study, cell_type: str, settings: Settings, tuning: Tuning, n_threads: int | None = None
+    study: Study, cell_type: str, settings: Settings, tuning: Tuning, n_jobs: int | None = None
 ) -> Trackings:
     """Train all trackers on all training pairs with their best parameters, and test them.
 
@@ -177,14 +175,14 @@ def run_trackers(
         Accuracy of training.
     tuning : Tuning
         Held-out errors that the parameters are chosen by.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of pairs that are worked on at the same time.
     """
     weights, seconds = {"hand_tuned": hand_tuned(cell_type)}, dict.fromkeys(METHODS, 0.0)
     for method, regularizer in _REGULARIZERS.items():
         start = time.process_time()
         weights[method] = train_tracker(
-            study.training, regularizer(tuning.best(method)), tol=settings.tol, n_threads=n_threads
+            study.training, regularizer(tuning.best(method)), tol=settings.tol, n_jobs=n_jobs
         ).w
         seconds[method] = time.process_time() - start
     start = time.process_time()

@@ -39,7 +39,7 @@ class PatchPool:
         event.
     truth : array of bool, default=None
         Events to be learned, of all patches one after the other; by default those known to be true.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of patches that are searched at the same time; the result does not depend on it.
     """
 
@@ -47,9 +47,9 @@ class PatchPool:
         self,
         patches: Sequence[FramePair],
         truth: NDArray[np.bool_] | None = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ):
-        self.patches, self._n_threads = list(patches), n_threads
+        self.patches, self._n_jobs = list(patches), n_jobs
         self._problems = SmallProblems([patch.hypotheses for patch in self.patches])
         starts = self._problems.starts
         self._owner = np.repeat(np.arange(len(self)), np.diff(starts))
@@ -159,7 +159,7 @@ class PatchPool:
             return self._problems.features @ w
 
     def _best(self, scores: Vector, numbers: Numbers, including: NDArray | None = None) -> NDArray[np.bool_]:
-        return self._problems.best(scores, numbers, including, self._n_threads)
+        return self._problems.best(scores, numbers, including, self._n_jobs)
 
     def _count(self, marks: NDArray[np.bool_]) -> Numbers:
         return np.bincount(self._owner[marks], minlength=len(self))

@@ -87,7 +87,7 @@ class Domain:
     def __len__(self) -> int:
         return len(self.pool)
 
-    def missed(self, w: Vector, numbers: Numbers, n_threads: int | None = None) -> int:
+    def missed(self, w: Vector, numbers: Numbers, n_jobs: int | None = None) -> int:
         """Return the number of true events of patches that a tracker of the whole frames misses."""
         by_frame: dict[int, list[int]] = {}
         for number in numbers.tolist():
@@ -98,7 +98,7 @@ class Domain:
             found = pair.assigner.best(pair.hypotheses.scores(w))
             return sum(self._missed(number, found) for number in by_frame[frame])
 
-        return sum(map_in_threads(missed_in, list(by_frame), n_threads))
+        return sum(map_in_threads(missed_in, list(by_frame), n_jobs))
 
     def _missed(self, number: int, found: NDArray[np.bool_]) -> int:
         patch = self.pool.patches[number]
@@ -127,7 +127,7 @@ class TransferStudy:
         Pairs of frames of the target's laboratory.
     search : Search
         Settings to choose from.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of pairs of frames that are tested at the same time.
     """
 
@@ -137,7 +137,7 @@ class TransferStudy:
         target: Domain,
         test: Sequence[FramePair],
         search: Search,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ):
         if search.n_splits < 2 or min(len(source), len(target)) < search.n_splits:
             raise ValueError(
@@ -145,7 +145,7 @@ class TransferStudy:
                 "least 2, and no more than patches"
             )
         self.source, self.target, self.test = source, target, list(test)
-        self._search, self._n_threads = search, n_threads
+        self._search, self._n_jobs = search, n_jobs
 
     def draw(self, seed: Sequence[int]) -> Numbers:
         """Return a random order of the target's patches."""
@@ -183,7 +183,7 @@ class TransferStudy:
             events=self._home(strategy).pool.n_events(numbers),
             setting=setting,
             validation_loss=loss,
-            loss=average_loss(w, self.test, self._n_threads),
+            loss=average_loss(w, self.test, self._n_jobs),
             weights=w,
         )
 
@@ -203,7 +203,7 @@ class TransferStudy:
             weights = None
             for k, setting in enumerate(settings):
                 weights = self._train(strategy, np.setdiff1d(numbers, held_out), setting, weights)
-                missed[k] += home.missed(weights[-1], held_out, self._n_threads)
+                missed[k] += home.missed(weights[-1], held_out, self._n_jobs)
         best = int(np.argmin(missed))
         return settings[best], float(missed[best] / home.pool.n_events(numbers))
 

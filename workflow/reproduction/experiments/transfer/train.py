@@ -39,14 +39,14 @@ class Sizes:
 
     cells: int  #: maximum number of cells of the first frame of a patch
     pairs: int | None = None  #: maximum number of pairs of frames of each part, the first ones
-    n_threads: int = 1  #: patches that are searched at the same time
+    n_jobs: int = 1  #: patches that are searched at the same time
 
     def domain(self, film: CellFilm, frames: range | None = None) -> Domain:
         """Return the training data of a film: the patches with a known event, and their frames."""
         pairs = self.test(film, frames)
         patches = pair_patches(film, pairs, Gates(), self.cells)
         known = [patch for patch in patches if len(patch.annotation.events)]
-        return Domain(PatchPool(known, n_threads=self.n_threads), {pair.frame: pair for pair in pairs})
+        return Domain(PatchPool(known, n_jobs=self.n_jobs), {pair.frame: pair for pair in pairs})
 
     def test(self, film: CellFilm, frames: range | None = None) -> list[FramePair]:
         """Return pairs of whole frames."""
@@ -72,7 +72,7 @@ def controls(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
     """Return a source with random assignments in place of the truth, and one from the target's own film."""
     film, test = films["mitocheck_1"], sizes.test(films["mitocheck_2"])
     source = sizes.domain(films["dcelliq_1"])
-    random = PatchPool(source.pool.patches, source.pool.random_truth(rng), sizes.n_threads)
+    random = PatchPool(source.pool.patches, source.pool.random_truth(rng), sizes.n_jobs)
     first, second = (sizes.domain(film, half) for half in halves(film))
     return {
         "shuffled": (replace(source, pool=random), sizes.domain(film), test),
@@ -123,8 +123,8 @@ def main(
     """
     start = time.perf_counter()
     films = {name: CellFilm.read(path) for name, path in inputs.items()}
-    parts = SCENARIOS[scenario](films, replace(sizes, n_threads=threads), np.random.default_rng([seed, 1]))
-    studies = {name: TransferStudy(*part, search, n_threads=threads) for name, part in parts.items()}
+    parts = SCENARIOS[scenario](films, replace(sizes, n_jobs=threads), np.random.default_rng([seed, 1]))
+    studies = {name: TransferStudy(*part, search, n_jobs=threads) for name, part in parts.items()}
     rows = []
     for name, study in studies.items():
         orders = [study.draw([seed, 2, draw]) for draw in range(draws)]

@@ -93,7 +93,7 @@ def describe_windows(
     n : int
         Number of windows to describe.
     """
-    cues = ImageCues(image, n_threads=1)
+    cues = ImageCues(image, n_jobs=1)
     truth = as_boxes(truth, "truth")
     truth_cues = cues(truth).astype(np.float32).reshape(-1, len(CUES))
     pools = []

@@ -42,15 +42,15 @@ class ImageCues:
         RGB image, bytes or floating point from 0 to 1.
     labels : array-like of shape (height, width), default=None
         Superpixels of the image; by default those of `superpixels`.
-    n_threads : int, default=None
+    n_jobs : int, default=None
         Number of threads; by default that of numba. The cues do not depend on it.
     """
 
-    def __init__(self, image: ArrayLike, labels: ArrayLike | None = None, n_threads: int | None = None):
+    def __init__(self, image: ArrayLike, labels: ArrayLike | None = None, n_jobs: int | None = None):
         self.image = as_image(image)
         self.shape = self.image.shape[:2]
         self.labels = superpixels(self.image) if labels is None else as_labels(labels, self.shape)
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
 
     def __call__(self, windows: ArrayLike) -> NDArray[np.float64]:
         """Return the cues of windows (left, top, right, bottom), one column for each of `CUES`."""
@@ -152,7 +152,7 @@ class ImageCues:
         over_ranges(
             lambda start, stop: kernel(*tables, windows[start:stop], result[start:stop]),
             len(windows),
-            self.n_threads,
+            self.n_jobs,
             WINDOWS_PER_THREAD,
         )
         return result
