@@ -13,7 +13,7 @@ WORD_BITS = 62
 #: Odd multiplier of the hash function (2**64 divided by the golden ratio, as a signed integer).
 _MULTIPLIER = np.int64(-7046029254386353131)
 #: Parts of the hash values that are numbered independently, whatever the number of threads.
-N_PARTS = 8
+N_PARTS = 4
 #: Places of the first hash table of a part, a power of 2.
 _FIRST_SIZE = 512
 #: Lowest bits of a hash value that give the part, and the place in its table.
@@ -39,15 +39,16 @@ def column_ranges(features, lowest, highest):
 
 
 @njit(cache=True, nogil=True)
-def embed(features, center, scales, word_of, shifts, offsets, words, hashes, weights, start, stop):
+def embed(features, center, scales, word_of, shifts, offsets, steps, words, hashes, weights, start, stop):
     """Find the simplex of each point: its vertices as packed ``words``, and barycentric ``weights``.
 
     ``hashes`` receives a hash value of each vertex.
     """
-    d = features.shape[1]
+    d, n_words = features.shape[1], words.shape[2]
     elevated, residual = np.empty(d + 1), np.empty(d + 1)
     base, rank = np.empty(d + 1, dtype=np.int64), np.empty(d + 1, dtype=np.int64)
     barycentric = np.empty(d + 2)
+    of_rank = np.empty(d + 1, dtype=np.int64)
     down = 1.0 / (d + 1)
     for i in range(start, stop):
         # Map the point to the hyperplane of d + 1 coordinates with sum 0.
@@ -79,6 +80,7 @@ def embed(features, center, scales, word_of, shifts, offsets, words, hashes, wei
             elif rank[j] > d:
                 rank[j] -= d + 1
                 base[j] -= d + 1
+            of_rank[rank[j]] = j
             share = (elevated[j] - base[j]) * down
             barycentric[d - rank[j]] += share
             barycentric[d + 1 - rank[j]] -= share
@@ -86,13 +88,16 @@ def embed(features, center, scales, word_of, shifts, offsets, words, hashes, wei
         for r in range(d + 1):
             # Rounding may leave a weight of -1e-17 on the border of a simplex.
             weights[i, r] = max(barycentric[r], 0.0)
-            for k in range(words.shape[2]):
-                words[i, r, k] = 0
-            for j in range(d):
-                step = r if rank[j] <= d - r else r - (d + 1)
-                words[i, r, word_of[j]] += (base[j] + step - offsets[j]) << shifts[j]
+            if r == 0:
+                for k in range(n_words):
+                    words[i, 0, k] = 0
+                for j in range(d):
+                    words[i, 0, word_of[j]] += (base[j] - offsets[j]) << shifts[j]
+            else:  # one step back along the axis of the coordinate with the next lower rank
+                for k in range(n_words):
+                    words[i, r, k] = words[i, r - 1, k] - steps[of_rank[d + 1 - r], k]
             hashed = np.int64(0)
-            for k in range(words.shape[2]):
+            for k in range(n_words):
                 hashed = _scramble(words[i, r, k], hashed)
             hashes[i, r] = hashed
 
@@ -106,18 +111,20 @@ def _scramble(word, hashed):
 
 
 @njit(cache=True, nogil=True)
-def number_vertices(words, hashes, part, vertices):
+def number_vertices(words, hashes, part, n_corners, vertices):
     """Number the different vertices of one part of the hash values, in order of appearance.
 
     Parameters
     ----------
-    words : ndarray of shape (n_corners, n_words)
+    words : ndarray of shape (n_points * n_corners, n_words)
         The vertices of all points.
-    hashes : ndarray of shape (n_corners,)
+    hashes : ndarray of shape (n_points * n_corners,)
         Their hash values.
     part : int
         The part, from 0 to ``N_PARTS - 1``.
-    vertices : ndarray of shape (n_corners,)
+    n_corners : int
+        Number of vertices of a point.
+    vertices : ndarray of shape (n_points * n_corners,)
         The number of each vertex times ``N_PARTS`` plus the part is written here.
 
     Returns
@@ -130,22 +137,29 @@ def number_vertices(words, hashes, part, vertices):
     table = _empty_table(_FIRST_SIZE, words.shape[1])
     done, n_vertices = 0, 0
     while True:
-        done, n_vertices = _enter(words, hashes, part, vertices, table, done, n_vertices)
+        done, n_vertices = _enter(words, hashes, part, n_corners, vertices, table, done, n_vertices)
         if done == len(words):
             return table, n_vertices
         table = _grown(table)
 
 
 @njit(cache=True, nogil=True)
-def _enter(words, hashes, part, vertices, table, start, n_vertices):
+def _enter(words, hashes, part, n_corners, vertices, table, start, n_vertices):
     """Number vertices from ``start`` until the table is half full; return where, and how many there are."""
     n_words = words.shape[1]
     room = len(table) // 2
-    mask = len(table) - 1
     for e in range(start, len(words)):
         if (hashes[e] >> _PART_SHIFT) & (N_PARTS - 1) != part:
             continue
-        place = _find(words, e, hashes[e], table, 0, mask)
+        before = e - n_corners
+        if before >= 0 and hashes[e] == hashes[before]:  # neighboring pixels often share a simplex
+            same = True
+            for k in range(n_words):
+                same &= words[e, k] == words[before, k]
+            if same:
+                vertices[e] = vertices[before]
+                continue
+        place = _find(words, e, hashes[e], table)
         v = table[place, n_words]
         if v < 0:
             if n_vertices == room:
@@ -160,18 +174,19 @@ def _enter(words, hashes, part, vertices, table, start, n_vertices):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _find(words, e, hashed, tables, first, mask):
-    """Return the place of the vertex ``words[e]`` in the table at ``first``, or where it belongs."""
-    n_words = tables.shape[1] - 1
+def _find(words, e, hashed, table):
+    """Return the place of the vertex ``words[e]`` in a table, or where it belongs."""
+    n_words = table.shape[1] - 1
+    mask = len(table) - 1
     place = (hashed >> _PLACE_SHIFT) & mask
-    while tables[first + place, n_words] >= 0:
+    while table[place, n_words] >= 0:
         same = True
         for k in range(n_words):
-            same &= tables[first + place, k] == words[e, k]
+            same &= table[place, k] == words[e, k]
         if same:
             break
         place = (place + 1) & mask
-    return first + place
+    return place
 
 
 @njit(cache=True, nogil=True)
@@ -192,7 +207,7 @@ def _grown(table):
             hashed = np.int64(0)
             for k in range(n_words):
                 hashed = _scramble(table[old, k], hashed)
-            place = _find(table, old, hashed, larger, 0, len(larger) - 1)
+            place = _find(table, old, hashed, larger)
             for k in range(n_words + 1):
                 larger[place, k] = table[old, k]
     return larger
@@ -215,30 +230,50 @@ def renumber(vertices, numbers):
 
 
 @njit(cache=True, nogil=True)
-def join_neighbors(tables, starts, part, numbers, steps, neighbors):
-    """Enter the vertices one step before and after those of one part.
+def compact(table, part, numbers, keys, slots):
+    """Copy the words of the vertices of a table to ``keys``, and their new numbers to ``slots``.
 
-    Each vertex of the part's table, ``tables[starts[part]:starts[part + 1]]``, looks for the one after it
-    along each axis, ``neighbors[axis, v, 1]``, and is entered there as the one before.
+    The slots are much smaller than the table, and the keys of neighbors are close in memory.
     """
-    n_words = tables.shape[1] - 1
-    wanted = np.empty((1, n_words), dtype=np.int64)
-    for place in range(starts[part], starts[part + 1]):
-        if tables[place, n_words] < 0:
-            continue
-        v = numbers[tables[place, n_words] * N_PARTS + part]
+    n_words = table.shape[1] - 1
+    for place in range(len(table)):
+        slots[place] = -1
+        if table[place, n_words] >= 0:
+            v = numbers[table[place, n_words] * N_PARTS + part]
+            slots[place] = v
+            for k in range(n_words):
+                keys[v, k] = table[place, k]
+
+
+@njit(cache=True, nogil=True)
+def join_neighbors(keys, slots, starts, steps, neighbors, start, stop):
+    """Enter the vertices one step before and after those from ``start`` to ``stop - 1``.
+
+    Each vertex looks for the one after it along each axis, ``neighbors[axis, v, 1]``, and is entered there as
+    the one before. The slots of a part are ``slots[starts[part]:starts[part + 1]]``.
+    """
+    n_words = keys.shape[1]
+    wanted = np.empty(n_words, dtype=np.int64)
+    for v in range(start, stop):
         for axis in range(len(steps)):
             hashed = np.int64(0)
             for k in range(n_words):
-                wanted[0, k] = tables[place, k] + steps[axis, k]
-                hashed = _scramble(wanted[0, k], hashed)
-            there = (hashed >> _PART_SHIFT) & (N_PARTS - 1)
-            mask = starts[there + 1] - starts[there] - 1
-            found = tables[_find(wanted, 0, hashed, tables, starts[there], mask), n_words]
-            if found >= 0:
-                u = numbers[found * N_PARTS + there]
-                neighbors[axis, v, 1] = u
-                neighbors[axis, u, 0] = v
+                wanted[k] = keys[v, k] + steps[axis, k]
+                hashed = _scramble(wanted[k], hashed)
+            part = (hashed >> _PART_SHIFT) & (N_PARTS - 1)
+            mask = starts[part + 1] - starts[part] - 1
+            place = (hashed >> _PLACE_SHIFT) & mask
+            u = slots[starts[part] + place]
+            while u >= 0:
+                same = True
+                for k in range(n_words):
+                    same &= keys[u, k] == wanted[k]
+                if same:
+                    neighbors[axis, v, 1] = u
+                    neighbors[axis, u, 0] = v
+                    break
+                place = (place + 1) & mask
+                u = slots[starts[part] + place]
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,8 @@ def update(unary, compatibility, message, mass, temperature, damping, marginals,
     the last are also written to ``values``, which is filtered next.
     """
     n_states = unary.shape[1]
+    if n_states == 2 and len(compatibility) == 0:
+        return _update_two(unary, message, mass, temperature, damping, marginals, values, start, stop)
     scores, sums = np.empty(n_states), np.empty(n_states)
     largest = 0.0
     for i in range(start, stop):
@@ -40,4 +42,22 @@ def update(unary, compatibility, message, mass, temperature, damping, marginals,
             marginals[i, a] = new
             if a < n_states - 1:
                 values[i, a] = new
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _update_two(unary, message, mass, temperature, damping, marginals, values, start, stop):
+    """Update as in `update` two labels of a Potts model, with one exponential per node."""
+    largest = 0.0
+    for i in range(start, stop):
+        # The first label's score minus that of the second.
+        advantage = (unary[i, 0] - unary[i, 1] + 2.0 * message[i, 0] - mass[i]) / temperature
+        small = np.exp(-np.abs(advantage))
+        less = small / (1.0 + small)
+        new = 1.0 - less if advantage >= 0 else less
+        new = (1.0 - damping) * new + damping * marginals[i, 0]
+        largest = max(largest, np.abs(new - marginals[i, 0]))
+        marginals[i, 0] = new
+        marginals[i, 1] = 1.0 - new
+        values[i, 0] = new
     return largest

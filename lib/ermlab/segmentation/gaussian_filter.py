@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.parallel import map_in_threads, over_ranges
+from ermlab._utils.parallel import map_in_jobs, over_ranges
 from ermlab._utils.validation import check_choice, finite_matrix, real_array, require_room
 from ermlab.segmentation import _lattice_numba as kernels
 from ermlab.segmentation.potentials import finite_potentials
@@ -190,38 +190,47 @@ class GaussianFilter(_Filter):
         hashes = np.empty((n, d + 1), dtype=np.int64)
         self._each(
             lambda start, stop: kernels.embed(
-                features,
-                packing.center,
-                packing.scales,
-                *packing.fields,
-                words,
-                hashes,
-                self._weights,
-                start,
-                stop,
+                *(features, packing.center, packing.scales, *packing.fields, packing.steps),
+                *(words, hashes, self._weights, start, stop),
             ),
             n,
         )
-        words, hashes, vertices = words.reshape(n * (d + 1), -1), hashes.ravel(), self._vertices.ravel()
-        found = map_in_threads(
-            lambda part: kernels.number_vertices(words, hashes, part, vertices), _PARTS, self.n_jobs
-        )
-        tables, counts = zip(*found, strict=True)
-        numbers = np.full(max(counts) * len(counts), -1, dtype=np.int32)
-        self.n_vertices = kernels.renumber(vertices, numbers)
+        keys, slots, starts = self._number(words.reshape(n * (d + 1), -1), hashes.ravel())
         self._neighbors = np.full((d + 1, self.n_vertices, 2), self.n_vertices, dtype=np.int32)
-        starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
-        tables = np.concatenate(tables)
-        map_in_threads(
-            lambda part: kernels.join_neighbors(
-                tables, starts, part, numbers, packing.steps, self._neighbors
+        self._each(
+            lambda start, stop: kernels.join_neighbors(
+                keys, slots, starts, packing.steps, self._neighbors, start, stop
             ),
-            _PARTS,
-            self.n_jobs,
+            self.n_vertices,
         )
         self._starts, self._points, self._ordered = kernels.by_vertex(
             self._vertices, self._weights, self.n_vertices
         )
+
+    def _number(
+        self, words: NDArray[np.int64], hashes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+        """Number the vertices; return their words, and a hash table of the numbers in several parts."""
+        n_corners, vertices = self._vertices.shape[1], self._vertices.ravel()
+        found = map_in_jobs(
+            lambda part: kernels.number_vertices(words, hashes, part, n_corners, vertices),
+            _PARTS,
+            self.n_jobs,
+        )
+        tables, counts = zip(*found, strict=True)
+        numbers = np.full(max(counts) * len(counts), -1, dtype=np.int32)
+        self.n_vertices = kernels.renumber(vertices, numbers)
+        keys = np.empty((self.n_vertices, words.shape[1]), dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
+        slots = np.empty(starts[-1], dtype=np.int32)
+        map_in_jobs(
+            lambda part: kernels.compact(
+                tables[part], part, numbers, keys, slots[starts[part] : starts[part + 1]]
+            ),
+            _PARTS,
+            self.n_jobs,
+        )
+        return keys, slots, starts
 
     def _normalize(self) -> None:
         """Multiply the factors of the normalization into the barycentric weights."""
