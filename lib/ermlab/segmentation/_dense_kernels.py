@@ -9,8 +9,9 @@ from threading import Lock
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.validation import positive_number, real_array, whole_number
+from ermlab._utils.validation import largest_magnitude, positive_number, real_array, whole_number
 from ermlab.segmentation.gaussian_filter import GaussianFilter, position_features
+from ermlab.segmentation.potentials import LARGEST_POTENTIAL
 
 Vector = NDArray[np.float64]
 
@@ -208,14 +209,15 @@ def _check_kernel(number: int, kernel: Kernel, guide: Vector | None) -> None:
 def _finite_rows(
     values: Vector, nodes: NDArray[np.int64] | None, name: str, shape: tuple[int, ...]
 ) -> Vector:
-    """Return the rows of the nodes, or raise a ValueError that names the pixel of a NaN or infinity."""
+    """Return the rows of the nodes, or raise a ValueError that names the pixel of a bad value."""
     rows = np.ascontiguousarray(values if nodes is None else values[nodes])
-    if not np.isfinite(rows).all():
-        row, channel = np.argwhere(~np.isfinite(rows))[0]
+    if not largest_magnitude(rows) <= LARGEST_POTENTIAL:
+        row, channel = np.argwhere(~(np.abs(rows) <= LARGEST_POTENTIAL))[0]
         pixel = np.unravel_index(row if nodes is None else nodes[row], shape)
         place = tuple(int(index) for index in pixel)
         raise ValueError(
-            f"{name} is {rows[row, channel]} at pixel {place}, channel {channel}: expected finite numbers"
+            f"{name} is {rows[row, channel]} at pixel {place}, channel {channel}: "
+            f"expected finite numbers up to {LARGEST_POTENTIAL:.3g}"
         )
     return rows
 
