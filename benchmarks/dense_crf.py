@@ -84,10 +84,8 @@ def compare(name, features, unary, repeats):
     for _ in range(repeats):
         for who, run in runs.items():
             seconds, cpu, marginals[who] = timed(run)
-            clock[who], processor[who] = (
-                min(seconds, clock.get(who, np.inf)),
-                min(cpu, processor.get(who, np.inf)),
-            )
+            clock[who] = min(seconds, clock.get(who, np.inf))
+            processor[who] = min(cpu, processor.get(who, np.inf))
     if not np.array_equal(marginals["one thread"], marginals["two threads"]):
         raise AssertionError("marginals depend on the number of threads")
     print(name)
@@ -107,11 +105,11 @@ def memory(features):
     kernel = GaussianFilter(features)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    n = len(features)
-    print(f"  {kernel.nbytes / n:.0f} bytes per point kept, {peak / n:.0f} at most, {kernel.n_vertices} vertices")
+    kept, peak = kernel.nbytes / len(features), peak / len(features)
+    print(f"  {kept:.0f} bytes per point kept, {peak:.0f} at most, {kernel.n_vertices} vertices")
 
 
-def errors(name, features, unary, shape, side=100):
+def errors(features, unary, shape, side=100):
     """Mean error of the marginals of both lattices on the middle of an image."""
     rows, columns = (slice((length - side) // 2, (length + side) // 2) for length in shape)
     part = np.arange(np.prod(shape)).reshape(shape)[rows, columns].ravel()
@@ -127,12 +125,13 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     tiny = np.zeros((2, 2))
-    ours(tiny, tiny), ours(tiny, tiny, None, ExactGaussianFilter)  # compile or load the kernels
+    for kind in (GaussianFilter, ExactGaussianFilter):  # compile or load the kernels
+        ours(tiny, tiny, None, kind)
     for name, features, unary in problems():
         compare(name, features, unary, options.repeats)
         memory(features)
         if name.startswith("2-D"):
-            errors(name, features, unary, SHAPE)
+            errors(features, unary, SHAPE)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.parallel import map_in_jobs, over_ranges
+from ermlab._utils.parallel import map_in_threads, over_ranges
 from ermlab._utils.validation import check_choice, finite_matrix, real_array, require_room
 from ermlab.segmentation import _lattice_numba as kernels
 from ermlab.segmentation.potentials import finite_potentials
@@ -114,7 +114,7 @@ class GaussianFilter(_Filter):
     normalization : {"symmetric", "mean", "none"}, default="symmetric"
         How the weights are normalized.
     n_jobs : int, optional
-        By default that of numba.
+        Number of threads, by default that of numba.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class GaussianFilter(_Filter):
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Number the vertices; return their words, and a hash table of the numbers in several parts."""
         n_corners, vertices = self._vertices.shape[1], self._vertices.ravel()
-        found = map_in_jobs(
+        found = map_in_threads(
             lambda part: kernels.number_vertices(words, hashes, part, n_corners, vertices),
             _PARTS,
             self.n_jobs,
@@ -223,7 +223,7 @@ class GaussianFilter(_Filter):
         keys = np.empty((self.n_vertices, words.shape[1]), dtype=np.int64)
         starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
         slots = np.empty(starts[-1], dtype=np.int32)
-        map_in_jobs(
+        map_in_threads(
             lambda part: kernels.compact(
                 tables[part], part, numbers, keys, slots[starts[part] : starts[part + 1]]
             ),

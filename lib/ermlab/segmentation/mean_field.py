@@ -96,7 +96,7 @@ def mean_field(
         At temperatures that sink from update to update, the most probable labels end with higher scores
         (annealing).
     n_jobs : int, optional
-        By default that of numba. Results do not depend on it.
+        Number of threads, by default that of numba. Results do not depend on it.
     """
     field = _Field(unary, kernels, weights, compatibility)
     max_iter = whole_number("max_iter", max_iter, 0)
