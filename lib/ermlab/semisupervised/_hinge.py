@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
@@ -63,15 +64,16 @@ def solve_hinge(K: Vector, y: Vector, C: float, tol: float, max_iter: int) -> Hi
     violation, n_iter, best = FIRST_TOL, 0, None
     while violation >= SMALLEST_TOL and n_iter < max_iter:
         machine = SVC(kernel="precomputed", C=C, tol=violation, max_iter=max_iter - n_iter)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), config_context(assume_finite=True, skip_parameter_validation=True):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap decides
             machine.fit(K, y)
         n_iter += max(int(machine.n_iter_[0]), 1)
         c = np.zeros(len(y))
         c[machine.support_] = machine.dual_coef_[0]
-        for found in (certified(K, y, C, c), certified(K, y, C, _polished(K, y, C, c))):
-            if best is None or found.relative_gap < best.relative_gap:
-                best = found
+        found = [certified(K, y, C, c)]
+        if found[0].relative_gap > tol:
+            found.append(certified(K, y, C, _polished(K, y, C, c)))
+        best = min(found if best is None else [best, *found], key=lambda solution: solution.relative_gap)
         if best.relative_gap <= tol:
             break
         violation /= 10

@@ -103,6 +103,11 @@ def test_one_simulated_data_set_makes_the_section_simulated(run):
     assert run.badge(LATER) == "no data"
 
 
+def test_data_without_a_receipt_count_for_the_badge(run):
+    run.claims[0]["datasets"] = {"digits": "simulated"}
+    assert run.badge(LOSSES) == "simulated data"
+
+
 def test_equations_get_no_random_label(run, tmp_path):
     assert "\\begin{align*}\nx &= y\n\\end{align*}" in told_cells(run, tmp_path / "book")[0].source
 

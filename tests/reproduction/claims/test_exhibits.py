@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "workflow/schemas"
 
 PUBLISHED_IDS = """
-T-fig-2.1 T-sec-2.3.2
+T-sec-2.1 T-sec-2.2 T-fig-2.1 T-sec-2.3.2
 T-fig-3.1 T-fig-3.2 T-fig-3.3 T-tab-3.1 T-fig-3.4 T-fig-3.5 T-alg-1 T-alg-2 T-thm-3.2
 T-tab-4.1 T-tab-4.2 T-tab-4.3 T-fig-4.1 T-fig-4.2 T-fig-4.3 T-fig-4.4 T-fig-4.5
 T-tab-4.4 T-fig-4.6 T-fig-4.7 T-tab-4.5 T-fig-4.8 T-fig-4.9
@@ -24,9 +24,10 @@ C-fig-1.1 C-fig-1.2 C-tab-1.1 C-fig-1.3 C-fig-1.4 C-fig-1.5 C-fig-1.6 C-fig-1.7 
 C-tab-1.3 C-tab-1.4 C-fig-1.10 C-thm-1.1 C-alg-1.1 C-alg-1.2
 """
 READING_ORDER = """
-structured_losses markov_random_fields joint_kernel_support ranking ranking_bounds laplacian_kcca ksupport
-graph_kernels vessels subwindow_search taxonomies equivariant_toy aerial_cars pedestrians vicinal_risk
-structured_problems tracking cccp_precision partial_bound partial_annotation active_learning transfer datasets
+regularization structured_losses markov_random_fields joint_kernel_support ranking ranking_bounds
+laplacian_kcca ksupport graph_kernels vessels subwindow_search taxonomies equivariant_toy aerial_cars
+pedestrians vicinal_risk structured_problems tracking cccp_precision partial_bound partial_annotation
+active_learning transfer datasets
 """
 
 

@@ -48,8 +48,13 @@ class Run:
         return all((self.reports / file).is_file() for file in exhibit.outputs)
 
     def badge(self, section: Section) -> str:
-        """Return the data badge of ``section``: real only when all its data sets are."""
+        """Return the data badge of ``section``: real only when all its data sets are.
+
+        Data that come with a dependency have no receipt; the results on them name them.
+        """
         kinds = {name: self.receipts[name]["kind"] for name in section.datasets if name in self.receipts}
+        for claim in self.claims_of(*self.exhibits_in(section)):
+            kinds |= claim["datasets"]
         return badge({name: kind for name, kind in kinds.items() if kind})
 
     def notebook(self, section: Section) -> Path:
