@@ -171,6 +171,7 @@ def main():
     parser.add_argument("--fold", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=120.0, help="limit for each of the peers")
+    parser.add_argument("--peers", nargs="+", choices=("numpy", "pystruct"), default=("numpy", "pystruct"))
     parser.add_argument("--gaps", type=float, nargs="+", default=[1e-2, 1e-3])
     options = parser.parse_args()
     mirror = os.environ.get(MIRROR_VARIABLE)
@@ -202,18 +203,29 @@ def compare(options, X, y, X_test, y_test):
     flat = [row[i : i + 1] for row in X_test for i in range(len(row))]
     right = accuracy(single.predict(flat), y_test)
     report("each letter alone", min(own), seconds, True, own[min(own)], f"accuracy {right:.4f}")
+    if "numpy" in options.peers:
+        compare_numpy(options, X, y, own)
+    if "pystruct" not in options.peers:
+        return
+    if importlib.util.find_spec("pystruct"):
+        compare_pystruct(options, X, y, X_test, y_test, own)
+    else:
+        print("pystruct cannot be imported: left out")
+
+
+def compare_numpy(options, X, y, own):
     for gap in options.gaps:
         for solver in ("bundle", "auto"):
-            model, seconds = fit(NumpyChains(), X, y, C, gap, solver, options.seconds)
+            model, seconds = fit(NumpyChains(), X, y, options.C, gap, solver, options.seconds)
             reached = model.result_.converged
             details = f"{model.result_.n_iter} passes, gap {model.result_.relative_gap:.2g}"
             report(f"numpy, {solver}", gap, seconds, reached, own[gap], details)
-    if not importlib.util.find_spec("pystruct"):
-        print("pystruct cannot be imported: left out")
-        return
-    for name in pystruct_learners(C, None):
+
+
+def compare_pystruct(options, X, y, X_test, y_test, own):
+    for name in pystruct_learners(options.C, None):
         watch = Stopwatch(options.gaps, options.seconds)
-        learner = pystruct_learners(C, watch)[name]
+        learner = pystruct_learners(options.C, watch)[name]
         began = time.process_time()
         learner.fit(X, y)
         spent = time.process_time() - began
