@@ -43,6 +43,19 @@ def arrange_arcs(edges, n_nodes):
 
 
 @njit(cache=True, nogil=True)
+def cut_capacity(source, sink, edges, forward, backward, source_side):
+    """Return the capacity of a cut."""
+    total = 0.0
+    for v in range(len(source)):
+        total += sink[v] if source_side[v] else source[v]
+    for e in range(len(edges)):
+        i, j = source_side[edges[e, 0]], source_side[edges[e, 1]]
+        if i != j:
+            total += forward[e] if i else backward[e]
+    return total
+
+
+@njit(cache=True, nogil=True)
 def push_between_neighbors(first, head, reverse, residual, terminal):
     """Push flow along the shortest paths, from the source over one arc to the sink."""
     for v in range(len(terminal)):

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.segmentation._max_flow_numba import arrange_arcs, push_flow
+from ermlab.segmentation._max_flow_numba import arrange_arcs, cut_capacity, push_flow
 from ermlab.segmentation._trees_numba import forest_order
 from ermlab.segmentation.potentials import check_edges, finite_potentials
 
@@ -137,11 +137,8 @@ def max_flow(
     side, ahead, back = FlowGraph(edges, n_nodes).push(source - sink, forward, backward)
     # The smaller capacity has lost less of the flow by rounding.
     flow = np.where(forward < backward, forward - ahead, back - backward)
-    i, j = edges.T
-    # The capacity of the cut: its sum has smaller rounding errors than that of the pushed amounts.
-    value = source[~side].sum() + sink[side].sum()
-    value += forward[side[i] & ~side[j]].sum() + backward[side[j] & ~side[i]].sum()
-    return MaxFlow(float(value), side, np.clip(flow, -backward, forward))
+    value = cut_capacity(source, sink, edges, forward, backward, side)
+    return MaxFlow(value, side, np.clip(flow, -backward, forward))
 
 
 def _capacities(values: ArrayLike, name: str, n: int | None = None) -> Vector:

@@ -76,9 +76,9 @@ def check_edges(edges: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
         raise ValueError(
             f"edges of type {edges.dtype}, shape {edges.shape}: expected integers of shape (n_edges, 2)"
         )
-    bad = (edges < 0).any(axis=1) | (edges >= n_nodes).any(axis=1) | (edges[:, 0] == edges[:, 1])
-    if bad.any():
-        e = int(np.argmax(bad))
+    i, j = edges.T
+    if edges.min() < 0 or edges.max() >= n_nodes or (i == j).any():
+        e = int(np.argmax((edges < 0).any(axis=1) | (edges >= n_nodes).any(axis=1) | (i == j)))
         raise ValueError(
             f"edge {e} joins nodes {edges[e, 0]} and {edges[e, 1]}: expected two different nodes from 0 to "
             f"{n_nodes - 1}"
