@@ -20,6 +20,7 @@ from .segmentation import ChainCRF as ChainCRF
 from .segmentation import DenseCRF as DenseCRF
 from .segmentation import GraphCRF as GraphCRF
 from .segmentation import GridCRF as GridCRF
+from .segmentation import ImageSegmenter as ImageSegmenter
 from .segmentation import graph_cut as graph_cut
 from .semisupervised import LaplacianRidge as LaplacianRidge
 from .semisupervised import LaplacianSVC as LaplacianSVC

@@ -130,7 +130,7 @@ def fit_images(X: np.ndarray, setting: dict) -> dict[str, object]:
     for width in (1, 3, 5):
         height = max(min(len(X) // width, 5), 0)
         image = X[: height * width].reshape(height, width, X.shape[1])
-        images.append((image, contrast_features(image[:, :, 0])) if task.n_edge_features else image)
+        images.append((image, contrast_features(image[:, :, :1])) if task.n_edge_features else image)
         labels.append(rng.integers(0, task.n_states, (height, width)))
         if len(X) < 15:
             break  # single rows are enough for one image only

@@ -11,6 +11,7 @@ from .graph_cut import graph_cut as graph_cut
 from .grid_crf import GridCRF as GridCRF
 from .grid_crf import contrast_features as contrast_features
 from .grid_crf import grid_edges as grid_edges
+from .image_segmenter import ImageSegmenter as ImageSegmenter
 from .labeling import Labeling as Labeling
 from .lp_relaxation import lp_relaxation as lp_relaxation
 from .marginals import Marginals as Marginals
@@ -21,6 +22,7 @@ from .mean_field import MeanField as MeanField
 from .mean_field import dense_score as dense_score
 from .mean_field import free_energy as free_energy
 from .mean_field import mean_field as mean_field
+from .pixel_features import pixel_features as pixel_features
 from .potentials import labeling_score as labeling_score
 from .tree_crf import TreeCRF as TreeCRF
 from .tree_reweighted import tree_reweighted as tree_reweighted
