@@ -10,6 +10,7 @@ from hostile_weights import hostile_weights
 from ermlab.segmentation import (
     GraphCRF,
     GridCRF,
+    ImageSegmenter,
     Labeling,
     alpha_expansion,
     contrast_features,
@@ -154,7 +155,23 @@ def broken_samples() -> Cases:
         yield f"x, {name}", lambda x=x: refused(lambda: task.predict(np.zeros(11), x))
 
 
+def segmenter() -> Cases:
+    """Fit and apply segmenters to every table as a gray image, and to the image of a single pixel."""
+    for name, X in {**all_tables(), "pixel": np.ones((1, 1)), "row": np.arange(9.0)[np.newaxis]}.items():
+        for model in ("grid", "dense", "unary"):
+            yield f"{name}, {model}", lambda X=X, m=model: segment(X, m)
+
+
+def segment(X: np.ndarray, model: str) -> dict[str, object]:
+    """Return what a segmenter learns from two images with random labels."""
+    labels = np.random.default_rng(0).integers(-1, 3, (2, *X.shape))
+    labels.flat[:2] = 0, 1
+    found = ImageSegmenter(model, max_iter=20).fit([X, X], labels)
+    return {"coef_": found.coef_, "labels": found.predict([X]), "scores": found.decision_function([X])}
+
+
 SUBJECTS = {
+    "segmenter": segmenter,
     "flows": flows,
     "inference": inference,
     "broken_edges": broken_edges,
