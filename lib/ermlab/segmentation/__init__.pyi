@@ -2,6 +2,7 @@ from .alpha_expansion import alpha_expansion as alpha_expansion
 from .chain_crf import ChainCRF as ChainCRF
 from .chains import chain_marginals as chain_marginals
 from .chains import max_sum_chain as max_sum_chain
+from .dense_bound import dense_bound as dense_bound
 from .dense_crf import DenseCRF as DenseCRF
 from .gaussian_filter import ExactGaussianFilter as ExactGaussianFilter
 from .gaussian_filter import GaussianFilter as GaussianFilter

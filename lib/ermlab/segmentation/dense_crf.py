@@ -18,6 +18,7 @@ from ermlab.segmentation._dense_kernels import DenseSample, FilterCache, Kernel,
 from ermlab.segmentation._hamming import HammingLoss
 from ermlab.segmentation._joint_features_numba import add_nodes
 from ermlab.segmentation._labeling_task import LabelingTask
+from ermlab.segmentation.dense_bound import dense_bound
 from ermlab.segmentation.gaussian_filter import GaussianFilter
 from ermlab.segmentation.mean_field import MeanField, different_pairs, mean_field
 from ermlab.segmentation.potentials import LARGEST_POTENTIAL, check_labels
@@ -180,15 +181,14 @@ class DenseCRF(LabelingTask):
         return sample.image(self._violate(self.check_weights(w), sample, self.truth(sample, y), None))
 
     def violation_bound(self, w: ArrayLike, x: Any, y: ArrayLike, rescaling: str) -> float:
-        """Return an upper bound of the largest violation of a sample.
-
-        It is the largest violation without the kernels, whose terms are never positive.
-        """
+        """Return an upper bound of the largest violation of a sample, by `dense_bound`."""
         self.check_rescaling(rescaling)
         w, sample = self.check_weights(w), self.sample(x)
-        truth = self.truth(sample, y)
-        highest = float(np.sum(self._augmented(w, sample, truth).max(axis=1))) / sample.n_pixels
-        return highest - float(np.sum(w * truth.feature))
+        truth, weights = self.truth(sample, y), self._kernel_weights(w)
+        used = np.flatnonzero(weights)
+        kernels = [self._filter(sample, m, None, keep=True) for m in used]
+        highest = dense_bound(self._augmented(w, sample, truth), kernels, weights[used])
+        return highest / sample.n_pixels - float(np.sum(w * truth.feature))
 
     def batch_planes(
         self, w: Vector, X: list[DenseSample], Y: list[DenseTruth], rescaling: str

@@ -98,7 +98,7 @@ def mean_field(
     n_jobs : int, optional
         Number of threads, by default that of numba. Results do not depend on it.
     """
-    field = _Field(unary, kernels, weights, compatibility)
+    field = DenseField(unary, kernels, weights, compatibility)
     max_iter = whole_number("max_iter", max_iter, 0)
     tol, damping = _fraction("tol", tol), _fraction("damping", damping)
     temperatures = _check_temperatures(temperature)
@@ -143,7 +143,7 @@ def dense_score(
     compatibility: ArrayLike | None = None,
 ) -> float:
     """Return the score of a labeling; parameters as in `mean_field`."""
-    field = _Field(unary, kernels, weights, compatibility)
+    field = DenseField(unary, kernels, weights, compatibility)
     n_nodes, n_states = field.unary.shape
     indicators = np.zeros((n_nodes, n_states))
     indicators[np.arange(n_nodes), check_labels(labels, n_nodes, n_states)] = 1.0
@@ -163,7 +163,7 @@ def free_energy(
     It is the negative sum of entropy and expected score. For kernels without a diagonal it is at least
     ``-log sum_y exp(score(y))``.
     """
-    field = _Field(unary, kernels, weights, compatibility)
+    field = DenseField(unary, kernels, weights, compatibility)
     marginals = finite_potentials(marginals, "marginals")
     if marginals.shape != field.unary.shape or not (marginals >= 0).all():
         raise ValueError(
@@ -184,7 +184,7 @@ def different_pairs(kernel: PairwiseFilter, labels: NDArray[np.int64], n_states:
     return max(cut, 0.0)  # weights are not negative, sums round
 
 
-class _Field:
+class DenseField:
     """Checked potentials of a fully connected random field."""
 
     def __init__(
