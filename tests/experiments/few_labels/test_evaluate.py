@@ -68,7 +68,7 @@ def test_results_name_the_data_set(tmp_path):
     document = read_results(tmp_path / "few_labels")
     assert document["datasets"] == {"digits": "real"}
     rows = pd.read_csv(outputs["accuracies"])
-    assert len(rows) == 2 * (2 * 6 + 4)
+    assert len(rows) == 2 * (6 + 4 + 4)
     assert rows["accuracy"].between(0.3, 1).all()
 
 

@@ -110,6 +110,16 @@ def test_penalized_minima_are_minima_on_level_sets(name):
         assert objective(w[i]) <= found.fun + 1e-9
 
 
+@pytest.mark.parametrize("name", CONVEX)
+def test_search_near_the_poles(name):
+    """The minimum is close to an axis, where angles say little."""
+    A = np.diag([0.5, 0.06, 0.9])
+    risk = Risks(A[None], np.array([[0.001, 0.05, 2.0]]))
+    levels = CONVEX[name].value(0.5 * risk.c)
+    w, _ = minimize_at_level(risk, CONVEX[name], levels)
+    np.testing.assert_allclose(search_level_set(risk, CONVEX[name], levels[0]), w[0], atol=1e-5)
+
+
 def test_constraint_of_l2_by_a_solver_of_constrained_problems():
     risks = draw_risks(3, 3, np.random.default_rng(6))
     levels = CONVEX["l2"].value(0.5 * risks.c)

@@ -45,7 +45,7 @@ def test_results_are_complete_and_repeatable(tmp_path):
         outputs = {name.split(".")[0]: path for name, path in outputs.items()}
         main({}, outputs, seed=0, repeats=2, labels=[2, 3], unlabeled=40, tested=30)
         values.append((folder / "values.json").read_bytes())
-        assert len(pd.read_csv(outputs["accuracies"])) == 2 * 2 * 6
+        assert len(pd.read_csv(outputs["accuracies"])) == 2 * (6 + 4)
         with np.load(outputs["example"]) as example:
             assert example["ridge"].shape == example["laplacian_ridge"].shape == (120, 120)
             assert np.count_nonzero(example["marked"] >= 0) == 4

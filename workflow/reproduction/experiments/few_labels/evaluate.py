@@ -46,7 +46,7 @@ def main(
     for repeat in range(repeats):
         for count, others in sizes(labels, unlabeled):
             task = draw_task(X, y, count, others, tested, np.random.default_rng([seed, repeat]))
-            methods = (*METHODS, *CONTROLS) if others == unlabeled[-1] else METHODS
+            methods = (*METHODS, *CONTROLS) if (count, others) == (labels[0], unlabeled[-1]) else METHODS
             rows += [
                 {"repeat": repeat, "labels": count, "unlabeled": others, **row}
                 for row in measure(task, methods, repeat)

@@ -78,9 +78,9 @@ def _plot_accuracies(ax: Axes, accuracies: pd.DataFrame, x: str) -> None:
         half = by_place.sem() * stats.t.ppf(0.975, count - 1)
         shift = 1.035 ** (number - (len(methods) - 1) / 2)
         ax.errorbar(
-            np.array(places) * shift,
-            mean[places],
-            half[places],
+            mean.index * shift,
+            mean,
+            half,
             label=label,
             color=color,
             linestyle=line,

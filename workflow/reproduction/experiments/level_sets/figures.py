@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ermlab._utils.palette import AMBER, BLUE, GREEN, GREY, ORANGE
 from reproduction.experiments.level_sets.regularizers import CONVEX, K
+from reproduction.experiments.level_sets.risks import sphere
 
 NAMES = {"l0": "L0", "l1": "L1", "l2": "L2", "elastic_net": "elastic net", "k_support": f"{K}-support"}
 #: Half-width of the shown plane, and points along each axis.
@@ -72,9 +73,7 @@ def _plot_plane(ax: Axes, example: Mapping[str, NDArray], name: str) -> None:
 
 def _plot_ball(ax: Axes3D, name: str) -> None:
     polar, azimuth = np.meshgrid(np.linspace(0, np.pi, BALL[0]), np.linspace(0, 2 * np.pi, BALL[1]))
-    directions = np.stack(
-        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
-    )
+    directions = sphere(polar, azimuth)
     # The squared norms are halved: the unit ball is where they are 1/2.
     level = 1.0 if name == "l1" else 0.5
     ball = CONVEX[name].to_level(directions.reshape(-1, 3), level).reshape(directions.shape)

@@ -16,8 +16,8 @@ STEPS, LAST_STEPS = 50, 300
 #: Range of the strengths of a penalty, and steps of the search.
 STRENGTHS = (1e-9, 1e6)
 SEARCH_STEPS = 45
-#: Points along each angle of the sphere of directions, and steps that each reduce the distance of points.
-FIRST_ANGLES, ANGLES, REFINEMENTS, REDUCTION = 61, 21, 12, 0.35
+#: Directions along each angle at first and in each refinement, and by how much it reduces their distance.
+FIRST_ANGLES, ANGLES, REFINEMENTS, REDUCTION = 61, 21, 16, 0.4
 
 
 @dataclass(frozen=True)
@@ -100,26 +100,36 @@ def minimize_sparse(risks: Risks, k: int) -> Vectors:
 def search_level_set(risk: Risks, regularizer: Regularizer, level: float) -> Vectors:
     """Minimize one risk in three dimensions over a level set (eq. 2.7, 2.8) by a search over all directions.
 
-    Points on the sphere of directions are scaled to the level set; the search is refined around the best one.
+    Directions are scaled to the level set. The search is refined around the best one, in the plane that is
+    orthogonal to it. As level sets have edges where a coefficient is 0, which a grid would miss, directions
+    are also tried with each coefficient set to 0.
     """
-    centers, widths, count = np.array([np.pi / 2, 0.0]), np.array([np.pi / 2, np.pi]), FIRST_ANGLES
-    for _ in range(REFINEMENTS + 1):
-        polar, azimuth = (
-            axis.ravel()
-            for axis in np.meshgrid(
-                *(np.linspace(c - h, c + h, count) for c, h in zip(centers, widths, strict=True))
-            )
-        )
-        directions = np.stack(
-            [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=1
-        )
+
+    def best_of(directions: Vectors) -> Vectors:
+        directions = np.concatenate([directions, *(directions * (np.arange(3) != i) for i in range(3))])
+        directions = directions[directions.any(axis=1)]
         points = regularizer.to_level(directions, level)
         offsets = points - risk.c[0]
-        best = int(np.argmin(np.einsum("ni,ij,nj->n", offsets, risk.A[0], offsets)))
-        centers = np.array([polar[best], azimuth[best]])
-        widths = widths * (REDUCTION if count == ANGLES else 4.0 / FIRST_ANGLES)
-        count = ANGLES
-    return points[best]
+        return points[np.argmin(np.einsum("ni,ij,nj->n", offsets, risk.A[0], offsets))]
+
+    polar, azimuth = np.meshgrid(np.linspace(0, np.pi, FIRST_ANGLES), np.linspace(0, 2 * np.pi, FIRST_ANGLES))
+    best = best_of(sphere(polar, azimuth).reshape(-1, 3))
+    steps = np.linspace(-1, 1, ANGLES)
+    plane = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    width = 4 * np.pi / FIRST_ANGLES
+    for _ in range(REFINEMENTS):
+        direction = best / np.linalg.norm(best)
+        tangents = np.linalg.svd(direction[None])[2][1:]
+        best = best_of(direction + width * plane @ tangents)
+        width *= REDUCTION
+    return best
+
+
+def sphere(polar: Vectors, azimuth: Vectors) -> Vectors:
+    """Return points of the unit sphere, with their coordinates along the last axis."""
+    return np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], axis=-1
+    )
 
 
 def reachable(name: str, risks: Risks, levels: Vectors, tol: float) -> tuple[NDArray[np.bool_], Vectors]:

@@ -49,10 +49,8 @@ def main(
     for repeat in range(repeats):
         for count in labels:
             task = moons_task(count, unlabeled, tested, [seed, repeat])
-            rows += [
-                {"repeat": repeat, "labels": count, **row}
-                for row in measure(task, (*METHODS, *CONTROLS), repeat)
-            ]
+            methods = (*METHODS, *CONTROLS) if count == labels[0] else METHODS
+            rows += [{"repeat": repeat, "labels": count, **row} for row in measure(task, methods, repeat)]
         rough.append(roughness_of(moons_task(labels[0], unlabeled, tested, [seed, repeat]), repeat))
     accuracies = pd.DataFrame(rows)
     write_results(
