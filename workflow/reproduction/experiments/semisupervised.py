@@ -24,6 +24,8 @@ N_FOLDS = 3
 #: Loss functions to the methods without and with the Laplacian.
 PAIRS = {"ridge": ("ridge", "laplacian_ridge"), "svm": ("svm", "laplacian_svm")}
 METHODS = tuple(method for pair in PAIRS.values() for method in pair)
+#: Relative gap of the SVMs, so small that predictions do not depend on it.
+TOL = 1e-6
 CONTROLS = ("shuffled_ridge", "shuffled_svm")
 UNLABELED = -1
 
@@ -122,7 +124,7 @@ def new_model(
     """Return a model; ``alpha`` is the weight of the norm relative to the sum of the losses."""
     if method.endswith("ridge"):
         return LaplacianRidge(alpha, laplacian_alpha, laplacian=lambda X: L)
-    return LaplacianSVC(0.5 / alpha, laplacian_alpha, laplacian=lambda X: L)
+    return LaplacianSVC(0.5 / alpha, laplacian_alpha, laplacian=lambda X: L, tol=TOL)
 
 
 def fit(model: LaplacianRidge | LaplacianSVC, X: NDArray[np.float64], marked: NDArray[np.int64]) -> None:

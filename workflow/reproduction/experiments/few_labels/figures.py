@@ -50,7 +50,7 @@ def plot_semisupervised(
     axes[1, 1].set(title=f"(e) digits, {fewest['labels'].min()} labels per class", xlabel="unlabeled digits")
     _plot_gains(axes[1, 2], gains)
     handles, names = axes[1, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=3, fontsize=9)
+    fig.legend(handles, names, loc="outside lower center", ncols=3, fontsize=9, handlelength=3.5)
     return fig
 
 
