@@ -1,3 +1,99 @@
+# Opening of the chapter: vessels of the retina.
+
+
+rule prepare_vessel_features:
+    input:
+        receipt="data/receipts/drive_vessels.json",
+    output:
+        retinas="data/processed/vessels/retinas.npz",
+        features="data/processed/vessels/features.npy",
+    threads: 2
+    resources:
+        mem_mb=4000,
+    message:
+        "line detectors, Gabor filters, ridges and top-hats of the retinas"
+    script:
+        "../reproduction/experiments/vessels/prepare.py"
+
+
+rule train_vessel_pixels:
+    input:
+        retinas="data/processed/vessels/retinas.npz",
+        features="data/processed/vessels/features.npy",
+    output:
+        model="data/processed/vessels/pixels.json",
+        scores="data/processed/vessels/scores.npz",
+        trials="data/processed/vessels/trials_linear.csv",
+    threads: 2
+    resources:
+        mem_mb=4000,
+    params:
+        **config["vessels"]["linear"],
+    message:
+        "best single feature and linear classifier of the pixels"
+    script:
+        "../reproduction/experiments/vessels/train_pixels.py"
+
+
+rule train_vessel_grid:
+    input:
+        retinas="data/processed/vessels/retinas.npz",
+        scores="data/processed/vessels/scores.npz",
+    output:
+        model="data/processed/vessels/grid.json",
+        trials="data/processed/vessels/trials_grid.csv",
+    resources:
+        mem_mb=3000,
+    params:
+        settings=config["vessels"]["grid"],
+    message:
+        "random field on the grid of pixels, by structured SVM and graph cuts"
+    script:
+        "../reproduction/experiments/vessels/train_grid.py"
+
+
+rule train_vessel_dense:
+    input:
+        retinas="data/processed/vessels/retinas.npz",
+        scores="data/processed/vessels/scores.npz",
+    output:
+        model="data/processed/vessels/dense.json",
+        trials="data/processed/vessels/trials_dense.csv",
+    resources:
+        mem_mb=3000,
+    params:
+        settings=config["vessels"]["dense"],
+    message:
+        "fully connected random field, by structured SVM and mean field"
+    script:
+        "../reproduction/experiments/vessels/train_dense.py"
+
+
+rule evaluate_vessels:
+    input:
+        receipt="data/receipts/drive_vessels.json",
+        retinas="data/processed/vessels/retinas.npz",
+        scores="data/processed/vessels/scores.npz",
+        pixels="data/processed/vessels/pixels.json",
+        grid="data/processed/vessels/grid.json",
+        dense="data/processed/vessels/dense.json",
+        trials=expand("data/processed/vessels/trials_{method}.csv", method=["linear", "grid", "dense"]),
+    output:
+        values="data/results/vessels/values.json",
+        timings="data/results/vessels/timings.json",
+        scores="data/results/vessels/scores.csv",
+        curves="data/results/vessels/curves.csv",
+        trials="data/results/vessels/trials.csv",
+        examples="data/results/vessels/examples.npz",
+    threads: 2
+    resources:
+        mem_mb=3000,
+    message:
+        "vessels of the test retinas by all methods and by the second observer"
+    script:
+        "../reproduction/experiments/vessels/evaluate.py"
+
+
 # Section 5.1: branch and bound for many boxes.
 
 
