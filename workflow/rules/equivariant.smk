@@ -6,6 +6,7 @@ rule evaluate_vicinal_risk:
         values="data/results/vicinal_risk/values.json",
         example="data/results/vicinal_risk/example.csv",
         spreads="data/results/vicinal_risk/spreads.csv",
+        digits="data/results/vicinal_risk/digits.csv",
     message:
         "bounds of the vicinal risk, on the example of figure 4 and on random cases"
     script:

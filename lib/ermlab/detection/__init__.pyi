@@ -13,6 +13,7 @@ from .boxes import as_boxes_inside as as_boxes_inside
 from .boxes import best_overlap as best_overlap
 from .boxes import overlap as overlap
 from .boxes import suppress as suppress
+from .latent_location import LatentLocationTask as LatentLocationTask
 from .location import EquivariantLocationTask as EquivariantLocationTask
 from .location import LocationTask as LocationTask
 from .location import RegionRotation as RegionRotation

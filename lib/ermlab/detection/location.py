@@ -6,7 +6,7 @@ count as correct. The joint feature is the window of HOG cells around the locati
 and 0 without a location. `RegionRotation` rotates region and locations together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +35,10 @@ class RegionRotation:
     def output(self, y: ArrayLike) -> NDArray[np.float64]:
         """Return the rotated locations."""
         return turned(np.reshape(y, (-1, 2)), self.angle)
+
+    def inverse_output(self, y: ArrayLike) -> NDArray[np.float64]:
+        """Return the locations before the rotation."""
+        return turned(np.reshape(y, (-1, 2)), -self.angle)
 
 
 def rotations(n: int) -> list[RegionRotation]:
@@ -168,6 +172,14 @@ class LocationTask:
             np.array([not len(sample[0]) for sample in Y]),
         )
 
+    def versions_batch(
+        self, transformations: Iterable[RegionRotation], X: Sequence[Region], Y: Sequence[ArrayLike]
+    ) -> LocationBatch:
+        """Collect samples with all their transformed versions."""
+        transformations = list(transformations)
+        inputs = [[t.input(x) for t in transformations] for x in X]
+        return self.batch(inputs, [[t.output(y) for t in transformations] for y in Y])
+
     def violations(self, w: Vector, batch: LocationBatch, rescaling: str) -> Violations:
         """Find the most violating version and answer of each sample (eq. 8), the first of several."""
         n, versions = batch.stack.shape[:2]
@@ -261,7 +273,6 @@ class EquivariantLocationTask(EquivariantTask):
 
     def __init__(self, task: LocationTask, transformations: Sequence[RegionRotation]):
         super().__init__(task, transformations)
-        self._members = list(transformations)
         self.virtual_samples: set[tuple[int, int]] = set()
 
     def prepare_batch(
@@ -269,8 +280,7 @@ class EquivariantLocationTask(EquivariantTask):
     ) -> tuple[LocationBatch, Sequence[ArrayLike]]:
         """Collect a training set with all transformations of each sample."""
         self.virtual_samples = set()
-        inputs = [[t.input(x) for t in self._members] for x in X]
-        return self.task.batch(inputs, [[t.output(y) for t in self._members] for y in Y]), Y
+        return self.task.versions_batch(self.transformations, X, Y), Y
 
     def batch_risk(self, w: Vector, X: LocationBatch, Y: object, rescaling: str) -> tuple[float, Vector]:
         """Return the mean violation by the worst version of each sample, and a subgradient."""

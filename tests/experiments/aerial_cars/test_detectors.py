@@ -6,13 +6,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ermlab.detection.location import rotations
+from ermlab.features.patches import Region, RegionGrids
+from ermlab.kernels.slot import score_windows
 from reproduction.claims.results import read_json, write_json
 from reproduction.datasets.kit_ais_cars import read_kit_ais_cars, simulate_kit_ais_cars
 from reproduction.experiments.aerial_cars import prepare
 from reproduction.experiments.aerial_cars import train as train_stage
 from reproduction.experiments.aerial_cars.detectors import Trainer, choose_regions
 from reproduction.experiments.aerial_cars.prepare import frame_grid, read_frames
-from reproduction.experiments.aerial_cars.protocol import CONTROLS, METHODS, Frames, detect, load_grids
+from reproduction.experiments.aerial_cars.protocol import (
+    CONTROLS,
+    LATENT,
+    METHODS,
+    Frames,
+    detect,
+    keep_best,
+    load_grids,
+)
 from reproduction.experiments.aerial_cars.select import best_C, validate_pairs
 
 
@@ -158,9 +169,10 @@ def test_stages_hold_out_one_scene_and_use_its_C(settings, folder, tmp_path):
     found, training = pd.read_csv(paths["detections"]), pd.read_csv(paths["training"])
     (frame,) = frames.of_scene(b)
     assert set(found["frame"]) == {frame}
-    assert training["method"].tolist() == [*METHODS, *CONTROLS]
-    assert set(read_json(paths["timings"])) == {*METHODS, *CONTROLS}
-    assert training["samples"].tolist() == [2 * 11] * 4 + [2 * 17] * 2
+    assert training["method"].tolist() == [*METHODS, *CONTROLS, LATENT]
+    detection = {"latent_detection", "plain_detection"}
+    assert set(read_json(paths["timings"])) == {*METHODS, *CONTROLS, LATENT, *detection}
+    assert training["samples"].tolist() == [2 * 11] * 4 + [2 * 17] * 2 + [2 * 11]
     assert (training["gap"] <= settings.tol).all()
     for name, usual in (
         ("slot_equivariant", settings),
@@ -173,3 +185,24 @@ def test_stages_hold_out_one_scene_and_use_its_C(settings, folder, tmp_path):
         np.testing.assert_array_equal(rows[["x", "y"]], centers)
         np.testing.assert_allclose(rows["score"], scores)
         assert training.set_index("method").loc[name, "virtual_samples"] == detector.n_virtual
+
+
+def test_the_latent_detector_searches_all_poses_of_a_frame(settings, frames):
+    a, b, _ = frames.scene_names
+    detector = Trainer(frames, settings, seed=0).train_latent([a, b], 0.1)
+    assert detector.gap <= settings.tol
+    image = frames.images[0][:101, :131]
+    centers, scores = detector.scores(image, settings)
+    assert ((centers >= 0) & (centers < (131, 101))).all()
+    # The score of a window is that of the region around its center, rotated by one of the angles.
+    grids = RegionGrids([image], 9, 5)
+    near = np.flatnonzero((np.abs(centers - (65, 50)) < 12).all(axis=1))
+    assert len(near) >= 4 * 16
+    for i in near[:: len(near) // 12]:
+        x, y = map(int, centers[i])
+        turned = [grids.grid(Region(0, x, y, t.angle)) for t in rotations(4)]
+        candidates = [score_windows(detector.w, grid, np.zeros((3, 3), int))[1, 1] for grid in turned]
+        assert np.abs(np.subtract(candidates, scores[i])).min() < 1e-4
+    kept, best = keep_best(centers, scores, settings)
+    assert best[0] == scores.max()
+    assert len(kept) <= settings.max_boxes

@@ -12,7 +12,15 @@ from reproduction.experiments.aerial_cars.evaluate import (
     mean_over_scenes,
     scene_table,
 )
-from reproduction.experiments.aerial_cars.protocol import CONTROL_TITLES, CONTROLS, METHODS, TITLES, Frames
+from reproduction.experiments.aerial_cars.protocol import (
+    CONTROL_TITLES,
+    CONTROLS,
+    LATENT,
+    LATENT_TITLE,
+    METHODS,
+    TITLES,
+    Frames,
+)
 
 #: Frame 0 is of scene b, with one car; frame 1 of scene a, with two cars and a truck; frame 2 of scene c.
 CENTERS = ([[30, 30]], [[20, 20], [70, 40], [50, 10]], [[40, 40]])
@@ -25,7 +33,7 @@ def detections(seed):
         (method, frame): [
             [*center, 1.0] for center, other in zip(CENTERS[frame], OTHERS[frame], strict=True) if not other
         ]
-        for method in (*METHODS, *CONTROLS)
+        for method in (*METHODS, LATENT, *CONTROLS)
         for frame in range(3)
     }
     if seed == 0:
@@ -82,10 +90,12 @@ def outputs(tmp_path_factory, settings):
                         "samples": 40 if m in CONTROLS else 10,
                         "virtual_samples": 20 * seed + 10,
                     }
-                    for m in (*METHODS, *CONTROLS)
+                    for m in (*METHODS, LATENT, *CONTROLS)
                 ]
             ).to_csv(names["training"][-1], index=False)
-            write_json(names["timings"][-1], {method: float(seed) for method in (*METHODS, *CONTROLS)})
+            seconds = {method: float(seed) for method in (*METHODS, LATENT, *CONTROLS)}
+            seconds |= {"latent_detection": 6.0 + 6.0 * seed, "plain_detection": 3.0}
+            write_json(names["timings"][-1], seconds)
     results = folder / "aerial_cars"
     results.mkdir()
     files = ("values.json", "precision.csv", "rates.csv", "prices.csv", "examples.npz")
@@ -104,13 +114,14 @@ def outputs(tmp_path_factory, settings):
 def values(outputs):
     results = read_results(outputs["values"].removesuffix("/values.json"))
     assert results["datasets"] == {"kit_ais_cars": "simulated"}
-    assert results["timings"] == {f"{method}_training_seconds": 0.5 for method in METHODS}
+    training = {f"{method}_training_seconds": 0.5 for method in (*METHODS, LATENT)}
+    assert results["timings"] == training | {"latent_detection_ratio": 3.0}  # (6 + 12) / (3 + 3)
     return results["values"]
 
 
 def test_average_precision_by_scene_seed_and_criterion(values):
     perfect = over_seeds([100, 100])
-    scenes = {scene: dict.fromkeys((*METHODS, *CONTROLS), perfect) for scene in "abc"}
+    scenes = {scene: dict.fromkeys((*METHODS, LATENT, *CONTROLS), perfect) for scene in "abc"}
     scenes["a"] = scenes["a"] | {"linear": over_seeds([75, 100])}  # (1 + 1/2) / 2
     assert values["ap_pascal_by_scene"] == scenes
     scenes["b"] = scenes["b"] | {"slot": over_seeds([100, 0])}
@@ -138,8 +149,8 @@ def test_recall_at_reported_rates(values):
 
 def test_selected_C_and_training(values):
     assert values["price"] == {method: {"a": 0.1, "b": 0.3, "c": 0.3} for method in METHODS}
-    assert values["samples"] == dict.fromkeys(METHODS, 10) | dict.fromkeys(CONTROLS, 40)
-    assert values["virtual_share"] == dict.fromkeys(METHODS, 2.0) | dict.fromkeys(CONTROLS, 0.5)
+    assert values["samples"] == dict.fromkeys((*METHODS, LATENT), 10) | dict.fromkeys(CONTROLS, 40)
+    assert values["virtual_share"] == dict.fromkeys((*METHODS, LATENT), 2.0) | dict.fromkeys(CONTROLS, 0.5)
     assert values["largest_gap"] == pytest.approx(0.012)
     assert (values["seeds"], values["scenes"]) == (2, ["a", "b", "c"])
     assert values["frames"] == {"a": 1, "b": 1, "c": 1}
@@ -179,7 +190,7 @@ def test_examples_have_the_best_detections_of_the_first_seed(outputs):
 
 def test_tables_have_mean_and_standard_deviation(values):
     table = scene_table(values)
-    assert list(table.index) == [*TITLES.values(), *CONTROL_TITLES.values()]
+    assert list(table.index) == [*TITLES.values(), LATENT_TITLE, *CONTROL_TITLES.values()]
     assert table.loc["slot"].to_dict() == {
         "a": "100 ± 0",
         "b": "50 ± 71",

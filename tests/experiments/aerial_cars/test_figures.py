@@ -10,6 +10,7 @@ from reproduction.claims.results import over_seeds
 from reproduction.experiments.aerial_cars.figures import (
     CORRECT,
     FALSE,
+    METHOD_STYLES,
     plot_aerial_cars,
     plot_methods,
     plot_scenes,
@@ -36,7 +37,7 @@ def precision():
     rows = [
         {"scene": scene, "method": method, "recall": r, "precision": 1 - r * (1 + i)}
         for i, scene in enumerate(SCENES)
-        for method in TITLES
+        for method in METHOD_STYLES
         for r in (0.0, 0.5)
     ]
     return pd.DataFrame(rows)
@@ -47,7 +48,7 @@ def rates():
     rows = [
         {"scene": scene, "method": method, "rate": rate, "recall": 0.1 * rate}
         for scene in SCENES
-        for method in TITLES
+        for method in METHOD_STYLES
         for rate in (1.0, 5.0)
     ]
     return pd.DataFrame(rows)
@@ -55,7 +56,7 @@ def rates():
 
 @pytest.fixture
 def values():
-    precisions = {method: over_seeds([20 + 10 * i, 22 + 10 * i]) for i, method in enumerate(TITLES)}
+    precisions = {method: over_seeds([20 + 10 * i, 22 + 10 * i]) for i, method in enumerate(METHOD_STYLES)}
     gains = {method: over_seeds([10.0 * i]) for i, method in enumerate(TITLES) if i}
     return {"scenes": SCENES, "ap": precisions, "ap_gain": gains}
 
@@ -74,7 +75,7 @@ def test_the_exhibit_has_pictures_and_a_line_for_each_method(examples, precision
     images = [ax for sub in fig.subfigs for ax in sub.axes if ax.images]
     curves = [ax for sub in fig.subfigs for ax in sub.axes if not ax.images]
     assert len(images) == len(SCENES)
-    assert [len(ax.lines) for ax in curves] == [4, 4]
+    assert [len(ax.lines) for ax in curves] == [5, 5]
     assert curves[0].lines[0].get_ydata().tolist() == [1, 0.25]
     assert curves[1].lines[0].get_ydata().tolist() == [0.1, 0.5]
     (legend,) = fig.subfigs[1].legends
@@ -83,6 +84,7 @@ def test_the_exhibit_has_pictures_and_a_line_for_each_method(examples, precision
         "linear, equivariant: 31",
         "slot: 41 (+20, published +25)",
         "slot, equivariant: 51",
+        "linear, latent pose: 61",
     ]
 
 

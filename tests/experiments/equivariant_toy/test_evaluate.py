@@ -84,9 +84,14 @@ def test_results_are_written_and_reproducible(tmp_path):
     assert regions[0]["classes"].shape == regions[0]["margins"].shape == (5, 241, 241)
     for name in regions[0].files:
         np.testing.assert_array_equal(regions[0][name], regions[1][name])
+    # With the rotation as a latent variable the given points are right, and the problem is not convex.
+    assert values["latent_midpoint_rise"]["per_seed"][0] > 0
+    timings = read_results(folders[0])["timings"]
+    assert min(timings.values()) > 0
     # The class of the given points themselves, without and with rotations.
     points = pd.read_csv(outputs["points"]).query("kind == 'given' and range in (0, 1)")
     axis = regions[0]["axis"]
     for point in points.itertuples():
         row, column = np.abs(axis - point.y).argmin(), np.abs(axis - point.x).argmin()
         assert regions[0]["classes"][-1 if point.range else 0, row, column] == point.sample
+        assert regions[0]["latent"][row, column] == point.sample

@@ -106,9 +106,9 @@ def test_results_are_written_and_reproducible(tmp_path):
     for run in ("first", "second"):
         folder = tmp_path / run / "vicinal_risk"
         folder.mkdir(parents=True)
-        names = {"values": "values.json", "example": "example.csv", "spreads": "spreads.csv"}
-        outputs = {key: str(folder / name) for key, name in names.items()}
-        main({}, outputs, seed=1, trials=20)
+        names = ("values.json", "example.csv", "spreads.csv", "digits.csv")
+        outputs = {name.partition(".")[0]: str(folder / name) for name in names}
+        main({}, outputs, seed=1, trials=20, training={"splits": 1, "digits": 20, "tol": 0.2})
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert written[0] == written[1]
     values = read_results(tmp_path / "first" / "vicinal_risk")["values"]

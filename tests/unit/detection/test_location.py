@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ermlab.detection.latent_location import LatentLocationTask
 from ermlab.detection.location import (
     NOWHERE,
     EquivariantLocationTask,
@@ -13,6 +14,7 @@ from ermlab.detection.location import (
 from ermlab.features.patches import Region, RegionGrids
 from ermlab.kernels.slot import SlotMap, window_descriptors
 from ermlab.optimize import L2, minimize
+from ermlab.structured import LatentBatchTask, LatentRisk, LatentSVM, LatentTransformationTask
 from ermlab.structured.equivariant import EquivariantTask
 from ermlab.structured.structured_svm import RESCALINGS, BatchTask, StructuredRisk, StructuredSVM
 
@@ -189,3 +191,44 @@ def test_bad_batches(grids):
     for wrong in ([[np.nan, 0.0]], [1.0, 2.0, 3.0]):
         with pytest.raises(ValueError, match=r"expected rows \(x, y\) of finite numbers"):
             task.batch([X[:1]], [[wrong]])
+
+
+@pytest.mark.parametrize("n_slots", [1, 3])
+def test_latent_batches_equal_the_generic_task(grids, n_slots):
+    base, (X, Y) = task_of(grids, n_slots), samples()
+    generic = LatentTransformationTask(base, rotations(4))
+    batched = LatentLocationTask(base, rotations(4))
+    assert isinstance(batched, LatentBatchTask)
+    assert not isinstance(generic, LatentBatchTask)
+    slow, fast = LatentRisk(generic, X, Y), LatentRisk(batched, X, Y)
+    for seed in range(3):
+        w = np.random.default_rng(seed).normal(0, 0.2, base.dimension)
+        for name in ("convex", "reward"):
+            (value, slope), (expected, expected_slope) = (getattr(r, name)(w) for r in (fast, slow))
+            np.testing.assert_allclose(value, expected, atol=1e-5)
+            np.testing.assert_allclose(slope, expected_slope, atol=1e-6)
+        located = [i for i, y in enumerate(Y) if len(y)]  # without a location all poses are the same
+        assert [fast.complete(w)[i] for i in located] == [slow.complete(w)[i] for i in located]
+
+
+def test_predictions_are_in_the_frame_of_the_region(grids):
+    base, (X, _) = task_of(grids, 1), samples()
+    task = LatentLocationTask(base, rotations(4))
+    outputs = every_output()
+    for seed in range(3):
+        w = np.random.default_rng(seed).normal(0, 0.2, base.dimension)
+        for x in X:
+            scores = [max(w @ task.joint_feature(x, z, h) for h in range(4)) for z in outputs]
+            z = task.predict(w, x)
+            found = max(w @ task.joint_feature(x, z, h) for h in range(4))
+            assert found == pytest.approx(max(scores), abs=1e-4)
+
+
+def test_latent_training_is_reproducible_and_knows_margin_rescaling_only(grids):
+    base, (X, Y) = task_of(grids, 1), samples()
+    task = LatentLocationTask(base, rotations(4))
+    first, second = (LatentSVM(task, C=0.1, tol=1e-2).fit(X, Y) for _ in range(2))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    assert (np.diff(first.objective_) <= 1e-9).all()
+    with pytest.raises(ValueError, match="rescaling is 'slack': expected 'margin'"):
+        LatentSVM(task, rescaling="slack").fit(X, Y)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab.detection.latent_location import LatentLocationTask
 from ermlab.detection.location import NOWHERE, EquivariantLocationTask, LocationTask, rotations
 from ermlab.features.patches import Region, RegionGrids
 from ermlab.kernels.slot import WINDOW, SlotMap, score_windows
 from ermlab.optimize import L2, minimize
-from ermlab.structured.structured_svm import StructuredRisk
+from ermlab.structured import LatentSVM, StructuredRisk
 from reproduction.experiments.aerial_cars.protocol import METHODS, Frames, Settings
 
 _MAX_ITER = 500
@@ -76,6 +77,38 @@ class Detector:
         return score_windows(self.w, grid, assigned)
 
 
+@dataclass(frozen=True)
+class PoseDetector:
+    """Weights of a linear detector that searches the pose of each car."""
+
+    w: NDArray[np.float64]
+    n_samples: int
+    n_poses: int  #: rotations over the full circle
+    gap: float  #: relative gap of the last convex problem
+
+    def scores(
+        self, image: NDArray[np.uint8], settings: Settings
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the centers (x, y) of the windows of a frame under all rotations, and their scores."""
+        height, width = image.shape[:2]
+        middle = Region(0, width // 2, height // 2)
+        # A region that contains the frame and a window around each of its corners, whatever the rotation.
+        cells = int(np.ceil(np.hypot(height, width) / settings.cell)) + WINDOW[0] + 1
+        cells += 1 - cells % 2
+        grids = RegionGrids([image], cells, settings.cell)
+        steps = settings.cell * (np.arange(cells - WINDOW[0] + 1) - (cells - WINDOW[0]) / 2)
+        places = np.stack(np.meshgrid(steps, steps), axis=-1)
+        centers, scores = [], []
+        for t in rotations(self.n_poses):
+            grid = grids.grid(t.input(middle))
+            found = np.add(t.inverse_output(places), (middle.x, middle.y))
+            inside = ((found >= 0) & (found < (width, height))).all(axis=-1)
+            flat = score_windows(self.w, grid, np.zeros(places.shape[:2], dtype=np.int64)).ravel()
+            centers.append(found[inside])
+            scores.append(flat[inside])
+        return np.concatenate(centers), np.concatenate(scores).astype(np.float64)
+
+
 class Trainer:
     """Training of the four methods; the cells of regions and of their rotations are computed once."""
 
@@ -114,6 +147,16 @@ class Trainer:
             n_virtual = len(task.virtual_samples)
             detectors.append(Detector(result.w, task.task.slots, len(X), n_virtual, result.relative_gap))
         return detectors
+
+    def train_latent(self, scenes: Sequence[str], C: float) -> PoseDetector:
+        """Return the linear detector with the pose as a latent variable."""
+        X, Y = self.regions(scenes)
+        task = LocationTask(self.grids, self._single_slot(), self.settings.tolerance)
+        svm = LatentSVM(
+            LatentLocationTask(task, rotations(self.settings.rotations)), C=C, tol=self.settings.tol
+        ).fit(X, Y)
+        gap = svm.result_.history.relative_gap[-1]
+        return PoseDetector(svm.coef_, len(X), self.settings.rotations, gap)
 
     def _task(self, slots: SlotMap, transformations: list) -> EquivariantLocationTask:
         return EquivariantLocationTask(

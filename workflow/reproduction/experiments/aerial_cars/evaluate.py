@@ -18,6 +18,8 @@ from reproduction.claims.results import over_seeds, read_json, write_results
 from reproduction.experiments.aerial_cars.protocol import (
     CONTROL_TITLES,
     CONTROLS,
+    LATENT,
+    LATENT_TITLE,
     METHODS,
     TITLES,
     Frames,
@@ -29,6 +31,7 @@ from reproduction.experiments.aerial_cars.protocol import (
 from reproduction.experiments.aerial_cars.select import best_C
 from reproduction.pipeline.job import Paths, run_stage
 
+ALL_METHODS = (*METHODS, LATENT, *CONTROLS)
 RECALLS = np.linspace(0, 1, 101)
 RATES = np.geomspace(0.1, 100, 61)
 #: False positives per frame at which recall is reported.
@@ -73,7 +76,12 @@ def main(inputs: Paths, outputs: Paths, *, seeds: int, settings: Settings) -> No
             },
         },
         datasets={"kit_ais_cars": read_json(inputs["receipt"])["kind"]},
-        timings={f"{method}_training_seconds": float(seconds[method].mean()) for method in METHODS},
+        timings={
+            **{f"{name}_training_seconds": float(seconds[name].mean()) for name in (*METHODS, LATENT)},
+            "latent_detection_ratio": float(
+                seconds["latent_detection"].sum() / seconds["plain_detection"].sum()
+            ),
+        },
     )
     for name, table in (
         ("precision", precision_table(curves, frames.scene_names)),
@@ -90,7 +98,7 @@ def detection_curves(frames: Frames, found: Sequence[pd.DataFrame], settings: Se
     for kind, measure in criteria(settings.tolerance).items():
         for scene in frames.scene_names:
             numbers = frames.of_scene(scene)
-            for method in (*METHODS, *CONTROLS):
+            for method in ALL_METHODS:
                 curves[kind, scene, method] = [
                     car_curve(
                         frames,
@@ -118,7 +126,7 @@ def precision_by_scene(curves: Curves, scenes: Sequence[str], kind: str) -> BySc
                 100 * average_precision(curve.precision, curve.recall)
                 for curve in curves[kind, scene, method]
             ]
-            for method in (*METHODS, *CONTROLS)
+            for method in ALL_METHODS
         }
         for scene in scenes
     }
@@ -128,7 +136,7 @@ def _mean_over_scenes(by_scene: ByScene) -> dict[str, np.ndarray]:
     """Return the mean over scenes for each method and seed."""
     return {
         method: np.mean([precisions[method] for precisions in by_scene.values()], axis=0)
-        for method in (*METHODS, *CONTROLS)
+        for method in ALL_METHODS
     }
 
 
@@ -215,7 +223,7 @@ def _mean_curves(
             }
         )
         for scene in scenes
-        for method in METHODS
+        for method in (*METHODS, LATENT)
     )
 
 
@@ -275,7 +283,7 @@ def curve_table(precision: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
 def scene_table(values: Mapping) -> pd.DataFrame:
     """Return average precision in percent, one row per method or control and one column per scene."""
     rows = {}
-    for method, title in (TITLES | CONTROL_TITLES).items():
+    for method, title in (TITLES | {LATENT: LATENT_TITLE} | CONTROL_TITLES).items():
         by_scene = {scene: _mean_sd(values["ap_by_scene"][scene][method]) for scene in values["scenes"]}
         mean = {"mean": _mean_sd(values["ap"][method]), "mean, PASCAL": _mean_sd(values["ap_pascal"][method])}
         rows[title] = by_scene | mean

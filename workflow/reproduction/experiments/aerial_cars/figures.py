@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
 from reproduction.experiments.aerial_cars.evaluate import mean_over_scenes
-from reproduction.experiments.aerial_cars.protocol import TITLES
+from reproduction.experiments.aerial_cars.protocol import LATENT, LATENT_TITLE, TITLES
 from reproduction.plotting.pictures import outline_boxes, show_image
 
 METHOD_STYLES = {
@@ -18,7 +18,9 @@ METHOD_STYLES = {
     "linear_equivariant": {"color": BLUE, "linestyle": "-"},
     "slot": {"color": PINK, "linestyle": "--"},
     "slot_equivariant": {"color": GREEN, "linestyle": "-"},
+    LATENT: {"color": ORANGE, "linestyle": ":"},
 }
+_LABELS = TITLES | {LATENT: LATENT_TITLE}
 CORRECT, FALSE = SKY, ORANGE
 _MISSED = {"linestyle": "", "marker": "o", "markersize": 3.5, "color": YELLOW, "markeredgecolor": "black"}
 #: Half the side of a window in pixels.
@@ -51,7 +53,7 @@ def plot_aerial_cars(
     right.set_title("mean over the scenes")
     bottom.legend(
         left.lines,
-        [_with_precision(method, values, published) for method in TITLES],
+        [_with_precision(method, values, published) for method in METHOD_STYLES],
         title="average precision in percent (points over the linear detector)",
         title_fontsize=9,
         loc="outside lower center",
@@ -63,7 +65,7 @@ def plot_aerial_cars(
 
 def _with_precision(method: str, values: Mapping, published: Mapping[str, float]) -> str:
     """Return the title of a method with its average precision and gain."""
-    title = f"{TITLES[method]}: {np.mean(values['ap'][method]['per_seed']):.0f}"
+    title = f"{_LABELS[method]}: {np.mean(values['ap'][method]['per_seed']):.0f}"
     if method not in published:
         return title
     gain = np.mean(values["ap_gain"][method]["per_seed"])
@@ -119,7 +121,7 @@ def plot_precision(ax: Axes, curves: pd.DataFrame) -> None:
     """Plot precision against recall, one line per method."""
     for method, style in METHOD_STYLES.items():
         curve = curves[curves["method"] == method]
-        ax.plot(curve["recall"], curve["precision"], label=TITLES[method], **style)
+        ax.plot(curve["recall"], curve["precision"], label=_LABELS[method], **style)
     ax.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
 
 
@@ -127,5 +129,5 @@ def plot_rates(ax: Axes, curves: pd.DataFrame) -> None:
     """Plot recall against false positives per frame, one line per method."""
     for method, style in METHOD_STYLES.items():
         curve = curves[curves["method"] == method]
-        ax.plot(curve["rate"], curve["recall"], label=TITLES[method], **style)
+        ax.plot(curve["rate"], curve["recall"], label=_LABELS[method], **style)
     ax.set(xscale="log", xlabel="false positives per image", ylabel="recall", ylim=(0, 1.02))

@@ -27,6 +27,9 @@ METHODS = {
 }
 #: Controls: methods without rotations that are also trained on more regions.
 CONTROLS = {"linear_more": "linear", "slot_more": "slot"}
+#: The foil: the linear detector with the pose of the car as a latent variable, with the C of another method.
+LATENT, LATENT_PRICE = "linear_latent", "linear_equivariant"
+LATENT_TITLE = "linear, latent pose"
 TITLES = {
     "linear": "linear",
     "linear_equivariant": "linear, equivariant",
@@ -115,9 +118,15 @@ def window_centers(shape: tuple[int, int], cell: int) -> NDArray[np.int64]:
 def detect(scores: NDArray[np.float32], settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the centers of the best windows of a frame after suppression, and their scores, best first."""
     centers = window_centers(scores.shape, settings.cell).reshape(-1, 2)
-    flat = scores.ravel().astype(np.float64)
-    kept = suppress(squares(centers, settings.side), flat, settings.max_boxes, settings.max_overlap)
-    return centers[kept], flat[kept]
+    return keep_best(centers, scores.ravel().astype(np.float64), settings)
+
+
+def keep_best(
+    centers: NDArray, scores: NDArray[np.float64], settings: Settings
+) -> tuple[NDArray, NDArray[np.float64]]:
+    """Return the centers (x, y) of the best windows after suppression, and their scores, best first."""
+    kept = suppress(squares(centers, settings.side), scores, settings.max_boxes, settings.max_overlap)
+    return centers[kept], scores[kept]
 
 
 def squares(centers: ArrayLike, side: int) -> NDArray[np.int64]:

@@ -1,19 +1,24 @@
 """Train the detectors on two scenes and run them on the third (rule train_aerial_detectors)."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
+from numpy.typing import NDArray
 
 from reproduction.claims.results import write_json
-from reproduction.experiments.aerial_cars.detectors import Trainer
+from reproduction.experiments.aerial_cars.detectors import Detector, PoseDetector, Trainer
+from reproduction.experiments.aerial_cars.prepare import frame_grid
 from reproduction.experiments.aerial_cars.protocol import (
     CONTROLS,
+    LATENT,
+    LATENT_PRICE,
     METHODS,
     Frames,
     Settings,
     detect,
+    keep_best,
     load_grids,
 )
 from reproduction.experiments.aerial_cars.select import best_C
@@ -32,7 +37,7 @@ def main(
     test = frames.scene_names[fold]
     train = [scene for scene in frames.scene_names if scene != test]
     usual, larger = (Trainer(frames, chosen, seed) for chosen in (settings, replace(settings, **control)))
-    found, training, seconds = [], [], {}
+    found, training, seconds, detectors = [], [], {}, {}
     for name in (*METHODS, *CONTROLS):
         method, trainer = (CONTROLS[name], larger) if name in CONTROLS else (name, usual)
         start = time.perf_counter()
@@ -49,11 +54,41 @@ def main(
         for frame in frames.of_scene(test):
             assigned = detector.slots.assign_windows(grids[frame])
             centers, scores = detect(detector.scores(grids[frame], assigned), settings)
-            rows = {"method": name, "frame": frame, "x": centers[:, 0], "y": centers[:, 1], "score": scores}
-            found.append(pd.DataFrame(rows))
+            found.append(_rows(name, frame, centers, scores))
+        detectors[name] = detector
+    start = time.perf_counter()
+    latent = usual.train_latent(train, best_C(validated, LATENT_PRICE, train))
+    seconds[LATENT] = time.perf_counter() - start
+    training.append({"method": LATENT, "gap": latent.gap, "samples": latent.n_samples, "virtual_samples": 0})
+    rows, durations = compare_detections(
+        latent, detectors[LATENT_PRICE], frames, frames.of_scene(test), settings
+    )
+    found, seconds = found + rows, seconds | durations
     pd.concat(found).to_csv(outputs["detections"], index=False, lineterminator="\n")
     pd.DataFrame(training).to_csv(outputs["training"], index=False, lineterminator="\n")
     write_json(outputs["timings"], seconds)
+
+
+def compare_detections(
+    latent: PoseDetector, plain: Detector, frames: Frames, numbers: Sequence[int], settings: Settings
+) -> tuple[list[pd.DataFrame], dict[str, float]]:
+    """Return the detections of the latent detector, and the time of both from pixels to detections."""
+    found, seconds = [], {"latent_detection": 0.0, "plain_detection": 0.0}
+    for frame in numbers:
+        start = time.perf_counter()
+        centers, scores = keep_best(*latent.scores(frames.images[frame], settings), settings)
+        between = time.perf_counter()
+        grid = frame_grid(frames.images[frame], settings.cell)
+        detect(plain.scores(grid, plain.slots.assign_windows(grid)), settings)
+        seconds["latent_detection"] += between - start
+        seconds["plain_detection"] += time.perf_counter() - between
+        found.append(_rows(LATENT, frame, centers, scores))
+    return found, seconds
+
+
+def _rows(method: str, frame: int, centers: NDArray, scores: NDArray) -> pd.DataFrame:
+    columns = {"method": method, "frame": frame, "x": centers[:, 0], "y": centers[:, 1], "score": scores}
+    return pd.DataFrame(columns)
 
 
 if "snakemake" in globals():

@@ -1,5 +1,6 @@
 """Fit three rings from one point each, with growing ranges of rotations (rule evaluate_equivariant_toy)."""
 
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -8,6 +9,11 @@ import numpy as np
 import pandas as pd
 
 from reproduction.claims.results import over_seeds, write_results
+from reproduction.experiments.equivariant_toy.latent import (
+    LatentRingModel,
+    fit_latent_rings,
+    prediction_seconds,
+)
 from reproduction.experiments.equivariant_toy.rings import (
     DISC,
     RingModel,
@@ -38,6 +44,7 @@ def main(
     rng = np.random.default_rng(seed)
     draws = [draw_samples(rng) for _ in range(triples)]
     models = [[_fit(samples, part, degree) for part in RANGES] for samples in draws]
+    latent = [fit_latent_rings(samples, degree, C, seed) for samples in draws]
     measured = pd.DataFrame(
         {"triple": number, "range": part, **_measure(model)}
         for number, row in enumerate(models)
@@ -60,7 +67,9 @@ def main(
                 for name, count in (("enough", degree + 1), ("too_few", degree))
             },
             "virtual_by_solver": _count_by_solver(draws[0], degree),
+            **summarize_latent(latent),
         },
+        timings=_compare_seconds(draws[0], degree, models[0][-1], latent[0], seed),
     )
     for name, table in (("triples", measured), ("degrees", by_degree), ("points", point_table(models[0]))):
         table.to_csv(outputs[name], index=False, lineterminator="\n")
@@ -72,6 +81,7 @@ def main(
         ranges=np.array(RANGES),
         classes=np.stack([model.predict(grid) for model in models[0]]).astype(np.int8),
         margins=np.stack([model.margin(grid) for model in models[0]]).astype(np.float32),
+        latent=latent[0].predict(grid).astype(np.int8),
     )
 
 
@@ -102,6 +112,31 @@ def summarize_triples(measured: pd.DataFrame) -> dict:
     return {
         **{name: [over_seeds(rows[name]) for rows in by_range] for name in measured.columns[2:]},
         "ordered_triples": int(ordered.sum()),
+    }
+
+
+def summarize_latent(models: Sequence[LatentRingModel]) -> dict[str, dict]:
+    """Return the measures of the models with a latent rotation, over the triples."""
+    return {
+        "latent_spread": over_seeds([model.spread for model in models]),
+        "latent_midpoint_rise": over_seeds([model.midpoint_rise for model in models]),
+        "latent_symmetry_error": over_seeds([symmetry_error(model) for model in models]),
+        "latent_ring_error": over_seeds([ring_error(model) for model in models]),
+    }
+
+
+def _compare_seconds(
+    samples: np.ndarray, degree: int, equivariant: RingModel, latent: LatentRingModel, seed: int
+) -> dict[str, float]:
+    """Return times of training and prediction, with the rotation in the loss and as a latent variable."""
+    start = time.perf_counter()
+    _fit(samples, RANGES[-1], degree)
+    training = time.perf_counter() - start
+    once, searched = prediction_seconds([equivariant, latent], seed)
+    return {
+        "equivariant_training_seconds": training,
+        "latent_training_seconds": latent.seconds / len(latent.objectives),
+        "latent_prediction_ratio": searched / once,
     }
 
 

@@ -23,24 +23,36 @@ _CURVES = (
 
 
 def plot_rings(
-    regions: Mapping[str, NDArray], points: pd.DataFrame, triples: pd.DataFrame, fine_grid: int
+    regions: Mapping[str, NDArray],
+    points: pd.DataFrame,
+    triples: pd.DataFrame,
+    fine_grid: int,
+    latent: Mapping[str, float],
 ) -> Figure:
     """Draw the regions for each range of rotations, and the measures of all triples of points.
 
     ``regions`` has class and margin on a grid for each range, ``points`` the given points and the virtual
-    samples, ``triples`` one row per triple and range; ``fine_grid`` is the size of the reference grid.
+    samples, ``triples`` one row per triple and range; ``fine_grid`` is the size of the reference grid,
+    ``latent`` has the mean measures of the models with the rotation as a latent variable.
     """
     ranges = regions["ranges"]
-    fig = plt.figure(figsize=(12, 5.6))
-    above, below = fig.subfigures(2, 1, height_ratios=(1, 1.05))
-    for k, ax in enumerate(above.subplots(1, len(ranges))):
+    fig = plt.figure(figsize=(13, 5.3))
+    above, below = fig.subfigures(2, 1, height_ratios=(1, 1.15))
+    *panels, last = above.subplots(1, len(ranges) + 1)
+    for k, ax in enumerate(panels):
         shown = points[points["range"] == ranges[k]]
-        _plot_regions(ax, regions["axis"], regions["classes"][k], regions["margins"][k], shown)
+        _plot_regions(ax, regions["axis"], regions["classes"][k], shown, regions["margins"][k])
         ax.set_title(("(a) " if k == 0 else "") + f"range {range_label(ranges[k])}")
+    given = points[(points["range"] == ranges[-1]) & (points["kind"] == "given")]
+    _plot_regions(last, regions["axis"], regions["latent"], given)
+    last.set_title("latent rotation")
     axes = below.subplots(1, len(_CURVES))
     for ax, (name, label, title) in zip(axes, _CURVES, strict=True):
         _plot_curve(ax, triples, name)
         ax.set(ylabel=label, title=title)
+        if name in latent:
+            ax.axhline(latent[name], color=ORANGE, linestyle="--", linewidth=1.5, label="latent rotation")
+    axes[0].legend(fontsize=8)
     axes[2].axhline(fine_grid / 10, color="black", linestyle=":", linewidth=1.2)
     axes[2].annotate(
         "a tenth of a grid\nof one degree",
@@ -53,7 +65,9 @@ def plot_rings(
     return fig
 
 
-def _plot_regions(ax: Axes, axis: NDArray, classes: NDArray, margins: NDArray, points: pd.DataFrame) -> None:
+def _plot_regions(
+    ax: Axes, axis: NDArray, classes: NDArray, points: pd.DataFrame, margins: NDArray | None = None
+) -> None:
     extent = (axis[0], axis[-1], axis[0], axis[-1])
     colors = ListedColormap([color for color, _ in CLASSES])
     ax.imshow(
@@ -66,7 +80,8 @@ def _plot_regions(ax: Axes, axis: NDArray, classes: NDArray, margins: NDArray, p
         alpha=0.35,
         interpolation="nearest",
     )
-    ax.contour(axis, axis, margins, levels=[1], colors="black", linewidths=0.8)
+    if margins is not None:
+        ax.contour(axis, axis, margins, levels=[1], colors="black", linewidths=0.8)
     virtual, given = (points[points["kind"] == kind] for kind in ("virtual", "given"))
     ax.scatter(virtual["x"], virtual["y"], s=9, color="black", linewidths=0, zorder=3)
     for _, row in given.iterrows():

@@ -4,6 +4,7 @@ Transformations are points of a line here: 0 is the identity, and the loss grows
 it. Random ordered families check the lemma for arbitrary losses and distributions as well.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from ermlab.structured.vicinal import (
     vicinal_risk,
 )
 from reproduction.claims.results import write_results
+from reproduction.experiments.vicinal_risk.training import summarize_training, train_digits
 from reproduction.pipeline.job import Paths, run_stage
 
 #: Center, height and half-width of the two peaks of figure 4. The source does not give the widths.
@@ -35,8 +37,11 @@ ROUNDING = 1e-12
 LINE_BOUNDS, FAMILY_BOUNDS = ("plain", "step", "square"), ("smallest", "any")
 
 
-def main(inputs: Paths, outputs: Paths, *, seed: int, trials: int) -> None:
-    """Evaluate the example, its bounds for growing spreads of P, and ``trials`` random cases of each kind."""
+def main(inputs: Paths, outputs: Paths, *, seed: int, trials: int, training: Mapping[str, float]) -> None:
+    """Evaluate the example, its bounds for growing spreads of P, and ``trials`` random cases of each kind.
+
+    ``training`` has the numbers of splits and digits, and the tolerance, of the models that are trained.
+    """
     example = figure_case(LINE)
     spreads = pd.DataFrame(
         {"deviation": deviation, **figure_case(LINE, deviation).bounds()}
@@ -45,10 +50,16 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, trials: int) -> None:
     rng = np.random.default_rng(seed)
     lines = pd.DataFrame([random_line_case(rng, LINE).bounds() for _ in range(trials)])
     families = pd.DataFrame([random_family_bounds(rng) for _ in range(trials)])
+    digits = train_digits(seed, **training)
     write_results(
         Path(outputs["values"]).parent,
-        {**summarize(lines, families), "example": {"deviation": FIGURE_DEVIATION, **example.bounds()}},
+        {
+            **summarize(lines, families),
+            **summarize_training(digits),
+            "example": {"deviation": FIGURE_DEVIATION, **example.bounds()},
+        },
     )
+    digits.to_csv(outputs["digits"], index=False, lineterminator="\n")
     example_curves(example).to_csv(outputs["example"], index=False, lineterminator="\n")
     spreads.to_csv(outputs["spreads"], index=False, lineterminator="\n")
 
