@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from ermlab.detection.latent_location import LatentLocationTask
 from ermlab.detection.location import NOWHERE, EquivariantLocationTask, LocationTask, rotations
-from ermlab.features.patches import Region, RegionGrids
-from ermlab.kernels.slot import WINDOW, SlotMap, score_windows
+from ermlab.features.hog_cells import hog
+from ermlab.features.patches import Region, RegionGrids, turned_patch
+from ermlab.kernels.slot import WINDOW, SlotMap, score_windows, windows_shape
 from ermlab.optimize import L2, minimize
 from ermlab.structured import LatentSVM, StructuredRisk
 from reproduction.experiments.aerial_cars.protocol import METHODS, Frames, Settings
@@ -91,22 +92,33 @@ class PoseDetector:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the centers (x, y) of the windows of a frame under all rotations, and their scores."""
         height, width = image.shape[:2]
-        middle = Region(0, width // 2, height // 2)
-        # A region that contains the frame and a window around each of its corners, whatever the rotation.
-        cells = int(np.ceil(np.hypot(height, width) / settings.cell)) + WINDOW[0] + 1
-        cells += 1 - cells % 2
-        grids = RegionGrids([image], cells, settings.cell)
-        steps = settings.cell * (np.arange(cells - WINDOW[0] + 1) - (cells - WINDOW[0]) / 2)
-        places = np.stack(np.meshgrid(steps, steps), axis=-1)
+        middle = width // 2, height // 2
         centers, scores = [], []
         for t in rotations(self.n_poses):
-            grid = grids.grid(t.input(middle))
-            found = np.add(t.inverse_output(places), (middle.x, middle.y))
+            grid = _rotated_grid(image, middle, t.angle, settings.cell)
+            shape = windows_shape(grid.shape[:2])
+            rows, columns = (settings.cell * (np.arange(n) - (n - 1) / 2) for n in shape)
+            found = np.add(t.inverse_output(np.stack(np.meshgrid(columns, rows), axis=-1)), middle)
             inside = ((found >= 0) & (found < (width, height))).all(axis=-1)
-            flat = score_windows(self.w, grid, np.zeros(places.shape[:2], dtype=np.int64)).ravel()
+            flat = score_windows(self.w, grid, np.zeros(shape, dtype=np.int64)).ravel()
             centers.append(found[inside])
             scores.append(flat[inside])
         return np.concatenate(centers), np.concatenate(scores).astype(np.float64)
+
+
+def _rotated_grid(
+    image: NDArray[np.uint8], middle: tuple[int, int], angle: float, cell: int
+) -> NDArray[np.float32]:
+    """Return the HOG cells of a rotated frame, with room for a window around each of its pixels."""
+    height, width = image.shape[:2]
+    c, s = abs(np.cos(angle)), abs(np.sin(angle))
+    # Odd numbers of cells, so that the middle of the frame is that of a cell; two more are left out by hog.
+    extents = (width * s + height * c, width * c + height * s)
+    cells = [2 * int(np.ceil(extent / (2 * cell))) + WINDOW[0] + 2 for extent in extents]
+    side = cell * max(cells)
+    top, left = ((side - cell * n) // 2 for n in cells)
+    patch = turned_patch(image, middle, side, angle)
+    return hog(patch[top : side - top, left : side - left], cell)
 
 
 class Trainer:
