@@ -75,8 +75,11 @@ class DenseCRF(LabelingTask):
         ``sum_i class_weight[y_i] [y_i != z_i] / n_pixels``: the fraction of wrong labels without weights.
     ignore_label : int, optional
         Pixels with this true label do not count in the loss, nor in its number of pixels.
-    max_iter, tol
-        Number of updates of mean field and change below which it stops; see `mean_field`.
+    max_iter : int, default=10
+        Number of updates of mean field. With more, 30 for example, temperatures sink more slowly and labels
+        have higher scores, which matters most in training.
+    tol : float, default=1e-3
+        Change of all marginals below which mean field stops; see `mean_field`.
     temperature : float, optional
         Number by which scores per pixel are divided in mean field; at low temperatures marginals are closer
         to 0 and 1. By default 1 for `marginals`. Labels are then found at temperatures that sink from 1/4 to
