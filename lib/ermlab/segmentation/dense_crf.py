@@ -108,9 +108,9 @@ class DenseCRF(LabelingTask):
     >>> rng = np.random.default_rng(0)
     >>> labels = np.zeros((4, 16, 16), dtype=int)
     >>> labels[:, 4:12, 4:12] = 1
-    >>> noisy = labels + rng.normal(size=labels.shape)
+    >>> noisy = labels + 0.5 * rng.normal(size=labels.shape)
     >>> X = [(np.stack([image, np.ones_like(image)], axis=-1), image) for image in noisy]
-    >>> task = DenseCRF(2, 2, kernels=[1.0, 2.0, (4.0, 1.0)])
+    >>> task = DenseCRF(2, 2, kernels=[1.0, 2.0, (4.0, 0.5)])
     >>> model = StructuredSVM(task, C=100).fit(X[:3], labels[:3])
     >>> bool(model.score(X[3:], labels[3:]) > 0.9)
     True
