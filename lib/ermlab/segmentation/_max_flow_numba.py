@@ -7,11 +7,14 @@ that the number of augmentations is at most the number of nodes times the number
 capacities (A. V. Goldberg, S. Hed, H. Kaplan, R. E. Tarjan, R. F. Werneck: Maximum flows by incremental
 breadth-first search, ESA 2011).
 
-The arcs of node ``v`` are ``first[v] .. first[v + 1] - 1``; ``reverse[a]`` is the arc from ``head[a]`` back.
+The arcs of node ``v`` are ``first(v) .. first(v + 1) - 1``; ``reverse(a)`` is the arc from ``head(a)`` back.
+They are looked up in arrays, or computed for grids (`ermlab.segmentation._arcs_numba`).
 """
 
 import numpy as np
 from numba import njit
+
+from ermlab.segmentation._arcs_numba import arc_head, arc_reverse, first_arc
 
 TERMINAL, ORPHAN, FREE = -1, -2, -3  # instead of the arc to the parent
 SOURCE, SINK = 0, 1  # the two trees
@@ -56,23 +59,33 @@ def cut_capacity(source, sink, edges, forward, backward, source_side):
 
 
 @njit(cache=True, nogil=True)
-def push_between_neighbors(first, head, reverse, residual, terminal):
+def push_between_neighbors(starts, heads, opposites, residual, terminal):
     """Push flow along the shortest paths, from the source over one arc to the sink."""
+
+    def first(v):
+        return first_arc(starts, v)
+
+    def head(a):
+        return arc_head(starts, heads, a)
+
+    def reverse(a):
+        return arc_reverse(starts, opposites, a)
+
     for v in range(len(terminal)):
-        a = first[v]
-        while terminal[v] > 0 and a < first[v + 1]:
-            w = head[a]
+        a = first(v)
+        while terminal[v] > 0 and a < first(v + 1):
+            w = head(a)
             if terminal[w] < 0:
                 amount = min(terminal[v], residual[a], -terminal[w])
                 residual[a] -= amount
-                residual[reverse[a]] += amount
+                residual[reverse(a)] += amount
                 terminal[v] -= amount
                 terminal[w] += amount
             a += 1
 
 
 @njit(cache=True, nogil=True)
-def push_flow(first, head, reverse, residual, terminal):
+def push_flow(starts, heads, opposites, residual, terminal):
     """Push a maximum flow through residual capacities in place; return the nodes on the source's side.
 
     ``terminal[v]`` is the residual capacity from the source to ``v``, or minus that from ``v`` to the sink.
@@ -80,6 +93,16 @@ def push_flow(first, head, reverse, residual, terminal):
     The inner functions share the arrays of the trees: numba inlines them, whereas it would count references
     to the arguments of other functions in every call.
     """
+
+    def first(v):
+        return first_arc(starts, v)
+
+    def head(a):
+        return arc_head(starts, heads, a)
+
+    def reverse(a):
+        return arc_reverse(starts, opposites, a)
+
     n = len(terminal)
     label = np.zeros(n, dtype=np.int32)
     parent = np.full(n, FREE, dtype=np.int32)  # arc to the parent
@@ -121,9 +144,9 @@ def push_flow(first, head, reverse, residual, terminal):
         The search stops at a parent of the distance ``enough``.
         """
         best, arc = 2147483647, -1
-        for a in range(first[v], first[v + 1]):
-            distance = (1 - 2 * tree) * label[head[a]]
-            if 0 < distance < best and (residual[reverse[a]] if tree == SOURCE else residual[a]) > 0:
+        for a in range(first(v), first(v + 1)):
+            distance = (1 - 2 * tree) * label[head(a)]
+            if 0 < distance < best and (residual[reverse(a)] if tree == SOURCE else residual[a]) > 0:
                 best, arc = distance, a
                 if distance == enough:
                     break
@@ -131,29 +154,29 @@ def push_flow(first, head, reverse, residual, terminal):
 
     def augment(through):
         """Push flow along the path through an arc from the first tree to the second."""
-        start, stop = head[reverse[through]], head[through]
+        start, stop = head(reverse(through)), head(through)
         amount = residual[through]
         v = start
         while parent[v] != TERMINAL:
-            amount = min(amount, residual[reverse[parent[v]]])
-            v = head[parent[v]]
+            amount = min(amount, residual[reverse(parent[v])])
+            v = head(parent[v])
         amount = min(amount, terminal[v])
         v = stop
         while parent[v] != TERMINAL:
             amount = min(amount, residual[parent[v]])
-            v = head[parent[v]]
+            v = head(parent[v])
         amount = min(amount, -terminal[v])
 
         residual[through] -= amount
-        residual[reverse[through]] += amount
+        residual[reverse(through)] += amount
         v = start
         while parent[v] != TERMINAL:
             a = parent[v]
             residual[a] += amount
-            residual[reverse[a]] -= amount
-            if residual[reverse[a]] == 0:
+            residual[reverse(a)] -= amount
+            if residual[reverse(a)] == 0:
                 leave_parent(v, SOURCE)
-            v = head[a]
+            v = head(a)
         terminal[v] -= amount
         if terminal[v] == 0:
             leave_parent(v, SOURCE)
@@ -161,10 +184,10 @@ def push_flow(first, head, reverse, residual, terminal):
         while parent[v] != TERMINAL:
             a = parent[v]
             residual[a] -= amount
-            residual[reverse[a]] += amount
+            residual[reverse(a)] += amount
             if residual[a] == 0:
                 leave_parent(v, SINK)
-            v = head[a]
+            v = head(a)
         terminal[v] += amount
         if terminal[v] == 0:
             leave_parent(v, SINK)
@@ -179,15 +202,15 @@ def push_flow(first, head, reverse, residual, terminal):
                 waiting[tree, level] = following[v]
                 n_orphans[tree] -= 1
                 arc = nearest(v, tree, level - 1)
-                if arc >= 0 and (1 - 2 * tree) * label[head[arc]] < level:
+                if arc >= 0 and (1 - 2 * tree) * label[head(arc)] < level:
                     parent[v] = arc
                     continue
                 label[v] = 0
                 left[n_left] = v
                 n_left += 1
-                for a in range(first[v], first[v + 1]):
-                    if parent[head[a]] == reverse[a]:
-                        leave_parent(head[a], tree)
+                for a in range(first(v), first(v + 1)):
+                    if parent[head(a)] == reverse(a):
+                        leave_parent(head(a), tree)
             level += 1
         lowest[tree] = n + 1
         return n_left
@@ -198,8 +221,8 @@ def push_flow(first, head, reverse, residual, terminal):
         for k in range(n_left):
             v = left[k]
             arc = nearest(v, tree, 0)
-            if arc >= 0 and (1 - 2 * tree) * label[head[arc]] < limit[tree]:
-                distance = (1 - 2 * tree) * label[head[arc]] + 1
+            if arc >= 0 and (1 - 2 * tree) * label[head(arc)] < limit[tree]:
+                distance = (1 - 2 * tree) * label[head(arc)] + 1
                 candidate[v] = arc
                 following[v] = waiting[tree, distance]
                 waiting[tree, distance] = v
@@ -221,11 +244,11 @@ def push_flow(first, head, reverse, residual, terminal):
             while k < last:
                 v = returned[k]
                 k += 1
-                for a in range(first[v], first[v + 1]):
-                    w = head[a]
+                for a in range(first(v), first(v + 1)):
+                    w = head(a)
                     gone = parent[w] == ORPHAN and label[w] == 0
-                    if gone and (residual[a] if tree == SOURCE else residual[reverse[a]]) > 0:
-                        join(w, tree, level + 1, reverse[a])
+                    if gone and (residual[a] if tree == SOURCE else residual[reverse(a)]) > 0:
+                        join(w, tree, level + 1, reverse(a))
                         returned[n_returned] = w
                         n_returned += 1
             level += 1
@@ -237,8 +260,8 @@ def push_flow(first, head, reverse, residual, terminal):
             if label[v] == 0:
                 parent[v] = FREE
                 arc = nearest(v, 1 - tree, 0)
-                if arc >= 0 and (2 * tree - 1) * label[head[arc]] < limit[1 - tree]:
-                    join(v, 1 - tree, (2 * tree - 1) * label[head[arc]] + 1, arc)
+                if arc >= 0 and (2 * tree - 1) * label[head(arc)] < limit[1 - tree]:
+                    join(v, 1 - tree, (2 * tree - 1) * label[head(arc)] + 1, arc)
 
     def adopt_orphans(tree):
         """Find new parents of minimal distance for all orphans of a tree, and release those without any.
@@ -251,7 +274,7 @@ def push_flow(first, head, reverse, residual, terminal):
             return_to_tree(tree, n_left)
             change_tree(tree, n_left)
 
-    push_between_neighbors(first, head, reverse, residual, terminal)
+    push_between_neighbors(starts, heads, opposites, residual, terminal)
     for v in range(n):
         if terminal[v] != 0:
             join(v, SOURCE if terminal[v] > 0 else SINK, 1, TERMINAL)
@@ -264,17 +287,17 @@ def push_flow(first, head, reverse, residual, terminal):
         while k < n_current[tree]:
             v = current[tree, k]
             k += 1
-            a = first[v]
-            while label[v] == last and a < first[v + 1]:
-                w = head[a]
+            a = first(v)
+            while label[v] == last and a < first(v + 1):
+                w = head(a)
                 other = sign * label[w]
-                if other <= 0 and (residual[a] if tree == SOURCE else residual[reverse[a]]) > 0:
+                if other <= 0 and (residual[a] if tree == SOURCE else residual[reverse(a)]) > 0:
                     if other < 0:
-                        augment(a if tree == SOURCE else reverse[a])
+                        augment(a if tree == SOURCE else reverse(a))
                         adopt_orphans(SOURCE)
                         adopt_orphans(SINK)
                         continue  # with the same arc, unless it is empty now
-                    join(w, tree, limit[tree], reverse[a])
+                    join(w, tree, limit[tree], reverse(a))
                 a += 1
         depth[tree] += 1
         current[tree, : n_grown[tree]] = grown[tree, : n_grown[tree]]

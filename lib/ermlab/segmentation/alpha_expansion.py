@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import positive_number, whole_number
+from ermlab.segmentation._flow_graph import FlowGraph, flow_graph
 from ermlab.segmentation._graph_cut_numba import expansion_capacities
 from ermlab.segmentation._messages_numba import score_range
 from ermlab.segmentation._trees_numba import labeling_total
 from ermlab.segmentation.labeling import Labeling
-from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_labels, check_potentials
 from ermlab.segmentation.tree_reweighted import ROUNDING, certified, message_labeling
 
@@ -59,7 +59,7 @@ def alpha_expansion(
         whole_number("bound_iter", bound_iter, 1),
     )
     start = None if labels is None else check_labels(labels, *unary.shape)
-    graph = FlowGraph(edges, len(unary))
+    graph = flow_graph(edges, len(unary))
     return expansion_labeling(
         unary, pairwise, graph, start, max_iter, bound_iter, positive_number("tol", tol)
     )
@@ -101,7 +101,7 @@ def expand(
     for step in range(max_iter * n_states):
         alpha = step % n_states
         expansion_capacities(unary, graph.edges, pairwise, labels, alpha, terminal, capacity)
-        source_side, _, _ = graph.push(terminal, capacity, capacity)
+        source_side = graph.cut(terminal, capacity, capacity)
         moved = np.where(source_side, labels, alpha)
         moved_score = labeling_total(unary, graph.edges, pairwise, moved)
         if moved_score > score + least:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.validation import check_choice
+from ermlab.segmentation._flow_graph import FlowGraph, flow_graph
 from ermlab.segmentation._hamming import HammingLoss
 from ermlab.segmentation._joint_features import JointFeatures
 from ermlab.segmentation._labeling_task import LabelingTask
@@ -18,7 +19,6 @@ from ermlab.segmentation.alpha_expansion import expansion_labeling
 from ermlab.segmentation.graph_cut import cut_labeling, is_submodular
 from ermlab.segmentation.labeling import Labeling
 from ermlab.segmentation.lp_relaxation import relaxed_labeling
-from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_edges, check_labels
 from ermlab.segmentation.tree_reweighted import message_labeling
 from ermlab.structured.task import by_position
@@ -195,7 +195,7 @@ class GraphCRF(LabelingTask):
             )
         features = self._phi.check_nodes(x[0])
         edges = check_edges(x[1], len(features))
-        graph = FlowGraph(edges, len(features))
+        graph = flow_graph(edges, len(features))
         return GraphSample(
             features, graph, self._edge_features(x[2] if len(x) == 3 else None, edges), features.shape[:1]
         )

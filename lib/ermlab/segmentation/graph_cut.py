@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab.segmentation._flow_graph import FlowGraph, flow_graph
 from ermlab.segmentation._graph_cut_numba import ROUNDING, cut_capacities
 from ermlab.segmentation._trees_numba import labeling_total
 from ermlab.segmentation.labeling import Labeling
-from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_potentials
 
 Vector = NDArray[np.float64]
@@ -47,7 +47,7 @@ def graph_cut(unary: ArrayLike, edges: ArrayLike, pairwise: ArrayLike) -> Labeli
     unary, edges, pairwise = check_potentials(unary, edges, pairwise)
     if unary.shape[1] != 2:
         raise ValueError(f"{unary.shape[1]} states: expected 2; see alpha_expansion for more")
-    return cut_labeling(unary, pairwise, FlowGraph(edges, len(unary)))
+    return cut_labeling(unary, pairwise, flow_graph(edges, len(unary)))
 
 
 def cut_labeling(unary: Vector, pairwise: Vector, graph: FlowGraph) -> Labeling:
@@ -61,7 +61,7 @@ def cut_labeling(unary: Vector, pairwise: Vector, graph: FlowGraph) -> Labeling:
             f"{amount:.6g} less than pairwise[0, 1] + pairwise[1, 0], expected at least as much; "
             "alpha_expansion has no such condition"
         )
-    source_side, _, _ = graph.push(terminal, capacity, capacity)
+    source_side = graph.cut(terminal, capacity, capacity)
     labels = (~source_side).astype(np.int64)
     score = labeling_total(unary, graph.edges, pairwise, labels)
     return Labeling(labels, score, score)

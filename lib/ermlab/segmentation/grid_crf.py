@@ -1,14 +1,13 @@
 """Conditional random fields on the pixels of images."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import check_choice, real_array, whole_number
+from ermlab.segmentation._flow_graph import grid_graph, neighboring_pixels
 from ermlab.segmentation.graph_crf import GraphCRF, GraphSample
-from ermlab.segmentation.max_flow import FlowGraph
 
 Vector = NDArray[np.float64]
 CONNECTIVITIES = (4, 8)
@@ -87,7 +86,7 @@ class GridCRF(GraphCRF):
                 "pixel"
             )
         features = self._phi.check_nodes(image.reshape(-1, self.n_features))
-        graph = _grid_graph(*image.shape[:2], self.connectivity)
+        graph = grid_graph(*image.shape[:2], self.connectivity)
         return GraphSample(features, graph, self._edge_features(edge_features, graph.edges), image.shape[:2])
 
 
@@ -106,11 +105,7 @@ def grid_edges(shape: tuple[int, int], connectivity: int = 4) -> NDArray[np.int6
     """
     check_choice("connectivity", connectivity, CONNECTIVITIES)
     height, width = (whole_number("shape", side, 1) for side in shape)
-    nodes = np.arange(height * width).reshape(height, width)
-    pairs = [(nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])]
-    if connectivity == 8:
-        pairs += [(nodes[:-1, :-1], nodes[1:, 1:]), (nodes[:-1, 1:], nodes[1:, :-1])]
-    return np.concatenate([np.column_stack([i.ravel(), j.ravel()]) for i, j in pairs])
+    return neighboring_pixels(height, width, connectivity)
 
 
 def contrast_features(image: ArrayLike, connectivity: int = 4, beta: float | None = None) -> Vector:
@@ -155,9 +150,3 @@ def contrast_features(image: ArrayLike, connectivity: int = 4, beta: float | Non
     diagonal &= edges[:, 0] % image.shape[1] != edges[:, 1] % image.shape[1]
     features[diagonal] /= np.sqrt(2.0)
     return features
-
-
-@lru_cache(maxsize=32)
-def _grid_graph(height: int, width: int, connectivity: int) -> FlowGraph:
-    """Return the graph of all images of a size."""
-    return FlowGraph(grid_edges((height, width), connectivity), height * width)

@@ -6,10 +6,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csc_array
 
 from ermlab._utils.validation import largest_magnitude
+from ermlab.segmentation._flow_graph import FlowGraph, flow_graph
 from ermlab.segmentation._messages_numba import local_bound, score_range
 from ermlab.segmentation.alpha_expansion import expand
 from ermlab.segmentation.labeling import Labeling
-from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_potentials
 from ermlab.segmentation.tree_reweighted import certified
 
@@ -39,7 +39,7 @@ def lp_relaxation(unary: ArrayLike, edges: ArrayLike, pairwise: ArrayLike) -> La
         solver.
     """
     unary, edges, pairwise = check_potentials(unary, edges, pairwise)
-    return relaxed_labeling(unary, pairwise, FlowGraph(edges, len(unary)))
+    return relaxed_labeling(unary, pairwise, flow_graph(edges, len(unary)))
 
 
 def relaxed_labeling(unary: Vector, pairwise: Vector, graph: FlowGraph) -> Labeling:

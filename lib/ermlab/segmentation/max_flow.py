@@ -1,18 +1,15 @@
 """Maximum flows and minimum cuts."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab.segmentation._max_flow_numba import arrange_arcs, cut_capacity, push_flow
-from ermlab.segmentation._trees_numba import forest_order
+from ermlab.segmentation._flow_graph import flow_graph
+from ermlab.segmentation._max_flow_numba import cut_capacity
 from ermlab.segmentation.potentials import check_edges, finite_potentials
 
 Vector = NDArray[np.float64]
-# Nodes and arcs are numbered by 32 bits.
-MOST_ARCS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -32,64 +29,6 @@ class MaxFlow:
     value: float
     source_side: NDArray[np.bool_]
     edge_flow: Vector
-
-
-class FlowGraph:
-    """Edges in the order in which flow is pushed; it can be used for many capacities.
-
-    Parameters
-    ----------
-    edges : ndarray of shape (n_edges, 2)
-        Checked edges.
-    n_nodes : int
-        Number of nodes.
-
-    Attributes
-    ----------
-    arcs : tuple of ndarray
-        The first arc of each node, the head of each arc, and the arc in the opposite direction.
-    place, opposite : ndarray of shape (n_edges,)
-        The arcs from ``i`` to ``j`` and from ``j`` to ``i``.
-    """
-
-    def __init__(self, edges: NDArray[np.int64], n_nodes: int):
-        if max(2 * len(edges), n_nodes) > MOST_ARCS:
-            raise ValueError(
-                f"{n_nodes} nodes, {len(edges)} edges: expected at most {MOST_ARCS} nodes and "
-                f"{MOST_ARCS // 2} edges"
-            )
-        self.edges, self.n_nodes = edges, n_nodes
-        first, head, reverse, self.place = arrange_arcs(edges, n_nodes)
-        self.arcs = first, head, reverse
-        self.opposite = reverse[self.place]
-
-    @cached_property
-    def edge(self) -> NDArray[np.int64]:
-        """The edge of each arc."""
-        edge = np.empty(2 * len(self.edges), dtype=np.int64)
-        edge[self.place] = edge[self.opposite] = np.arange(len(self.edges))
-        return edge
-
-    @cached_property
-    def forest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Order of the nodes and edge to the parent as of `check_forest`, None if there is a cycle."""
-        if len(self.edges) >= max(self.n_nodes, 1):
-            return None
-        order, link = np.empty(self.n_nodes, dtype=np.int64), np.empty(self.n_nodes, dtype=np.int64)
-        return (order, link) if forest_order(self.n_nodes, self.edges, order, link) < 0 else None
-
-    def push(
-        self, terminal: Vector, forward: Vector, backward: Vector
-    ) -> tuple[NDArray[np.bool_], Vector, Vector]:
-        """Return the side of the source, and the residual capacities of each edge in both directions.
-
-        ``terminal`` is the capacity from the source of each node, or minus that to the sink; it is changed.
-        """
-        residual = np.empty(2 * len(self.edges))
-        residual[self.place] = forward
-        residual[self.opposite] = backward
-        side = push_flow(*self.arcs, residual, terminal)
-        return side, residual[self.place], residual[self.opposite]
 
 
 def max_flow(
@@ -134,7 +73,7 @@ def max_flow(
     edges = check_edges(edges, n_nodes)
     forward = _capacities(forward, "forward", len(edges))
     backward = np.zeros(len(edges)) if backward is None else _capacities(backward, "backward", len(edges))
-    side, ahead, back = FlowGraph(edges, n_nodes).push(source - sink, forward, backward)
+    side, ahead, back = flow_graph(edges, n_nodes).flow(source - sink, forward, backward)
     # The smaller capacity has lost less of the flow by rounding.
     flow = np.where(forward < backward, forward - ahead, back - backward)
     value = cut_capacity(source, sink, edges, forward, backward, side)

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import positive_number, whole_number
+from ermlab.segmentation._flow_graph import FlowGraph, flow_graph
 from ermlab.segmentation._messages_numba import score_range, sweep
 from ermlab.segmentation._trees_numba import labeling_total
 from ermlab.segmentation.labeling import Labeling
-from ermlab.segmentation.max_flow import FlowGraph
 from ermlab.segmentation.potentials import check_potentials
 
 Vector = NDArray[np.float64]
@@ -42,7 +42,7 @@ def tree_reweighted(
     unary, edges, pairwise = check_potentials(unary, edges, pairwise)
     max_iter = whole_number("max_iter", max_iter, 1)
     return message_labeling(
-        unary, pairwise, FlowGraph(edges, len(unary)), max_iter, positive_number("tol", tol)
+        unary, pairwise, flow_graph(edges, len(unary)), max_iter, positive_number("tol", tol)
     )
 
 

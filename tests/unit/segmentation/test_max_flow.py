@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from ermlab.segmentation import max_flow
-from ermlab.segmentation.max_flow import FlowGraph
+from ermlab.segmentation import grid_edges, max_flow
+from ermlab.segmentation._flow_graph import FlowGraph, GridGraph, flow_graph
 
 
 def random_network(rng, n_nodes, n_edges, draw):
@@ -32,7 +32,7 @@ def require_optimal(network, found, rel=1e-12):
     """Raise unless flow is feasible and as large as the capacity of the cut."""
     source, sink, edges, forward, backward = network
     # Sums of capacities are rounded relative to the largest of them.
-    error = rel * len(edges) * max(map(np.max, (source, sink, forward, backward)))
+    error = rel * len(edges) * np.concatenate([source, sink, forward, backward]).max()
     assert (found.edge_flow <= forward).all()
     assert (found.edge_flow >= -backward).all()
     out = np.zeros(len(source))
@@ -176,3 +176,31 @@ def test_bad_networks_are_refused(change, message):
 def test_too_many_nodes_are_refused():
     with pytest.raises(ValueError, match="expected at most 2147483647 nodes"):
         FlowGraph(np.zeros((0, 2), dtype=np.int64), 2**31)
+
+
+@pytest.mark.parametrize("connectivity", [4, 8])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (5, 9), (9, 5), (23, 17)])
+def test_grids_are_the_graphs_of_their_edges(shape, connectivity):
+    rng = np.random.default_rng(0)
+    edges = grid_edges(shape, connectivity)
+    n = shape[0] * shape[1]
+    grid = flow_graph(edges, n)
+    assert isinstance(grid, GridGraph) == (len(edges) > 0)
+    source, sink = rng.random((2, n))
+    forward, backward = rng.random((2, len(edges)))
+    network = source, sink, edges, forward, backward
+    require_optimal(network, max_flow(*network))
+    order = rng.permutation(len(edges))
+    shuffled = max_flow(source, sink, edges[order], forward[order], backward[order])
+    assert max_flow(*network).value == pytest.approx(shuffled.value, rel=1e-12)
+    terminal = source - sink
+    np.testing.assert_array_equal(
+        grid.cut(terminal, forward, backward), FlowGraph(edges, n).cut(terminal, forward, backward)
+    )
+
+
+def test_edges_that_are_not_all_of_a_grid_are_a_graph():
+    edges = grid_edges((4, 6))
+    assert type(flow_graph(edges[:, ::-1].copy(), 24)) is FlowGraph
+    assert type(flow_graph(edges[:-1], 24)) is FlowGraph
+    assert type(flow_graph(edges[::-1].copy(), 24)) is FlowGraph
