@@ -6,7 +6,8 @@ Counts do not depend on the machine. Prints one row per problem with the ratio o
 import numpy as np
 
 from ermlab.optimize import L1, L2, minimize
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
 
 MAX_CALLS = 2000
 

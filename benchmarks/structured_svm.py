@@ -19,7 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
 
 C = 1.0
 GAP = 1e-3

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from ermlab.ranking import RankingSVM
-from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.structured_svm import StructuredSVM
 
 N, CLASSES = 300, 3
 

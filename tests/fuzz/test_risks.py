@@ -13,7 +13,7 @@ from ermlab.ranking.invariant_ranking import InvariantRankingRisk, InvariantRank
 from ermlab.structured.bridge import BridgeRisk
 from ermlab.structured.invariant import InvariantSVM
 from ermlab.structured.jkse import JKSE, LinearJKSE, mirrored_svm, one_class_weights
-from ermlab.structured.structured_svm import MultiClassTask
+from ermlab.structured.multiclass import MultiClassTask
 from ermlab.structured.transfer_svm import TransferSVM
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
 from ermlab.tracking.assignment import Assigner, Candidates, Hypotheses

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ermlab.optimize import L2, minimize, minimize_blocks, solve_simplex_qp
 from ermlab.structured._multiclass_dual_numba import maximize_sample
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ermlab.structured.equivariant import AngleRange, EquivariantTask, Identity, Rotation
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
 
 
 class Relabel:

@@ -23,7 +23,7 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import positive_number, real_array, require_finite
 from ermlab.structured._jkse_numba import ascend, primal_and_dual
-from ermlab.structured.task import Task, by_position
+from ermlab.structured.task import Task, by_position, paired_samples
 
 Vector = NDArray[np.float64]
 Pairs = list[tuple[Any, Any]]
@@ -92,7 +92,7 @@ class JKSE(BaseEstimator):
         check_is_fitted(self)
         if (self.outputs is None) == (self.search is None):
             raise ValueError("outputs and search are both None, or both given: expected one of them")
-        return [self._best_output(x) for x in X]
+        return [self._best_output(x) for x in by_position(X)]
 
     def _best_output(self, x: Any) -> Any:
         if self.search is not None:
@@ -214,7 +214,7 @@ class LinearJKSE(BaseEstimator):
     def predict(self, X: Sequence) -> list:
         """Return the output of the highest compatibility for each input (thesis, eq. 3.3)."""
         check_is_fitted(self)
-        return [self.task.predict(self.coef_, x) for x in X]
+        return [self.task.predict(self.coef_, x) for x in by_position(X)]
 
 
 @dataclass(frozen=True)
@@ -271,9 +271,7 @@ def _squared_norms(features: csr_array) -> Vector:
 
 
 def _pairs(X: Sequence, y: Sequence) -> Pairs:
-    if len(X) != len(y) or len(X) == 0:
-        raise ValueError(f"{len(X)} inputs and {len(y)} outputs: expected the same number, at least 1")
-    return list(zip(by_position(X), by_position(y), strict=True))
+    return list(zip(*paired_samples(X, y), strict=True))
 
 
 def _kernel_matrix(K: ArrayLike) -> Vector:

@@ -9,7 +9,7 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.validation import check_choice, positive_number
 from ermlab.structured._found_planes import FoundPlanes
 from ermlab.structured.latent_task import LatentBatchTask, LatentTask
-from ermlab.structured.task import RESCALINGS, by_position, is_exact
+from ermlab.structured.task import RESCALINGS, is_exact, paired_samples
 
 Vector = NDArray[np.float64]
 # Slopes (n, dimension) and offsets (n,), one plane per sample.
@@ -44,10 +44,9 @@ class LatentRisk:
         self, task: LatentTask, X: Sequence, Y: Sequence, rescaling: str = "margin", n_parts: int = 1
     ):
         check_choice("rescaling", rescaling, RESCALINGS)
-        if len(X) != len(Y) or len(X) == 0:
-            raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected the same number, at least 1")
         self.task, self.rescaling, self.dimension = task, rescaling, task.dimension
-        self._X, self._Y = by_position(X), by_position(Y)
+        X, Y = paired_samples(X, Y)
+        self._X, self._Y = X, Y
         self._batch = task.prepare_batch(X, Y) if isinstance(task, LatentBatchTask) else None
         self._max_loss = positive_number("max_loss", getattr(task, "max_loss", 1.0))
         n, n_parts = len(X), min(n_parts, len(X))

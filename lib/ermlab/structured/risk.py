@@ -15,8 +15,8 @@ from ermlab.structured.task import (
     PlanesTask,
     Task,
     VirtualTask,
-    by_position,
     is_exact,
+    paired_samples,
     violation_plane,
 )
 
@@ -55,15 +55,14 @@ class StructuredRisk:
 
     def __init__(self, task: Task, X: Sequence, Y: Sequence, rescaling: str = "margin"):
         check_choice("rescaling", rescaling, RESCALINGS)
-        if len(X) != len(Y) or len(X) == 0:
-            raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected the same number, at least 1")
+        X, Y = paired_samples(X, Y)
         self.task, self.rescaling = task, rescaling
         self.dimension, self.exact = task.dimension, is_exact(task)
         self.grows = not self.exact
         self._virtual_samples: set[tuple[int, int | float]] = set()
         self._in_batches, self._virtual = isinstance(task, BatchTask), isinstance(task, VirtualTask)
         self._batch = task.prepare_batch(X, Y) if self._in_batches else None
-        self._X, self._Y = by_position(X), by_position(Y)
+        self._X, self._Y = X, Y
         self._found = [] if self.exact else [FoundPlanes(self.dimension) for _ in range(len(X))]
 
     def __call__(self, w: Vector) -> tuple[float, Vector]:

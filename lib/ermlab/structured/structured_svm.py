@@ -13,37 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from ermlab._utils.validation import check_choice, positive_number, regularization_strength
 from ermlab.optimize import L1, L2, Result, minimize, minimize_blocks
 from ermlab.optimize.convergence import warn_unless_converged
-from ermlab.structured.multiclass import MultiClassTask
 from ermlab.structured.risk import StructuredRisk
 from ermlab.structured.task import (
-    RESCALINGS,
     BatchTask,
     BlockTask,
     PlanesTask,
     Task,
-    VirtualTask,
-    by_position,
     is_exact,
     mean_loss,
     predict_all,
-    violation_plane,
     weight_bounds,
 )
 
-__all__ = [
-    "RESCALINGS",
-    "BatchTask",
-    "BlockTask",
-    "MultiClassTask",
-    "StructuredRisk",
-    "StructuredSVM",
-    "Task",
-    "VirtualTask",
-    "by_position",
-    "mean_loss",
-    "predict_all",
-    "violation_plane",
-]
 PENALTIES = {"l1": L1, "l2": L2}
 SOLVERS = ("auto", "bundle", "blocks")
 # Passes after which "auto" changes from blocks to bundle.

@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from ermlab.optimize import BlockDual
 
@@ -96,11 +97,24 @@ def weight_bounds(task: Task) -> tuple[Vector, Vector] | None:
 
 
 def by_position(samples: Sequence) -> Sequence:
-    """Return a pandas object as an array, and other samples unchanged.
+    """Return a pandas object as an array, and other samples unchanged; a sparse matrix is a ValueError.
 
     Indexing a pandas series looks up a label, not a position, and indexing a data frame a column.
     """
+    if issparse(samples):
+        raise ValueError(
+            f"a sparse matrix of shape {samples.shape}: expected a sequence of samples or a dense array, "
+            "which its method toarray returns"
+        )
     return samples.to_numpy() if hasattr(samples, "iloc") else samples
+
+
+def paired_samples(X: Sequence, Y: Sequence) -> tuple[Sequence, Sequence]:
+    """Return inputs and outputs by position, or raise a ValueError unless there are equally many, and one."""
+    X, Y = by_position(X), by_position(Y)
+    if len(X) != len(Y) or len(X) == 0:
+        raise ValueError(f"{len(X)} inputs and {len(Y)} outputs: expected the same number, at least 1")
+    return X, Y
 
 
 def violation_plane(
@@ -113,11 +127,8 @@ def violation_plane(
 
 def predict_all(task: Task, w: Vector, X: Sequence) -> Sequence:
     """Return the prediction for each input: an array if the task works in batches, else a list."""
-    return (
-        task.batch_predict(w, X)
-        if isinstance(task, BatchTask)
-        else [task.predict(w, x) for x in by_position(X)]
-    )
+    X = by_position(X)
+    return task.batch_predict(w, X) if isinstance(task, BatchTask) else [task.predict(w, x) for x in X]
 
 
 def mean_loss(task: Task, truths: Sequence, outputs: Sequence) -> float:

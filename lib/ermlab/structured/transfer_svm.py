@@ -65,13 +65,13 @@ class TransferSVM(BaseEstimator):
 
     def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
         """Fit the model to inputs, true outputs, and the data set name of each sample."""
+        X, y = by_position(X), by_position(y)
         if not len(X) == len(y) == len(domains):
             raise ValueError(
                 f"{len(X)} inputs, {len(y)} outputs, {len(domains)} domains: expected equal numbers"
             )
         if weight_bounds(self.task) is not None:
             raise ValueError("the task bounds its weights: expected a task without bounds for transfer")
-        X, y = by_position(X), by_position(y)
         self.domains_ = list(dict.fromkeys(domains))
         members = [[i for i, name in enumerate(domains) if name == domain] for domain in self.domains_]
         parts = [(_take(X, rows), _take(y, rows)) for rows in members]

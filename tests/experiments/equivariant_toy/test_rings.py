@@ -7,7 +7,8 @@ import pytest
 
 from ermlab.kernels.polynomial import n_features, polynomial_features
 from ermlab.structured.equivariant import AngleRange, FiniteSet, Rotation
-from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.structured_svm import StructuredSVM
 from reproduction.experiments.equivariant_toy.rings import (
     DISC,
     RADII,

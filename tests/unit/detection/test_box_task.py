@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 
 from ermlab.detection import BagOfWords, BoxTask, box_task, subwindow
 from ermlab.features import Vocabulary, dense_surf
-from ermlab.structured.structured_svm import StructuredSVM, Task
+from ermlab.structured.structured_svm import StructuredSVM
+from ermlab.structured.task import Task
 
 SHAPE = (4, 5)
 BOXES = [

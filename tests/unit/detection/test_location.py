@@ -16,7 +16,9 @@ from ermlab.kernels.slot import SlotMap, window_descriptors
 from ermlab.optimize import L2, minimize
 from ermlab.structured import LatentBatchTask, LatentRisk, LatentSVM, LatentTransformationTask
 from ermlab.structured.equivariant import EquivariantTask
-from ermlab.structured.structured_svm import RESCALINGS, BatchTask, StructuredRisk, StructuredSVM
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
+from ermlab.structured.task import RESCALINGS, BatchTask
 
 CELLS, WINDOW = 7, (3, 3)
 

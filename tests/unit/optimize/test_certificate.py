@@ -8,7 +8,9 @@ from ermlab.optimize._master_l1 import L1Master
 from ermlab.ranking import RankingSVM
 from ermlab.ranking.invariant_ranking import InvariantRankingSVM
 from ermlab.structured.invariant import InvariantSVM
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
 from ermlab.structured.transfer_svm import TransferSVM
 from ermlab.taxonomy.taxonomic_svm import TaxonomicSVM
 

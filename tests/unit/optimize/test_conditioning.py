@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
 from ermlab.ranking import RankingSVM
-from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.structured_svm import StructuredSVM
 
 TOL = 1e-3
 JOINT = [1e-9, 1e-3, 1e3, 1e9]

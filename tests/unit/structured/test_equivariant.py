@@ -6,7 +6,9 @@ import pytest
 from ermlab.optimize import L2, minimize, minimize_blocks
 from ermlab.structured.equivariant import AngleRange, EquivariantTask, FiniteSet, Identity, Rotation
 from ermlab.structured.invariant import InvariantSVM
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
 
 
 class RingTask:

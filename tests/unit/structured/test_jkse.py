@@ -14,7 +14,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from ermlab.optimize import solve_simplex_qp
 from ermlab.structured.jkse import JKSE, LinearJKSE, mirrored_svm, one_class_weights
-from ermlab.structured.structured_svm import MultiClassTask
+from ermlab.structured.multiclass import MultiClassTask
 
 seeds = st.integers(0, 2**32 - 1)
 nus = st.sampled_from([0.05, 0.1, 0.3, 0.5, 0.75, 0.95, 1.0])

@@ -3,7 +3,7 @@ import pytest
 
 from ermlab.structured._multiclass_dual import MultiClassDual
 from ermlab.structured._multiclass_dual_numba import maximize_sample
-from ermlab.structured.structured_svm import MultiClassTask
+from ermlab.structured.multiclass import MultiClassTask
 
 
 @pytest.mark.parametrize("q", [0.0, 5e-324, 1e-320, 1e-310, 1e-300, 1e-200])

@@ -4,20 +4,19 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from ermlab.optimize import L2, minimize, minimize_blocks
-from ermlab.structured.structured_svm import (
-    BatchTask,
-    BlockTask,
-    MultiClassTask,
-    StructuredRisk,
-    StructuredSVM,
-    Task,
-)
+from ermlab.structured.jkse import LinearJKSE
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
+from ermlab.structured.task import BatchTask, BlockTask, Task
+from ermlab.structured.transfer_svm import TransferSVM
 
 
 class SequenceTask:
@@ -270,3 +269,15 @@ def test_prices_without_a_strength(C):
 def test_complex_features_are_refused():
     with pytest.raises(ValueError, match="X has complex entries"):
         StructuredSVM(MultiClassTask(2, 2)).fit(1j * np.eye(2), [0, 1])
+
+
+@pytest.mark.parametrize("model", [StructuredSVM, LinearJKSE, TransferSVM])
+def test_a_sparse_matrix_is_named(model):
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    message = r"a sparse matrix of shape \(4, 4\): expected a sequence of samples or a dense array"
+    others = [np.zeros(4)] if model is TransferSVM else []
+    fitted = model(MultiClassTask(2, 4)).fit(X, y, *others)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(csr_array(X))
+    with pytest.raises(ValueError, match=message):
+        fitted.fit(csr_array(X), y, *others)

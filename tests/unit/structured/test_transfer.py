@@ -9,7 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from ermlab.optimize import L2, Planes, cccp, minimize, solve_simplex_qp
-from ermlab.structured.structured_svm import MultiClassTask, StructuredRisk, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
 from ermlab.structured.transfer import Coupling, TransferRisk, minimize_transfer, transfer_cccp
 from ermlab.structured.transfer_svm import TransferSVM
 

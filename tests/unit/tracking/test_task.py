@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ermlab.optimize import L2, cccp
-from ermlab.structured.structured_svm import StructuredRisk, StructuredSVM
+from ermlab.structured.risk import StructuredRisk
+from ermlab.structured.structured_svm import StructuredSVM
 from ermlab.tracking.task import PartialTrackingRisk, TrackingTask, augmented, missed_share
 
 

@@ -16,7 +16,8 @@ from ermlab.structured.equivariant import (
     Rotation,
     Transformations,
 )
-from ermlab.structured.structured_svm import MultiClassTask, StructuredSVM
+from ermlab.structured.multiclass import MultiClassTask
+from ermlab.structured.structured_svm import StructuredSVM
 
 Points = NDArray[np.float64]
 #: Radii of the three classes, as far from each other as the innermost is from the origin.
