@@ -19,7 +19,9 @@ def random_bags(seed):
     n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
     groups = rng.permutation(np.concatenate([np.arange(n), rng.integers(n, size=rng.integers(0, 12))]))
     X = rng.normal(size=(n, d))[groups] + rng.choice([0.1, 1.0]) * rng.normal(size=(len(groups), d))
-    return X, groups, rng.choice([-1, 1], size=n), rng.uniform(0.2, 2, size=n), rng
+    y = rng.choice([-1, 1], size=n)
+    y[rng.permutation(n)[:2]] = -1, 1
+    return X, groups, y, rng.uniform(0.2, 2, size=n), rng
 
 
 def constraints(X, groups, y):

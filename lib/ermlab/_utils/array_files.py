@@ -42,10 +42,10 @@ def _read_arrays(path: Path, names: Iterable[str]) -> dict[str, NDArray]:
     with ZipFile(require_file(path)) as container:
         members = {name: container.getinfo(f"{name}.npy") for name in names}
         check_promise(path, sum(member.file_size for member in members.values()))
-        return {name: _read_array(container, member) for name, member in members.items()}
+        return {name: read_array(container, member) for name, member in members.items()}
 
 
-def _read_array(container: ZipFile, member: ZipInfo) -> NDArray:
+def read_array(container: ZipFile, member: ZipInfo) -> NDArray:
     """Read an array, unless its header announces more than the member holds."""
     with container.open(member) as file:
         shape, _, dtype = _READ_HEADER[npy_format.read_magic(file)](file)

@@ -9,6 +9,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import safe_unit
 from ermlab.cca.algebra import Laplacian, View, leading_pairs
 from ermlab.cca.centered_kernels import CenteredGram, Expansion, Kernel, Rows
@@ -20,7 +21,7 @@ LAPLACIANS = {"normalized": normalized_laplacian, "centering": centering_laplaci
 SAME_SIZE = 1e-6
 
 
-class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedModel, BaseEstimator):
     """Base of the estimators: validation of samples, solution of eq. 4.12, projection of new samples."""
 
     def transform(

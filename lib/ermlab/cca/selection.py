@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.progress import progress, report
 from ermlab._utils.validation import check_choice
 from ermlab.cca.algebra import Laplacian, PenalizedView, View, leading_pairs
 from ermlab.cca.centered_kernels import CenteredGram, Kernel
@@ -121,6 +122,8 @@ class LaplacianKCCACV(TwoViewProjection):
         Number of random permutations; the thesis draws one.
     random_state : int, RandomState or None, default=0
         Seed of the permutations.
+    verbose : bool, default=False
+        Whether to print the progress of the selection.
 
     Attributes
     ----------
@@ -149,6 +152,7 @@ class LaplacianKCCACV(TwoViewProjection):
         n_splits: int = 5,
         n_permutations: int = 10,
         random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
     ):
         self.n_components = n_components
         self.eps = eps
@@ -161,6 +165,7 @@ class LaplacianKCCACV(TwoViewProjection):
         self.n_splits = n_splits
         self.n_permutations = n_permutations
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(
         self,
@@ -183,7 +188,7 @@ class LaplacianKCCACV(TwoViewProjection):
         grid = Grid(self.eps, self.gamma, self.eps_y, self.gamma_y)
         rows = self._read(X, Y, X_extra, Y_extra)
         n = len(rows[0].paired)
-        with one_blas_thread():
+        with one_blas_thread(), progress(self):
             grams = tuple(CenteredGram.of(side) for side in rows)
             views = tuple(View(gram, self._laplacian()) for gram in grams)
             if self.criterion == "folds":
@@ -326,6 +331,7 @@ def holdout_scores(
         x, ys = View(train_x, laplacian), [View(train_y, laplacian) for train_y, _ in sides]
         Z_x, Z_ys = test_x @ x.to_dual, [test_y @ y.to_dual for (_, test_y), y in zip(sides, ys, strict=True)]
         for j, px, pys in grid.penalized(x, ys):
+            report("fold", number + 1, gamma=grid.gamma[j])
             T_x = Z_x @ px.V
             for k, (py, Z_y) in enumerate(zip(pys, Z_ys, strict=True)):
                 cross, T_y = px.T.T @ py.T, Z_y @ py.V
@@ -343,6 +349,7 @@ def spectrum_scores(
     scores = np.empty((len(ys), len(permutations), *grid.shape))
     orders = (np.arange(x.n), *permutations)
     for j, px, pys in grid.penalized(x, ys):
+        report("value", j + 1, gamma=grid.gamma[j])
         for k, py in enumerate(pys):
             cross = [px.T.T @ py.T[order] for order in orders]
             for i, dx, dy in grid.whitenings(px, py):

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import whole_number
 from ermlab.detection.boxes import overlap
 from ermlab.detection.qualities import (
@@ -52,6 +53,7 @@ class BagOfWords(NamedTuple):
         return cls(points, vocabulary.assign(descriptors), np.shape(image))
 
 
+@remembers_arguments
 class BoxTask:
     """Task of predicting a box (left, top, right, bottom) with the loss ``1 - overlap`` (thesis, eq. 3.27).
 

@@ -1,9 +1,7 @@
 """Visual words: descriptors assigned to the nearest center of a vocabulary, and counted inside boxes."""
 
 import math
-import zipfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -15,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import largest_magnitude, real_array, require_room, safe_unit, whole_number
-from ermlab.exceptions import DataError
 from ermlab.features._words_numba import count_words, nearest_of_close
 
 _CHUNK = 1024
@@ -28,7 +26,7 @@ _LARGEST = 1e150
 _FURTHEST = 1 << 31
 
 
-class Vocabulary(BaseEstimator):
+class Vocabulary(SavedModel, BaseEstimator):
     """Vocabulary of visual words: centers of descriptors found by mini-batch k-means.
 
     Parameters
@@ -41,6 +39,8 @@ class Vocabulary(BaseEstimator):
         Number of descriptors in a mini-batch.
     max_iter : int, default=30
         Maximum number of passes over all descriptors.
+    verbose : bool, default=False
+        Whether k-means prints its progress.
 
     Attributes
     ----------
@@ -54,11 +54,13 @@ class Vocabulary(BaseEstimator):
         random_state: int | None = None,
         batch_size: int = 1024,
         max_iter: int = 30,
+        verbose: bool = False,
     ):
         self.n_words = n_words
         self.random_state = random_state
         self.batch_size = batch_size
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
         """Find the centers of descriptors, (n_descriptors, n_features)."""
@@ -71,6 +73,7 @@ class Vocabulary(BaseEstimator):
             batch_size=self.batch_size,
             max_iter=self.max_iter,
             n_init=1,
+            verbose=int(self.verbose),
         )
         unit = safe_unit(descriptors)
         with threadpool_limits(1):  # sums over threads differ in their last bits, which affects the stopping
@@ -127,26 +130,6 @@ class Vocabulary(BaseEstimator):
         with one_blas_thread():
             over_ranges(work, -(-len(words) // _CHUNK), n_jobs)
         return words
-
-    def save(self, path: str | Path) -> None:
-        """Write the centers to an ``.npz`` file."""
-        check_is_fitted(self)
-        with Path(path).open("wb") as file:
-            np.savez(file, centers=self.centers_)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a vocabulary written by `save`; raise a `DataError` if the file is damaged."""
-        try:
-            with np.load(path, allow_pickle=False) as content:
-                centers = _matrix(content["centers"], "centers")
-                if centers.size == 0:
-                    raise ValueError(f"centers of shape {centers.shape}: expected at least one")
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, TypeError) as error:
-            raise DataError(f"{path}: {error}; expected an .npz file with a matrix `centers`") from error
-        vocabulary = cls(n_words=len(centers))
-        vocabulary.centers_ = centers
-        return vocabulary
 
 
 def n_cells(levels: Sequence[int]) -> int:

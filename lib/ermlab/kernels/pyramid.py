@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import safe_unit, whole_number
 from ermlab.kernels._graph_collections import GraphCollection, label_sizes, split_samples, vector_labels
 from ermlab.kernels._ward_numba import cut, nearest_rows, ward_chain, ward_line
@@ -23,7 +24,7 @@ from ermlab.kernels.weisfeiler_lehman import SubtreeCounts, SubtreeVocabulary, c
 _BLOCK = 2048
 
 
-class PyramidQuantizer(TransformerMixin, BaseEstimator):
+class PyramidQuantizer(TransformerMixin, SavedModel, BaseEstimator):
     """Nested quantizations of numbers or vectors by Ward's clustering.
 
     Level l of 0 to ``L = ceil(log2 D)`` has ``min(2^l, D)`` bins for D distinct training values, weighted by
@@ -94,7 +95,7 @@ class PyramidQuantizer(TransformerMixin, BaseEstimator):
         return bins
 
 
-class PyramidWL(TransformerMixin, BaseEstimator):
+class PyramidWL(TransformerMixin, SavedModel, BaseEstimator):
     """Transformer of graphs to counts of subtree patterns at all levels of a pyramid of quantizations.
 
     A sample is a pair (graph, node labels), with labels of shape (n_nodes,) or (n_nodes, n_features), or a
@@ -141,6 +142,10 @@ class PyramidWL(TransformerMixin, BaseEstimator):
         self.standardize = standardize
         self.node_label = node_label
         self.n_jobs = n_jobs
+
+    def _after_load(self) -> None:
+        if hasattr(self, "vocabularies_"):
+            self.vocabularies_ = tuple(vocabulary.checked() for vocabulary in self.vocabularies_)
 
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Learn the quantizations and the patterns of graphs."""

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import largest_magnitude, real_array, whole_number
 from ermlab.kernels._slot_numba import add_windows, nearest_windows, score_slots
 
@@ -30,7 +31,7 @@ _BAND = 64
 _LARGEST = 1e15
 
 
-class SlotMap(BaseEstimator):
+class SlotMap(SavedModel, BaseEstimator):
     """Assignment q of descriptors to slots.
 
     Parameters
@@ -49,6 +50,8 @@ class SlotMap(BaseEstimator):
     tree_ : scipy.spatial.cKDTree
         KD-tree of the centers.
     """
+
+    _unsaved = ("tree_",)
 
     def __init__(self, n_slots: int = 18, random_state: int | None = None, window: tuple[int, int] = WINDOW):
         self.n_slots = n_slots
@@ -76,6 +79,10 @@ class SlotMap(BaseEstimator):
         self.centers_ = model.cluster_centers_.astype(np.float32)
         self.tree_ = cKDTree(self.centers_)
         return self
+
+    def _after_load(self) -> None:
+        if hasattr(self, "centers_"):
+            self.tree_ = cKDTree(self.centers_)
 
     def assign(self, descriptors: ArrayLike) -> NDArray[np.int64]:
         """Return the slot of each descriptor, found with the KD-tree."""

@@ -10,7 +10,7 @@ neighbor. A graph without nodes is valid and has no patterns.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.parallel import over_ranges
+from ermlab._utils.saving import SavedModel
 from ermlab.kernels._graph_collections import GraphCollection, discrete_labels, label_sizes, split_samples
 from ermlab.kernels._weisfeiler_lehman_numba import (
     copy_block,
@@ -84,6 +85,16 @@ class Patterns:
         empty = np.empty(0, dtype=np.uint64)
         return cls(np.empty(0, dtype=dtype), np.zeros(1, dtype=np.int64), empty, slot_table(empty))
 
+    def checked(self) -> Self:
+        """Return the same patterns with a new hash table, or raise a ValueError if signatures do not fit."""
+        bounds, size = self.bounds, len(self.signatures)
+        sound = self.hashes.ndim == self.signatures.ndim == 1 and bounds.shape == (len(self.hashes) + 1,)
+        sound = sound and bounds[0] == 0 and bounds[-1] == size and (bounds[1:] > bounds[:-1]).all()
+        types = bounds.dtype == np.int64 and self.hashes.dtype == np.uint64
+        if not (sound and types and self.signatures.dtype in (np.int32, np.int64)):
+            raise ValueError("patterns whose bounds or types do not fit: expected those of a vocabulary")
+        return replace(self, slots=slot_table(self.hashes))
+
     def __len__(self) -> int:
         return len(self.hashes)
 
@@ -143,6 +154,10 @@ class SubtreeVocabulary:
             blocks.append(step.counts(collection, len(patterns[-1])))
         return cls(tuple(patterns)), SubtreeCounts(join_blocks(blocks), squares)
 
+    def checked(self) -> Self:
+        """Return the same vocabulary, or raise a ValueError if its patterns are not sound."""
+        return replace(self, patterns=tuple(patterns.checked() for patterns in self.patterns))
+
     @property
     def h(self) -> int:
         """Largest height."""
@@ -184,7 +199,7 @@ class SubtreeVocabulary:
         return columns
 
 
-class WeisfeilerLehman(TransformerMixin, BaseEstimator):
+class WeisfeilerLehman(TransformerMixin, SavedModel, BaseEstimator):
     """Transformer of graphs to counts of subtree patterns (thesis, section 4.3.1).
 
     A sample is a pair (graph, node labels), or a networkx graph.
@@ -228,6 +243,10 @@ class WeisfeilerLehman(TransformerMixin, BaseEstimator):
         """Count the patterns seen in `fit`, (n_graphs, n_patterns)."""
         check_is_fitted(self)
         return self._features(self.vocabulary_.count(*split_samples(X, self.node_label), self.n_jobs))
+
+    def _after_load(self) -> None:
+        if hasattr(self, "vocabulary_"):
+            self.vocabulary_ = self.vocabulary_.checked()
 
     def _learn(self, X: Sequence[Any]) -> SubtreeCounts:
         graphs, labels = split_samples(X, self.node_label)

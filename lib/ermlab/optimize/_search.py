@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from ermlab._utils.progress import report
 from ermlab._utils.validation import as_number
 from ermlab.optimize._consistency import check_bound, check_tangents
 from ermlab.optimize.evaluation import Evaluation, Risk, evaluate_again
@@ -85,6 +86,7 @@ class Search:
             n_iter=self.n_iter,
             seconds=time.perf_counter() - self._began,
         )
+        report("iteration", self.n_iter, objective=self._value + self._constant, gap=self.gap)
 
     def _result(self, planes: Planes) -> Result:
         return Result(

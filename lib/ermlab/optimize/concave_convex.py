@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.progress import report
 from ermlab._utils.validation import positive_number
 from ermlab.optimize._box import Bounds, Box
 from ermlab.optimize.bundle import agreed_dimension, finite_vector, minimize
@@ -128,7 +129,7 @@ def cccp(
     converged, began = False, time.perf_counter()
     n_calls = 1  # the plane at the start
 
-    for iteration in range(1, max_iter + 1):  # noqa: B007  (reported below)
+    for iteration in range(1, max_iter + 1):
         eps = max(eps * rho, eps_min) if adaptive else eps_min
         if not recycle:
             planes = _no_planes(convex, current)
@@ -160,6 +161,7 @@ def cccp(
         history.bounds.append(inner.n_iter)
         history.relative_gap.append(inner.relative_gap)
         history.seconds.append(time.perf_counter() - began)
+        report("outer iteration", iteration, objective=value, decrease=last - value)
         if eps == eps_min and last - value <= eta * abs(last):
             converged = inner.converged
             break

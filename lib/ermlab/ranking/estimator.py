@@ -9,7 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ermlab._utils.validation import regularization_strength
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
+from ermlab._utils.validation import check_choice, real_array, regularization_strength, require_finite
 from ermlab.optimize import L2, Surrogate, minimize
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.ranking._features import Features, sound_matrix
@@ -22,10 +24,15 @@ Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
 SUBSAMPLE_ROWS = 10_000
 SUBSAMPLE_SHARE = 0.01
 SUBSAMPLE_FACTOR = 5
+TARGETS = ("loss", "relevance")
 
 
-class RankingSVM(BaseEstimator):
+class RankingSVM(SavedModel, BaseEstimator):
     """Linear ranking SVM whose scores ``<w, x>`` rank samples of low loss above those of high loss.
+
+    A sample has a loss, low for the samples that belong on top, or a relevance, high for them. By default
+    ``y`` holds losses: relevance has to be given as ``fit(X, relevance=...)``, or with
+    ``target="relevance"``, without which the order would be reversed.
 
     Minimizes ``1/2 |w|^2 + C risk(w)``, where the risk is the mean slack- or margin-rescaled hinge over all
     pairs to be ranked (`RankingRisk`): eq. 3.10 of the thesis with the mean in place of the sum and
@@ -44,8 +51,9 @@ class RankingSVM(BaseEstimator):
     graph : {"complete", "bipartite"}, default="complete"
         Rank all pairs of different losses, or those on either side of ``threshold``.
     threshold : float or array-like, optional
-        For the bipartite graph: samples with a loss of at most ``threshold`` are ranked above the others. One
-        number, or one per group in the order of ``np.unique(groups)``.
+        For the bipartite graph: samples with a loss of at most ``threshold``, or a relevance of at least
+        ``threshold``, are ranked above the others. One number, or one per group in the order of
+        ``np.unique(groups)``.
     tol : float, default=1e-3
         Relative gap between the objective and its lower bound.
     max_iter : int, default=1000
@@ -57,6 +65,10 @@ class RankingSVM(BaseEstimator):
         Seed of the subsample.
     max_time : float, optional
         Limit in seconds on the optimization, checked before each pass.
+    target : {"loss", "relevance"}, default="loss"
+        What ``y`` holds in `fit` and `score`. Cross-validation and pipelines pass ``y`` only.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -74,6 +86,19 @@ class RankingSVM(BaseEstimator):
         Its values are those of the objective divided by ``C``.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
+
+    Examples
+    --------
+    Search results of two queries, with the relevance of each:
+
+    >>> import numpy as np
+    >>> from ermlab import RankingSVM
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    >>> ranker = RankingSVM(C=100.0).fit(X, relevance=[2, 0, 1, 0], groups=[0, 0, 1, 1])
+    >>> ranker.predict_order(X).tolist()
+    [0, 2, 3, 1]
     """
 
     def __init__(
@@ -87,6 +112,8 @@ class RankingSVM(BaseEstimator):
         subsample: int | str | None = "auto",
         random_state: int | np.random.RandomState | None = 0,
         max_time: float | None = None,
+        target: str = "loss",
+        verbose: bool = False,
     ):
         self.C = C
         self.rescaling = rescaling
@@ -97,35 +124,52 @@ class RankingSVM(BaseEstimator):
         self.subsample = subsample
         self.random_state = random_state
         self.max_time = max_time
+        self.target = target
+        self.verbose = verbose
 
-    def fit(self, X: Matrix, losses: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        relevance: ArrayLike | None = None,
+    ) -> Self:
         """Fit the weights.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
             Features: dense, sparse, or memory-mapped; never copied or converted as a whole.
-        losses : array-like of shape (n,)
-            Non-negative loss of each sample.
+        y : array-like of shape (n,)
+            Non-negative loss of each sample, 0 for the best, or its relevance if ``target="relevance"``.
         groups : array-like of shape (n,), optional
             Group of each sample, such as its query or image; only samples of the same group form pairs.
+        relevance : array-like of shape (n,), optional
+            Relevance of each sample, high for the best, instead of ``y``.
         """
         regularizer = self._regularizer
-        X, losses = validate_data(
-            self, sound_matrix(X), losses, accept_sparse=("csr", "csc"), y_numeric=True, ensure_min_samples=2
+        given, are_relevance = self._targets(y, relevance)
+        X, given = validate_data(
+            self, sound_matrix(X), given, accept_sparse=("csr", "csc"), y_numeric=True, ensure_min_samples=2
         )
-        features, losses = Features(X), np.asarray(losses, dtype=np.float64)
-        risk = self._risk(features, losses, self.threshold, groups)
-        surrogate = self._surrogate(features, losses, groups)
-        result = minimize(
-            risk,
-            regularizer,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            w0=None if surrogate is None else surrogate.minimizer,
-            propose=surrogate,
-            max_time=self.max_time,
-        )
+        features, losses, threshold = Features(X), np.asarray(given, dtype=np.float64), self.threshold
+        if are_relevance:
+            best = losses.max()
+            losses = best - losses
+            threshold = None if threshold is None else best - np.asarray(threshold, dtype=np.float64)
+        risk = self._risk(features, losses, threshold, groups)
+        surrogate = self._surrogate(features, losses, threshold, groups)
+        with progress(self):
+            result = minimize(
+                risk,
+                regularizer,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                w0=None if surrogate is None else surrogate.minimizer,
+                propose=surrogate,
+                max_time=self.max_time,
+            )
         warn_unless_converged(result, self.max_iter, self.max_time)
         self.result_ = result
         self.coef_ = result.w
@@ -153,9 +197,37 @@ class RankingSVM(BaseEstimator):
             raise ValueError(f"groups of shape {np.shape(groups)}: expected one per sample, {len(scores)}")
         return np.lexsort((-scores, np.unique(groups, return_inverse=True)[1]))
 
-    def score(self, X: Matrix, losses: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Return 1 minus the pairwise risk (thesis, eq. 3.9): 1 is a perfect ranking for losses in [0, 1]."""
-        return 1.0 - pairwise_risk(losses, self.decision_function(X), groups=groups)
+    def score(
+        self,
+        X: Matrix,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        relevance: ArrayLike | None = None,
+    ) -> float:
+        """Return 1 minus the pairwise risk (thesis, eq. 3.9): 1 is a perfect ranking.
+
+        It is at least 0 if the losses, or the relevance, span at most 1. Parameters are those of `fit`.
+        """
+        scores, (losses, are_relevance) = self.decision_function(X), self._targets(y, relevance)
+        if are_relevance:
+            losses = _finite_vector(losses)
+            losses = losses.max(initial=0.0) - losses
+        return 1.0 - pairwise_risk(losses, scores, groups=groups)
+
+    def _targets(self, y: ArrayLike | None, relevance: ArrayLike | None) -> tuple[ArrayLike, bool]:
+        """Return the losses or the relevance of the samples, and whether it is the latter."""
+        check_choice("target", self.target, TARGETS)
+        if relevance is None:
+            if y is None:
+                raise ValueError(
+                    "RankingSVM requires y to be passed, but the target y is None: expected losses, or "
+                    "relevance=..."
+                )
+            return y, self.target == "relevance"
+        if y is not None:
+            raise ValueError("y and relevance are both given: expected one of them")
+        return relevance, True
 
     @property
     def _regularizer(self) -> L2:
@@ -178,14 +250,18 @@ class RankingSVM(BaseEstimator):
         )
 
     def _surrogate(
-        self, features: Features, losses: NDArray[np.float64], groups: ArrayLike | None
+        self,
+        features: Features,
+        losses: NDArray[np.float64],
+        threshold: ArrayLike | None,
+        groups: ArrayLike | None,
     ) -> Surrogate | None:
         """Return a `Surrogate` with the risk of a subsample; None without one, or without a pair in it."""
         size = self._subsample_size(len(losses))
         if size is None:
             return None
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        sub = draw_subsample(losses, size, rng, threshold=self.threshold, groups=groups)
+        sub = draw_subsample(losses, size, rng, threshold=threshold, groups=groups)
         if sub is None:
             return None
         risk = self._risk(features.take(sub.rows), sub.losses, sub.threshold, sub.groups)
@@ -205,5 +281,13 @@ class RankingSVM(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.target_tags.positive_only = True
+        tags.target_tags.positive_only = self.target == "loss"
         return tags
+
+
+def _finite_vector(relevance: ArrayLike) -> NDArray[np.float64]:
+    """Return the relevance of samples as a vector of finite numbers."""
+    values = real_array(relevance, "relevance")
+    if values.ndim != 1:
+        raise ValueError(f"relevance has shape {values.shape}: expected one number per sample")
+    return require_finite(values, "relevance holds NaN or infinity: expected finite numbers")

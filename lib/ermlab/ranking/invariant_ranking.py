@@ -12,16 +12,20 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.progress import progress
 from ermlab._utils.rows_numba import lowest_rows
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import regularization_strength
 from ermlab.optimize import L2, minimize
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.ranking._features import Features
 from ermlab.ranking.oracle import Oracle
 from ermlab.ranking.risk import OracleRisk
-from ermlab.structured.invariant import check_bags, check_groups, check_labels
+from ermlab.structured.invariant import check_bags, check_features, check_groups, two_classes
 
 
 class InvariantRankingRisk(OracleRisk):
@@ -36,7 +40,7 @@ class InvariantRankingRisk(OracleRisk):
     groups : array-like of shape (m,)
         Sample of each row, 0 to n - 1.
     y : array-like of shape (n,)
-        Label -1 or 1 of each sample.
+        Label -1 or 1 of each sample, or any two labels: the samples of the larger are the positives.
 
     Attributes
     ----------
@@ -51,10 +55,8 @@ class InvariantRankingRisk(OracleRisk):
     def __init__(self, X: ArrayLike, groups: ArrayLike, y: ArrayLike):
         features = Features(X)
         groups = check_groups(groups, len(features))
-        y = check_labels(y, groups.max() + 1)
+        y = two_classes(y, groups.max() + 1)[1]
         super().__init__(features, Oracle((1.0 - y) / 2.0, graph="bipartite", threshold=0.0))
-        if self.edges == 0:
-            raise ValueError(f"all labels are {y[0]:g}: expected both -1 and 1")
         self._groups, self._y = groups, y
         self._rows = np.argsort(groups, kind="stable")
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(groups))])
@@ -70,7 +72,7 @@ class InvariantRankingRisk(OracleRisk):
         return value, subgradient
 
 
-class InvariantRankingSVM(BaseEstimator):
+class InvariantRankingSVM(SavedModel, BaseEstimator):
     """Linear ranking SVM that ranks positives above negatives under all transformations.
 
     Minimizes ``1/2 |w|^2 + C risk(w)`` with the `InvariantRankingRisk`, an upper bound of 1 minus the area
@@ -86,9 +88,13 @@ class InvariantRankingSVM(BaseEstimator):
         Maximum number of passes over all virtual samples.
     max_time : float, optional
         Limit in seconds on the optimization, checked before each pass.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (2,)
+        The labels, sorted: samples of the second are ranked above those of the first.
     coef_ : ndarray of shape (n_features,)
         The weights ``w``.
     objective_ : float
@@ -104,33 +110,48 @@ class InvariantRankingSVM(BaseEstimator):
         part of a violated pair in any pass.
     used_ : ndarray of bool
         Mask of these rows.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
     """
 
     def __init__(
-        self, C: float = 1.0, tol: float = 1e-3, max_iter: int = 1000, max_time: float | None = None
+        self,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.verbose = verbose
 
-    def fit(self, bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the model to the virtual samples of each sample.
 
         Parameters
         ----------
-        bags : array-like of shape (n, T, d) or (m, d)
-            ``T`` virtual samples of each sample, preferably with the original first, or all virtual samples
-            with ``groups``; without ``groups`` each row is a sample. Never copied or converted as a whole.
+        X : array-like of shape (n, T, d) or (m, d)
+            Bags: ``T`` virtual samples of each sample, preferably with the original first, or all virtual
+            samples with ``groups``; without ``groups`` each row is a sample. Features in single precision are
+            not copied.
         y : array-like of shape (n,)
-            Label -1 or 1 of each sample.
+            Relevance of each sample, one of two values such as 0 and 1, or -1 and 1: samples of the larger
+            are ranked above those of the smaller. Not losses, unlike the ``y`` of `RankingSVM`.
         groups : array-like of shape (m,), optional
-            Sample of each row of a two-dimensional ``bags``, 0 to n - 1.
+            Sample of each row of a two-dimensional ``X``, 0 to n - 1.
         """
         regularizer = L2(regularization_strength(self.C))
-        X, groups, labels, _ = check_bags(bags, y, groups, None)
+        X, groups = check_bags(self, X, groups)
+        self.classes_, labels = two_classes(y, groups.max() + 1)
         risk = InvariantRankingRisk(X, groups, labels)
-        result = minimize(risk, regularizer, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time)
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
+        with progress(self):
+            result = minimize(risk, regularizer, **limits)
         warn_unless_converged(result, self.max_iter, self.max_time)
         self.result_, self.coef_ = result, result.w
         self.objective_, self.gap_ = self.C * result.value, result.relative_gap
@@ -139,9 +160,23 @@ class InvariantRankingSVM(BaseEstimator):
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of features of shape (n, d), high for positives."""
+        """Return the score of each sample, high for positives: a row of shape (n, d), or a bag, (n, T, d).
+
+        The score of a bag is the mean over its virtual samples.
+        """
         check_is_fitted(self)
-        X = np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != len(self.coef_):
-            raise ValueError(f"features of shape {X.shape}: expected (n, {len(self.coef_)})")
-        return Features(X).scores(self.coef_)
+        X = check_features(self, X)
+        scores = Features(X.reshape(-1, X.shape[-1])).scores(self.coef_)
+        return scores if X.ndim == 2 else scores.reshape(X.shape[:2]).mean(axis=1)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the area under the ROC curve: the share of pairs of two classes that are in order."""
+        scores = self.decision_function(X)
+        signs = two_classes(y, len(scores))[1]
+        return float(roc_auc_score(signs, scores))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        return tags

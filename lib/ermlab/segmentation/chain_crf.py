@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import check_choice, require_room
 from ermlab.segmentation._chain_batches import ChainLabels, Chains, gather_chains, gather_labels
 from ermlab.segmentation._chains_numba import add_differences, label_chains, violate_chains
@@ -25,6 +26,7 @@ GRAIN = 64
 BLOCK = 4096
 
 
+@remembers_arguments
 class ChainCRF:
     """Sequence labeling as a `Task` of `ermlab.structured.StructuredSVM`.
 

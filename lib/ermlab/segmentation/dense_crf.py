@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import map_in_threads
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import positive_number, real_array, whole_number
 from ermlab.segmentation._dense_kernels import DenseSample, FilterCache, Kernel, build_filter, dense_sample
 from ermlab.segmentation._hamming import HammingLoss
@@ -39,6 +40,7 @@ class DenseTruth:
     feature: Vector
 
 
+@remembers_arguments
 class DenseCRF(LabelingTask):
     """Segmentation with a fully connected random field, as a `Task` of `ermlab.structured.StructuredSVM`.
 

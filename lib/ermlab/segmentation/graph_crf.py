@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import map_in_threads
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import check_choice
 from ermlab.segmentation._flow_graph import FlowGraph, flow_graph
 from ermlab.segmentation._hamming import HammingLoss
@@ -49,6 +50,7 @@ class GraphTruth:
     feature: Vector
 
 
+@remembers_arguments
 class GraphCRF(LabelingTask):
     """Labeling of the nodes of graphs as a `Task` of `ermlab.structured.StructuredSVM`.
 

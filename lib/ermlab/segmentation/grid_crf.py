@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import check_choice, real_array, whole_number
 from ermlab.segmentation._flow_graph import grid_graph, neighboring_pixels
 from ermlab.segmentation.graph_crf import GraphCRF, GraphSample
@@ -13,6 +14,7 @@ Vector = NDArray[np.float64]
 CONNECTIVITIES = (4, 8)
 
 
+@remembers_arguments
 class GridCRF(GraphCRF):
     """Segmentation of images as a `Task` of `ermlab.structured.StructuredSVM`.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import check_choice
 from ermlab.segmentation.graph_crf import GraphCRF, GraphSample
 from ermlab.segmentation.marginals import Marginals, tree_marginals
@@ -11,6 +12,7 @@ from ermlab.segmentation.trees import check_forest
 from ermlab.structured.task import RESCALINGS
 
 
+@remembers_arguments
 class TreeCRF(GraphCRF):
     """Labeling of the nodes of trees as a `Task` of `ermlab.structured.StructuredSVM`.
 

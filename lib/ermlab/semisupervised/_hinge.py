@@ -9,6 +9,8 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from ermlab._utils.progress import report
+
 Vector = NDArray[np.float64]
 #: First and smallest violation of the optimality conditions at which libsvm stops.
 FIRST_TOL, SMALLEST_TOL = 1e-3, 1e-7
@@ -74,6 +76,7 @@ def solve_hinge(K: Vector, y: Vector, C: float, tol: float, max_iter: int) -> Hi
         if found[0].relative_gap > tol:
             found.append(certified(K, y, C, _polished(K, y, C, c)))
         best = min(found if best is None else [best, *found], key=lambda solution: solution.relative_gap)
+        report("step", n_iter, objective=best.value, relative_gap=best.relative_gap)
         if best.relative_gap <= tol:
             break
         violation /= 10

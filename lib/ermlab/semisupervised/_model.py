@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import as_number, positive_number, real_array, require_ordinary, require_room
 from ermlab.semisupervised._coordinates import Deformation, KernelCoordinates, LinearCoordinates, roughness
 from ermlab.semisupervised.graphs import LAPLACIANS, checked_symmetric, graph_laplacian, neighbor_graph
@@ -21,7 +22,7 @@ Kernel = str | Callable[[Matrix, Matrix], ArrayLike]
 Laplacian = str | Callable[[Matrix], Any]
 
 
-class LaplacianModel(BaseEstimator):
+class LaplacianModel(SavedModel, BaseEstimator):
     """Functions ``f = h + b``, with ``h`` of a kernel and smooth on the graph of all training samples."""
 
     #: Whether there is a single function, whose attributes have one dimension less.

@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from ermlab._utils.progress import progress
 from ermlab._utils.validation import positive_number, whole_number
 from ermlab.semisupervised._coordinates import Matrix
 from ermlab.semisupervised._hinge import HingeSolution, solve_hinge
@@ -43,6 +44,8 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         Relative gap between the objective and its lower bound.
     max_iter : int, default=100000
         Maximum number of steps of the solver for each function.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -84,6 +87,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         unlabeled: Any = -1,
         tol: float = 1e-3,
         max_iter: int = 100_000,
+        verbose: bool = False,
     ):
         self.C = C
         self.laplacian_alpha = laplacian_alpha
@@ -96,6 +100,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         self.unlabeled = unlabeled
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model.
@@ -125,7 +130,8 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
             return A.T @ coefficients, np.array([solution.intercept for solution in solutions])
 
         weight = 2.0 * C * laplacian_alpha * np.count_nonzero(labeled)
-        values = self._functions(X, labeled, weight, solve, centered=True)
+        with progress(self):
+            values = self._functions(X, labeled, weight, solve, centered=True)
         self._certify(solutions, tol, max_iter)
         self.transduction_ = self._classes(values)
         return self

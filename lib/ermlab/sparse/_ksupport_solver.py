@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab._utils.progress import report
 from ermlab._utils.validation import safe_norm
 from ermlab.sparse._ksupport_losses import Loss, SmoothedHinge
 from ermlab.sparse._ksupport_newton import newton_direction
@@ -124,6 +125,7 @@ class Solver:
             value = risk + self._penalty(w, lam)
             goal = rough or self._goal(value, loss.scale)
             converged = value - lower <= goal
+            report("step", iterations, objective=value, gap=value - lower)
             if converged or iterations >= max_iter:
                 intercept = loss.intercept(z) if loss.fit_intercept else 0.0
                 return Solution(w, z, intercept, value, lower, converged, iterations)

@@ -24,6 +24,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import largest_magnitude, require_ordinary, whole_number
 from ermlab.sparse._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from ermlab.sparse._ksupport_solver import Solution, Solver
@@ -169,11 +171,12 @@ def _advice(X: NDArray[np.float64]) -> str:
     )
 
 
-class _KSupportModel(BaseEstimator):
+class _KSupportModel(SavedModel, BaseEstimator):
     """Base of regression and classification: the fit of the weights, and linear scores."""
 
     def _fit_weights(self, X: NDArray[np.float64], loss: Loss) -> Self:
-        (solution,) = _solve(X, loss, self.k, [self.alpha], self.tol, self.max_iter)
+        with progress(self):
+            (solution,) = _solve(X, loss, self.k, [self.alpha], self.tol, self.max_iter)
         self.coef_ = solution.w
         self.intercept_ = solution.intercept
         self.objective_ = solution.value
@@ -213,6 +216,8 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
         Relative gap between the objective and its lower bound.
     max_iter : int, default=10000
         Maximum number of steps of the solver.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -237,12 +242,14 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 10_000,
+        verbose: bool = False,
     ):
         self.k = k
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model to ``X`` of shape (n_samples, n_features) and targets ``y`` of shape (n_samples,)."""
@@ -273,6 +280,8 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         Relative gap between the objective and its lower bound.
     max_iter : int, default=10000
         Maximum number of steps of the solver.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -294,6 +303,7 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 10_000,
+        verbose: bool = False,
     ):
         self.k = k
         self.alpha = alpha
@@ -301,6 +311,7 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model to ``X`` of shape (n_samples, n_features) and labels ``y`` of shape (n_samples,)."""

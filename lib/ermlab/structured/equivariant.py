@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from ermlab._utils.saving import remembers_arguments
 from ermlab.structured.task import BatchTask, BlockTask, Task, is_exact, violation_plane, weight_bounds
 
 Vector = NDArray[np.float64]
@@ -78,6 +79,7 @@ class Transformations(Protocol):
         """
 
 
+@remembers_arguments
 class FiniteSet:
     """A finite set of transformations named 0, 1, ...; the first of equally bad ones is the worst."""
 
@@ -207,6 +209,7 @@ class _Constraint(NamedTuple):
     offset: float
 
 
+@remembers_arguments
 class EquivariantTask:
     """A task that is equivariant to transformations (equivariant structured SVM, eq. 6 to 8).
 

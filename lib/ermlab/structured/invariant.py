@@ -1,7 +1,7 @@
 """Binary support vector machines that are invariant to transformations of their inputs.
 
-Equivariant structured SVM, section 3.2, for labels -1 and 1 that no transformation changes. A sample is a bag
-of virtual samples, including the original, and its loss is that of the worst one.
+Equivariant structured SVM, section 3.2, for two classes that no transformation changes. A sample is a bag of
+virtual samples, including the original, and its loss is that of the worst one.
 """
 
 from typing import Self
@@ -9,9 +9,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import check_choice, positive_number, real_array, regularization_strength
 from ermlab.optimize import L1, L2, minimize, minimize_blocks
 from ermlab.optimize.convergence import warn_unless_converged
@@ -19,10 +23,13 @@ from ermlab.structured._hinge_bags import Bags, WorstHingeRisk
 
 PENALTIES = ("l1", "l2")
 CHOICES = ("worst", "mean")
+FLOATS = (np.float64, np.float32)
 
 
-class InvariantSVM(ClassifierMixin, BaseEstimator):
+class InvariantSVM(ClassifierMixin, SavedModel, BaseEstimator):
     """Binary SVM over bags of virtual samples: ``1/2 |w|^2 + C sum_i max_t hinge(1 - y_i <w, x_it>)``.
+
+    The labels ``y_i`` of -1 and 1 stand for the two classes, in their sorted order.
 
     ``C`` is that of scikit-learn; the source divides by the number of samples, ``C/N sum_i``, so its ``C`` is
     ``N`` times as large. With one virtual sample per sample this is the plain SVM.
@@ -46,9 +53,13 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         The constant feature ``B``.
     max_time : float, optional
         Limit in seconds on the optimization, checked before each pass.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (2,)
+        The labels, sorted; positive scores stand for the second.
     coef_, intercept_ : ndarray of shape (n_features,) and float
         Weights of the features and the bias ``B w_bias``, 0 without a constant feature.
     result_ : ermlab.optimize.Result
@@ -61,6 +72,16 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
     support_ : ndarray of shape (n_support, 2)
         Sample and number within the sample of each virtual sample with a positive dual weight. Only with
         ``"l2"``.
+    n_iter_ : int
+        Number of passes over all virtual samples.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
+
+    Notes
+    -----
+    For cross-validation, pass bags as an array of shape (n, T, d), which is split by samples.
     """
 
     def __init__(
@@ -73,6 +94,7 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         choice: str = "worst",
         intercept_scaling: float = 1.0,
         max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.C = C
         self.penalty = penalty
@@ -82,10 +104,11 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
         self.choice = choice
         self.intercept_scaling = intercept_scaling
         self.max_time = max_time
+        self.verbose = verbose
 
     def fit(
         self,
-        bags: ArrayLike,
+        X: ArrayLike,
         y: ArrayLike,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -94,40 +117,44 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        bags : array-like of shape (n, T, d) or (m, d)
-            ``T`` virtual samples of each sample, preferably with the original first, or all virtual samples
-            with ``groups``; without ``groups`` each row is a sample. Features in single precision are not
-            copied; all sums are in double precision.
+        X : array-like of shape (n, T, d) or (m, d)
+            Bags: ``T`` virtual samples of each sample, preferably with the original first, or all virtual
+            samples with ``groups``; without ``groups`` each row is a sample. Features in single precision are
+            not copied; all sums are in double precision.
         y : array-like of shape (n,)
-            Label -1 or 1 of each sample.
+            Label of each sample, one of any two.
         groups : array-like of shape (m,), optional
-            Sample of each row of a two-dimensional ``bags``, 0 to n - 1.
+            Sample of each row of a two-dimensional ``X``, 0 to n - 1.
         sample_weight : array-like of shape (n,), optional
             Factor of ``C`` for each sample.
         """
         self._check_options()
-        X, groups, signs, weights = check_bags(bags, y, groups, sample_weight)
+        X, groups = check_bags(self, X, groups)
+        self.classes_, signs = two_classes(y, groups.max() + 1)
+        weights = check_weights(sample_weight, len(signs))
         risk = WorstHingeRisk(self._bags(X, groups, signs, weights))
         alpha = regularization_strength(self.C, len(signs))
         limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
-        if self.penalty == "l2":
-            self.result_ = minimize_blocks(risk, L2(alpha), **limits)
-            self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
-        else:
-            self.result_ = minimize(risk, L1(alpha), **limits)
+        with progress(self):
+            if self.penalty == "l2":
+                self.result_ = minimize_blocks(risk, L2(alpha), **limits)
+                self.support_ = np.column_stack([groups, _places(groups)])[risk.beta > 0]
+            else:
+                self.result_ = minimize(risk, L1(alpha), **limits)
         warn_unless_converged(self.result_, self.max_iter, self.max_time)
         self.coef_ = self.result_.w[: X.shape[1]]
         self.intercept_ = self.intercept_scaling * float(self.result_.w[-1]) if self.fit_intercept else 0.0
         self.used_, self.n_virtual_ = risk.chosen, int(risk.chosen.sum())
-        self.classes_ = np.array([-1, 1])
+        self.n_iter_ = self.result_.n_iter
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return ``<w, x> + b`` for features of shape (..., d)."""
+        """Return ``<w, x> + b`` of each sample: a row of shape (n, d), or a bag of shape (n, T, d).
+
+        The score of a bag is the mean over its virtual samples.
+        """
         check_is_fitted(self)
-        X = _floats(X)
-        if X.ndim < 1 or X.shape[-1] != len(self.coef_):
-            raise ValueError(f"features of shape {X.shape}: expected (..., {len(self.coef_)})")
+        X = check_features(self, X)
         single = X.dtype == np.float32 and np.abs(self.coef_).max() <= np.finfo(np.float32).max
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # checked next
             scores = X @ self.coef_.astype(np.float32 if single else np.float64) + self.intercept_
@@ -136,11 +163,18 @@ class InvariantSVM(ClassifierMixin, BaseEstimator):
                 f"features of shape {X.shape} have scores with NaN or infinity: expected finite features "
                 "that do not overflow"
             )
-        return scores
+        return scores if scores.ndim == 1 else scores.mean(axis=1)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the label -1 or 1 for features of shape (..., d)."""
-        return np.where(self.decision_function(X) > 0, 1, -1)
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the label of each sample: a row of shape (n, d), or a bag of shape (n, T, d)."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.three_d_array = True
+        return tags
 
     def _check_options(self) -> None:
         check_choice("penalty", self.penalty, PENALTIES)
@@ -169,39 +203,61 @@ def _places(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return places
 
 
+def check_features(estimator: BaseEstimator, X: ArrayLike, *, reset: bool = False) -> NDArray:
+    """Return rows (n, d) or bags (n, T, d) of numbers, whose number of features must be that of `fit`.
+
+    Features in single precision are returned unchanged, others in double precision.
+    """
+    if np.ma.is_masked(X):
+        raise ValueError("X has masked entries: expected numbers only")
+    shape = np.shape(X)
+    options = {"dtype": FLOATS, "order": "C", "ensure_all_finite": False, "reset": reset}
+    if len(shape) != 3:
+        return validate_data(estimator, X, **options)
+    if 0 in shape:
+        raise ValueError(f"bags of shape {shape}: expected (n, T, d), not empty")
+    rows = validate_data(estimator, np.asarray(X).reshape(-1, shape[2]), **options)
+    return rows.reshape(shape)
+
+
 def check_bags(
-    bags: ArrayLike, y: ArrayLike, groups: ArrayLike | None, sample_weight: ArrayLike | None
-) -> tuple[NDArray, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return rows, sample of each row, labels and weights of the samples, or raise a ValueError."""
-    X = np.ascontiguousarray(_floats(bags))
-    if X.ndim not in (2, 3) or 0 in X.shape:
-        raise ValueError(f"bags of shape {X.shape}: expected (n, T, d), or (m, d) with groups, not empty")
+    estimator: BaseEstimator, X: ArrayLike, groups: ArrayLike | None
+) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return rows (m, d) and the sample of each, or raise a ValueError; set ``n_features_in_``."""
+    X = check_features(estimator, X, reset=True)
     if X.ndim == 3:
         if groups is not None:
             raise ValueError(f"groups given for bags of shape {X.shape}: expected them with (m, d) only")
         groups = np.repeat(np.arange(X.shape[0]), X.shape[1])
-        X = X.reshape(-1, X.shape[2])
-    groups = np.arange(len(X)) if groups is None else check_groups(groups, len(X))
-    n = groups.max() + 1
-    labels = check_labels(y, n)
-    weights = np.ones(n) if sample_weight is None else real_array(sample_weight, "sample_weight")
+        return X.reshape(-1, X.shape[2]), groups
+    return X, np.arange(len(X)) if groups is None else check_groups(groups, len(X))
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
+    """Return the weights of ``n`` samples, 1 by default, or raise a ValueError."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = real_array(sample_weight, "sample_weight")
     if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"sample_weight of shape {weights.shape}: expected {n} finite numbers of at least 0")
-    return X, groups, labels, weights
+    return weights
 
 
-def _floats(features: ArrayLike) -> NDArray:
-    """Return features in single precision unchanged, others in double precision."""
-    features = np.asarray(features)
-    return features if features.dtype == np.float32 else real_array(features, "features")
-
-
-def check_labels(y: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return the labels of ``n`` samples, each -1 or 1, or raise a ValueError."""
-    labels = np.asarray(y)
-    if labels.shape != (n,) or not np.isin(labels, (-1, 1)).all():
-        raise ValueError(f"labels of shape {labels.shape}: expected {n}, each -1 or 1")
-    return labels.astype(np.float64)
+def two_classes(y: ArrayLike, n: int) -> tuple[NDArray, NDArray[np.float64]]:
+    """Return the two labels of ``n`` samples, sorted, and -1 or 1 for each sample, or raise a ValueError."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: expected one label per sample")
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n:
+        raise ValueError(f"labels of shape {labels.shape}: expected {n}, one per sample")
+    check_classification_targets(labels)
+    classes, index = np.unique(labels, return_inverse=True)
+    if len(classes) != 2:
+        found = f"{len(classes)} classes" if len(classes) > 1 else f"one class, {classes[0]!r}"
+        # scikit-learn looks for these words.
+        binary = "Only binary classification is supported. " if len(classes) > 2 else ""
+        raise ValueError(f"{binary}y has {found}: expected two")
+    return classes, 2.0 * index - 1.0
 
 
 def check_groups(groups: ArrayLike, m: int) -> NDArray[np.int64]:

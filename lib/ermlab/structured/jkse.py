@@ -20,6 +20,8 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.progress import progress, report
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import positive_number, real_array, require_finite
 from ermlab.structured._jkse_numba import ascend, primal_and_dual
@@ -33,7 +35,7 @@ _ROUNDING = 1e-10
 _MAX_STEPS = 10_000_000
 
 
-class JKSE(BaseEstimator):
+class JKSE(SavedModel, BaseEstimator):
     """Joint kernel support estimation with any positive semidefinite joint kernel.
 
     Parameters
@@ -141,7 +143,7 @@ def one_class_weights(K: ArrayLike, nu: float, tol: float = 1e-6) -> tuple[Vecto
     return alpha, float(scores[outside - 1])
 
 
-class LinearJKSE(BaseEstimator):
+class LinearJKSE(SavedModel, BaseEstimator):
     """Joint kernel support estimation with explicit features, for many samples (thesis, 3.1.4 and 3.1.5).
 
     A two-class SVM through the origin with positive samples only is solved by stochastic dual coordinate
@@ -161,6 +163,8 @@ class LinearJKSE(BaseEstimator):
         Maximum number of passes over the training set.
     random_state : int or None, default=0
         Seed of the order in which samples are visited.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -179,17 +183,20 @@ class LinearJKSE(BaseEstimator):
         tol: float = 1e-4,
         max_iter: int = 1000,
         random_state: int | None = 0,
+        verbose: bool = False,
     ):
         self.task = task
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
         """Fit the model to inputs ``X`` and outputs ``y``."""
         features = np.array([self.task.joint_feature(*pair) for pair in _pairs(X, y)], dtype=np.float64)
-        solution = mirrored_svm(features, self.C, self.tol, self.max_iter, self.random_state)
+        with progress(self):
+            solution = mirrored_svm(features, self.C, self.tol, self.max_iter, self.random_state)
         if solution.gap > self.tol:
             warnings.warn(
                 f"stopped after {self.max_iter} passes with a relative gap of {solution.gap:.2g}: "
@@ -257,6 +264,7 @@ def mirrored_svm(
             raise ValueError(f"the objective is {primal} for C = {C}: expected smaller C or features")
         gap = (primal - dual) / primal if primal > 0 else 0.0
         passes += 1
+        report("pass", passes, objective=primal, relative_gap=gap)
     return MirroredSVM(v, alpha, float(gap), passes)
 
 

@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import (
     check_choice,
     positive_number,
@@ -30,7 +32,7 @@ MAX_PARTS = 16
 FIRST_TOL = 0.5
 
 
-class LatentSVM(BaseEstimator):
+class LatentSVM(SavedModel, BaseEstimator):
     """Structured SVM with latent variables.
 
     Minimizes ``1/2 |w|^2 + C sum_i xi_i`` with the slacks
@@ -63,6 +65,8 @@ class LatentSVM(BaseEstimator):
         Seed of the random weights.
     max_time : float, optional
         Limit in seconds on the optimization.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -85,6 +89,8 @@ class LatentSVM(BaseEstimator):
         The best descent, with objectives divided by ``C n``.
     """
 
+    _optional = ("latent_",)
+
     def __init__(
         self,
         task: LatentTask,
@@ -96,6 +102,7 @@ class LatentSVM(BaseEstimator):
         n_init: int = 1,
         random_state: int | None = None,
         max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.task = task
         self.C = C
@@ -106,6 +113,7 @@ class LatentSVM(BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
         self.max_time = max_time
+        self.verbose = verbose
 
     def fit(self, X: Sequence, y: Sequence, coef_init: ArrayLike | None = None) -> Self:
         """Fit ``w`` to inputs ``X`` and true outputs ``y``.
@@ -115,7 +123,8 @@ class LatentSVM(BaseEstimator):
         self._check_options()
         risk = LatentRisk(self.task, X, y, self.rescaling, n_parts=1 if self.penalty == "l1" else MAX_PARTS)
         strength = regularization_strength(self.C, len(X))
-        results = list(self._descents(risk, PENALTIES[self.penalty](strength), coef_init))
+        with progress(self):
+            results = list(self._descents(risk, PENALTIES[self.penalty](strength), coef_init))
         self.objectives_ = np.array([result.value for result in results]) / strength
         self.result_ = results[int(np.argmin(self.objectives_))]
         self.coef_ = self.result_.w

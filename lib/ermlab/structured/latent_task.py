@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ermlab._utils.saving import remembers_arguments
 from ermlab.structured.equivariant import FiniteSet, Transformation
 from ermlab.structured.task import Task, is_exact, weight_bounds
 
@@ -59,6 +60,7 @@ class LatentBatchTask(LatentTask, Protocol):
         """Return the best latent value of each sample, and its joint features (n, dimension)."""
 
 
+@remembers_arguments
 class LatentTransformationTask:
     """A task in which the transformation of the input, for example its pose, is a latent variable.
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.blas import one_blas_thread
+from ermlab._utils.saving import remembers_arguments
 from ermlab._utils.validation import real_array
 from ermlab.structured._multiclass_dual import MultiClassDual
 from ermlab.structured._multiclass_numba import most_violated, risk_and_subgradient
@@ -13,6 +14,7 @@ LARGEST_LOSS = 1e150
 Vector = NDArray[np.float64]
 
 
+@remembers_arguments
 class MultiClassTask:
     """Classes ``0 .. n_classes - 1``, with ``phi(x, y)`` the features ``x`` in the block of class ``y``.
 

@@ -10,6 +10,8 @@ from typing import Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import check_choice, positive_number, regularization_strength
 from ermlab.optimize import L1, L2, Result, minimize, minimize_blocks
 from ermlab.optimize.convergence import warn_unless_converged
@@ -31,7 +33,7 @@ SOLVERS = ("auto", "bundle", "blocks")
 AUTO_ITER = 100
 
 
-class StructuredSVM(BaseEstimator):
+class StructuredSVM(SavedModel, BaseEstimator):
     """Structured output SVM: ``1/2 |w|^2 + C sum_i xi_i``, or ``|w|_1 + C sum_i xi_i``.
 
     Weights stay within the ``bounds`` of the task, if it has any. If its inference is approximate (``exact``
@@ -61,6 +63,8 @@ class StructuredSVM(BaseEstimator):
         (a `BatchTask` that has neither ``block_dual`` nor ``batch_planes``).
     max_time : float, optional
         Limit in seconds on the optimization, checked before each pass.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -90,6 +94,7 @@ class StructuredSVM(BaseEstimator):
         max_iter: int = 1000,
         solver: str = "auto",
         max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.task = task
         self.C = C
@@ -99,13 +104,15 @@ class StructuredSVM(BaseEstimator):
         self.max_iter = max_iter
         self.solver = solver
         self.max_time = max_time
+        self.verbose = verbose
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
         """Fit ``w`` to inputs ``X`` and true outputs ``y``."""
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
         regularizer = PENALTIES[self.penalty](regularization_strength(self.C, len(X)))
-        self.result_ = self._minimize(risk, regularizer)
+        with progress(self):
+            self.result_ = self._minimize(risk, regularizer)
         warn_unless_converged(self.result_, self.max_iter, self.max_time)
         self.coef_ = self.result_.w
         self.exact_ = risk.exact and is_exact(self.task)

@@ -8,13 +8,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.structured.risk import StructuredRisk
 from ermlab.structured.task import Task, by_position, mean_loss, predict_all, weight_bounds
 from ermlab.structured.transfer import minimize_transfer
 
 
-class TransferSVM(BaseEstimator):
+class TransferSVM(SavedModel, BaseEstimator):
     """Structured SVM for several data sets with weights close to shared ones (cheap data, eq. 1.9).
 
     Parameters
@@ -32,6 +34,8 @@ class TransferSVM(BaseEstimator):
         Maximum number of passes over the training sets.
     max_time : float, optional
         Limit in seconds on the optimization, checked before each pass.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -54,6 +58,7 @@ class TransferSVM(BaseEstimator):
         tol: float = 1e-3,
         max_iter: int = 1000,
         max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.task = task
         self.alpha = alpha
@@ -62,6 +67,7 @@ class TransferSVM(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.verbose = verbose
 
     def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
         """Fit the model to inputs, true outputs, and the data set name of each sample."""
@@ -76,15 +82,16 @@ class TransferSVM(BaseEstimator):
         members = [[i for i, name in enumerate(domains) if name == domain] for domain in self.domains_]
         parts = [(_take(X, rows), _take(y, rows)) for rows in members]
         risks = [StructuredRisk(self.task, *part, self.rescaling) for part in parts]
-        self.result_ = minimize_transfer(
-            risks,
-            alpha=self.alpha,
-            rho=self.rho,
-            sizes=[len(rows) for rows in members],
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-        )
+        with progress(self):
+            self.result_ = minimize_transfer(
+                risks,
+                alpha=self.alpha,
+                rho=self.rho,
+                sizes=[len(rows) for rows in members],
+                tol=self.tol,
+                max_iter=self.max_iter,
+                max_time=self.max_time,
+            )
         warn_unless_converged(self.result_.result, self.max_iter, self.max_time)
         self.coef_, self.shared_coef_ = self.result_.weights, self.result_.shared
         return self

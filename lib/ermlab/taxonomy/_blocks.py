@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from ermlab._utils.progress import report
 from ermlab.taxonomy._blocks_numba import ascend
 from ermlab.taxonomy.cutting_planes import search_line
 from ermlab.taxonomy.problem import Bounds, Limits, Point, Problem, Solution
@@ -43,6 +44,7 @@ def minimize_with_blocks(
         if scaled_value < value:
             best, value = scaled, scaled_value
         seconds.append(time.perf_counter() - began)
+        report("iteration", len(seconds), objective=value / problem.lam)
     return Solution(best, value, bounds.certified(best), bounds.computed, at_zero, seconds)
 
 

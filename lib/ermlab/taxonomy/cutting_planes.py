@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ermlab._utils.progress import report
 from ermlab.optimize.qp import solve_simplex_qp
 from ermlab.taxonomy import _planes_numba as kernels
 from ermlab.taxonomy.problem import Bounds, Limits, Pairs, Point, Problem, Solution
@@ -118,6 +119,7 @@ def minimize_with_planes(
         between = (1 - TOWARDS_MODEL) * best.scores + TOWARDS_MODEL * target.scores
         pairs = problem.most_violated(between)
         seconds.append(clock() - began)
+        report("iteration", len(seconds), objective=value / problem.lam)
     return Solution(best, value, bounds.certified(best), bounds.computed, at_zero, seconds)
 
 

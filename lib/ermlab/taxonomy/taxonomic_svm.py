@@ -15,6 +15,8 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ermlab._utils.progress import progress
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import check_choice, positive_number, real_array, regularization_strength
 from ermlab.structured.task import RESCALINGS
 from ermlab.taxonomy._blocks import minimize_with_blocks
@@ -35,7 +37,7 @@ LONGEST_STEP = 2.0**LINE_EVALUATIONS
 _ROUNDING = 1e-8
 
 
-class TaxonomicSVM(ClassifierMixin, BaseEstimator):
+class TaxonomicSVM(ClassifierMixin, SavedModel, BaseEstimator):
     """Structured SVM with the joint kernel ``K (x) B``: ``1/2 |w|^2 + C sum_i xi_i`` (thesis, eq. 5.16).
 
     ``xi_i`` is the largest violation by a wrong class z, ``loss(y, z) + F(x, z) - F(x, y)`` for margin and
@@ -74,6 +76,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         it.
     max_time : float, default=None
         Time limit of the optimization in seconds, checked before each iteration.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -108,6 +112,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         solver: str = "auto",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.B = B
         self.B_loss = B_loss
@@ -120,6 +125,7 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -155,7 +161,8 @@ class TaxonomicSVM(ClassifierMixin, BaseEstimator):
             lam=lam,
         )
         minimize = minimize_with_blocks if in_blocks else minimize_with_planes
-        solution = minimize(problem, self.tol, self.max_iter, self.max_time)
+        with progress(self):
+            solution = minimize(problem, self.tol, self.max_iter, self.max_time)
         self.dual_coef_ = solution.point.alpha
         self.objective_ = solution.value / problem.lam
         self.gap_ = solution.relative_gap

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from ermlab.exceptions import DataError
 from ermlab.features.words import Vocabulary, histogram, n_cells
 
 
@@ -70,44 +69,6 @@ def test_no_descriptors():
     vocabulary = vocabulary_of(np.eye(3))
     assert vocabulary.assign(np.empty((0, 3))).tolist() == []
     assert vocabulary.assign([]).tolist() == []
-
-
-def test_save_and_load(tmp_path):
-    vocabulary = vocabulary_of(np.random.default_rng(3).normal(size=(4, 6)))
-    vocabulary.save(tmp_path / "words.npz")
-    loaded = Vocabulary.load(tmp_path / "words.npz")
-    assert loaded.n_words == 4
-    assert np.array_equal(loaded.centers_, vocabulary.centers_)
-
-
-def write_cut(path):
-    np.savez(path, centers=np.eye(9))
-    path.write_bytes(path.read_bytes()[:-90])
-
-
-def write_plain_array(path):
-    with path.open("wb") as file:
-        np.save(file, np.eye(2))
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        pytest.param(lambda path: None, id="absent"),
-        pytest.param(lambda path: path.write_text("words"), id="text"),
-        pytest.param(lambda path: path.write_bytes(b""), id="empty"),
-        pytest.param(lambda path: np.savez(path, words=np.eye(2)), id="another name"),
-        pytest.param(lambda path: np.savez(path, centers=np.array([{}], dtype=object)), id="pickle"),
-        pytest.param(lambda path: np.savez(path, centers=np.full((2, 2), np.nan)), id="nan"),
-        pytest.param(write_cut, id="cut"),
-        pytest.param(write_plain_array, id="plain array"),
-    ],
-)
-def test_broken_file(tmp_path, write):
-    path = tmp_path / "words.npz"
-    write(path)
-    with pytest.raises(DataError, match=r"words\.npz: .*expected an \.npz file"):
-        Vocabulary.load(path)
 
 
 @pytest.mark.parametrize(

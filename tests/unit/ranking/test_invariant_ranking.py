@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_score
 from threadpoolctl import threadpool_limits
 
 from ermlab.ranking.invariant_ranking import InvariantRankingRisk, InvariantRankingSVM
@@ -87,8 +89,8 @@ def test_a_limit_on_calls_is_reported():
     ("change", "message"),
     [
         ({"C": 0.0}, "C is 0.0"),
-        ({"y": np.ones(120)}, "all labels are 1"),
-        ({"y": np.zeros(120)}, "each -1 or 1"),
+        ({"y": np.ones(120)}, "y has one class"),
+        ({"y": np.arange(120) % 3}, "y has 3 classes: expected two"),
         ({"y": np.ones(3)}, "expected 120"),
         ({"bags": np.zeros((4, 0, 2))}, r"\(4, 0, 2\)"),
         ({"bags": np.full((120, 2, 2), np.nan)}, "NaN"),
@@ -106,12 +108,22 @@ def test_scores_need_a_fit_and_as_many_features():
     bags, y = noisy_bags()
     with pytest.raises(NotFittedError):
         InvariantRankingSVM().decision_function(bags[:, 0])
-    with pytest.raises(ValueError, match=r"expected \(n, 5\)"):
+    with pytest.raises(ValueError, match="is expecting 5 features"):
         InvariantRankingSVM().fit(bags, y).decision_function(bags[:, 0, :4])
 
 
+def test_any_two_labels_and_the_area_under_the_curve():
+    bags, y = noisy_bags()
+    signs, named = (InvariantRankingSVM().fit(bags, labels) for labels in (y, np.where(y > 0, 1, 0)))
+    np.testing.assert_array_equal(named.coef_, signs.coef_)
+    assert named.score(bags, y) == roc_auc_score(y, named.decision_function(bags))
+    rows = named.decision_function(bags.reshape(-1, 5)).reshape(len(y), -1)
+    np.testing.assert_allclose(named.decision_function(bags), rows.mean(axis=1), rtol=1e-12)
+    assert cross_val_score(InvariantRankingSVM(), bags, y, cv=3).min() > 0.8
+
+
 def test_clone_keeps_the_parameters():
-    expected = {"C": 3.0, "tol": 0.1, "max_iter": 1000, "max_time": None}
+    expected = {"C": 3.0, "tol": 0.1, "max_iter": 1000, "max_time": None, "verbose": False}
     assert clone(InvariantRankingSVM(3.0, tol=0.1)).get_params() == expected
 
 
@@ -119,7 +131,7 @@ def test_clone_keeps_the_parameters():
     ("groups", "y", "message"),
     [
         ([0, 1, 2], [1, -1], r"labels of shape \(2,\): expected 3"),
-        ([0, 1, 1], [1, 0], "each -1 or 1"),
+        ([0, 1, 1], [1, 1], "y has one class"),
         ([0, 1, -1], [1, -1], "groups has -1"),
         ([0, 1], [1, -1], "expected 3 integers"),
     ],

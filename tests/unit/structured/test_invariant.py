@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import LinearSVC
 
 from ermlab._utils.parallel import over_ranges
@@ -124,7 +125,9 @@ def test_the_worst_virtual_samples_are_right_when_they_can_be():
     bags = np.stack([ring + np.array([3, 0]), ring - np.array([3, 0])])
     plain = InvariantSVM(C=1e3).fit(bags[:, 5], [1, -1])
     invariant = InvariantSVM(C=1e3, tol=1e-9).fit(bags, [1, -1])
-    assert (np.sign(invariant.decision_function(bags)) == [[1], [-1]]).all()
+    rows = invariant.decision_function(bags.reshape(-1, 2)).reshape(2, -1)
+    assert (np.sign(rows) == [[1], [-1]]).all()
+    np.testing.assert_allclose(invariant.decision_function(bags), rows.mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(invariant.coef_, [0.5, 0], atol=1e-4)  # the margin touches both circles
     assert plain.coef_[1] != pytest.approx(0)
     np.testing.assert_array_equal(invariant.predict([[4.0, 0], [-4, 0]]), [1, -1])
@@ -145,8 +148,41 @@ def test_estimator_manners(bags):
     assert clone(InvariantSVM(C=7)).C == 7
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         InvariantSVM(C=100, tol=1e-9, max_iter=2).fit(X, y)
-    with pytest.raises(ValueError, match=r"shape \(3,\): expected \(\.\.\., 5\)"):
-        InvariantSVM().fit(X, y).decision_function(np.zeros(3))
+    for wrong in (np.zeros((2, 3)), np.zeros((2, 4, 3))):
+        with pytest.raises(ValueError, match="X has 3 features, but InvariantSVM is expecting 5 features"):
+            InvariantSVM().fit(X, y).decision_function(wrong)
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (False, True), ("car", "none"), (2.0, 7.0)])
+def test_any_two_labels(bags, labels):
+    X, y = bags
+    signs, named = InvariantSVM().fit(X, y), InvariantSVM().fit(X, np.where(y > 0, labels[1], labels[0]))
+    np.testing.assert_array_equal(named.coef_, signs.coef_)
+    assert named.classes_.tolist() == list(labels)
+    assert (named.predict(X) == np.where(signs.predict(X) > 0, *reversed(named.classes_))).all()
+
+
+def test_bags_in_cross_validation(bags):
+    X, y = bags
+    scores = cross_val_score(InvariantSVM(), X, np.where(y > 0, "yes", "no"), cv=3)
+    assert (scores > 0.7).all()
+    search = GridSearchCV(InvariantSVM(), {"C": [1e-3, 1.0]}, scoring="roc_auc", cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert len(search.predict(X)) == len(y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.ones(60), "y has one class, "),
+        (np.arange(60) % 3, "Only binary classification is supported. y has 3 classes: expected two"),
+        (np.ones(3), r"labels of shape \(3,\): expected 60"),
+        (np.linspace(0, 1, 60), "Unknown label type"),
+    ],
+)
+def test_labels_that_are_not_two(bags, y, message):
+    with pytest.raises(ValueError, match=message):
+        InvariantSVM().fit(bags[0], y)
 
 
 @pytest.mark.parametrize(
@@ -168,10 +204,9 @@ def test_bad_options(bags, options, message):
 @pytest.mark.parametrize(
     ("X", "y", "options", "message"),
     [
-        (np.ones(3), [1, 1, 1], {}, r"bags of shape \(3,\)"),
+        (np.ones(3), [1, 1, 1], {}, "Expected 2D array, got 1D array"),
         (np.ones((2, 0, 3)), [1, 1], {}, r"bags of shape \(2, 0, 3\)"),
         (np.ones((2, 2, 3)), [1, 1, 1], {}, r"labels of shape \(3,\): expected 2"),
-        (np.ones((2, 2, 3)), [1, 0], {}, "each -1 or 1"),
         (np.ones((2, 2, 3)), [1, -1], {"groups": [0, 0, 1, 1]}, "groups given for bags"),
         (np.ones((3, 3)), [1, -1], {"groups": [0, 1]}, "expected 3 integers"),
         (np.ones((3, 3)), [1, -1], {"groups": [0.0, 1, 1]}, "groups of type float64"),
@@ -239,10 +274,16 @@ def test_weights_too_large_for_single_precision():
 
 
 def test_complex_features_are_refused():
-    with pytest.raises(ValueError, match="features has complex entries"):
+    with pytest.raises(ValueError, match="Complex data not supported"):
         InvariantSVM().fit(1j * np.eye(2), [1, -1])
-    with pytest.raises(ValueError, match="features has complex entries"):
+    with pytest.raises(ValueError, match="Complex data not supported"):
         InvariantSVM().fit(np.eye(2), [1, -1]).decision_function(1j * np.eye(2))
+
+
+def test_masked_features_are_refused():
+    X = np.ma.masked_equal(np.eye(2), 1)
+    with pytest.raises(ValueError, match="X has masked entries"):
+        InvariantSVM().fit(X, [1, -1])
 
 
 @pytest.mark.parametrize("C", [10**400, "1", None, np.array([1.0, 2.0])])
