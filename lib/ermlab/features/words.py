@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.cluster import MiniBatchKMeans
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from ermlab._utils.blas import one_blas_thread
@@ -46,6 +46,8 @@ class Vocabulary(SavedModel, BaseEstimator):
     ----------
     centers_ : ndarray of shape (n_words, n_features)
         The words.
+    n_features_in_ : int
+        Number of features of a descriptor.
     """
 
     def __init__(
@@ -64,9 +66,13 @@ class Vocabulary(SavedModel, BaseEstimator):
 
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
         """Find the centers of descriptors, (n_descriptors, n_features)."""
-        descriptors = _matrix(descriptors, "descriptors")
+        if np.ma.is_masked(descriptors):
+            raise ValueError("descriptors have masked entries: expected numbers only")
+        descriptors = validate_data(self, descriptors, dtype=np.float64, order="C")
         if not 1 <= whole_number("n_words", self.n_words, 0) <= len(descriptors):
-            raise ValueError(f"{self.n_words} words: expected 1 to {len(descriptors)}, the descriptors")
+            raise ValueError(
+                f"{self.n_words} words: expected 1 to {len(descriptors)}, as n_samples={len(descriptors)}"
+            )
         model = MiniBatchKMeans(
             int(self.n_words),
             random_state=self.random_state,

@@ -48,6 +48,8 @@ class PyramidQuantizer(TransformerMixin, SavedModel, BaseEstimator):
         Bin of each of them at each level.
     centroids_ : list of ndarray of shape (n_bins, n_features)
         Means of the bins of each level, in the units of the values.
+    n_features_in_ : int
+        Number of coordinates of a value.
     """
 
     def __init__(self, max_values: int = 4096, standardize: bool = False):
@@ -60,6 +62,7 @@ class PyramidQuantizer(TransformerMixin, SavedModel, BaseEstimator):
         values = vector_labels([values])
         if len(values) == 0:
             raise ValueError("no training value: expected at least one")
+        self.n_features_in_ = values.shape[1]
         self.values_, counts = _unique_rows(values)
         self.scale_ = _spread(values) if self.standardize else np.ones(values.shape[1])
         scaled = self.values_ / self.scale_

@@ -47,6 +47,8 @@ class SlotMap(SavedModel, BaseEstimator):
     ----------
     centers_ : ndarray of shape (n_slots, n_features), float32
         Centers of the slots.
+    n_features_in_ : int
+        Number of features of a descriptor.
     tree_ : scipy.spatial.cKDTree
         KD-tree of the centers.
     """
@@ -61,6 +63,7 @@ class SlotMap(SavedModel, BaseEstimator):
     def fit(self, descriptors: ArrayLike, y: None = None) -> Self:
         """Find the centers by k-means."""
         descriptors = _finite_matrix(descriptors)
+        self.n_features_in_ = descriptors.shape[1]
         height, width = checked_window(self.window)
         cells = height * width
         if descriptors.shape[1] % cells or descriptors.shape[1] == 0:

@@ -210,7 +210,7 @@ def check_features(estimator: BaseEstimator, X: ArrayLike, *, reset: bool = Fals
     """
     if np.ma.is_masked(X):
         raise ValueError("X has masked entries: expected numbers only")
-    shape = np.shape(X)
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     options = {"dtype": FLOATS, "order": "C", "ensure_all_finite": False, "reset": reset}
     if len(shape) != 3:
         return validate_data(estimator, X, **options)
@@ -237,9 +237,11 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64
     """Return the weights of ``n`` samples, 1 by default, or raise a ValueError."""
     if sample_weight is None:
         return np.ones(n)
-    weights = real_array(sample_weight, "sample_weight")
+    weights = real_array(np.asanyarray(sample_weight), "sample_weight")
     if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"sample_weight of shape {weights.shape}: expected {n} finite numbers of at least 0")
+    if not weights.any():
+        raise ValueError("the weights of all samples are zero: expected a positive sample_weight")
     return weights
 
 

@@ -25,7 +25,7 @@ from ermlab._utils.saving import SavedModel
 from ermlab._utils.sparse_matrices import sound_csr
 from ermlab._utils.validation import positive_number, real_array, require_finite
 from ermlab.structured._jkse_numba import ascend, primal_and_dual
-from ermlab.structured.task import Task, by_position, paired_samples
+from ermlab.structured.task import Task, by_position, mean_loss, note_features, paired_samples
 
 Vector = NDArray[np.float64]
 Pairs = list[tuple[Any, Any]]
@@ -61,6 +61,10 @@ class JKSE(SavedModel, BaseEstimator):
         Indices of the pairs with positive weight, and these pairs.
     rho_ : float
         The value of ``<w, phi(x, y)>`` at the boundary of the support.
+    n_features_in_ : int
+        Number of columns, if ``X`` is a table; not set for inputs of other kinds.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class JKSE(SavedModel, BaseEstimator):
     def fit(self, X: Sequence, y: Sequence) -> Self:
         """Fit the model to inputs ``X`` and outputs ``y``."""
         pairs = _pairs(X, y)
+        note_features(self, X)
         self.alpha_, self.rho_ = one_class_weights(self.kernel(pairs, pairs), self.nu, self.tol)
         self.support_ = np.flatnonzero(self.alpha_)
         self.pairs_ = [pairs[i] for i in self.support_]
@@ -95,6 +100,11 @@ class JKSE(SavedModel, BaseEstimator):
         if (self.outputs is None) == (self.search is None):
             raise ValueError("outputs and search are both None, or both given: expected one of them")
         return [self._best_output(x) for x in by_position(X)]
+
+    def score(self, X: Sequence, y: Sequence) -> float:
+        """Return the share of inputs whose output is predicted exactly."""
+        pairs = zip(self.predict(X), by_position(y), strict=True)
+        return float(np.mean([np.array_equal(output, truth) for output, truth in pairs]))
 
     def _best_output(self, x: Any) -> Any:
         if self.search is not None:
@@ -154,7 +164,7 @@ class LinearJKSE(SavedModel, BaseEstimator):
     Parameters
     ----------
     task : Task
-        Only ``joint_feature(x, y)`` and ``predict(w, x)`` are used.
+        Only ``joint_feature(x, y)`` and ``predict(w, x)`` are used, and ``loss(y, z)`` by `score`.
     C : float, default=1.0
         Inverse regularization strength; a large one corresponds to a small nu.
     tol : float, default=1e-4
@@ -174,6 +184,10 @@ class LinearJKSE(SavedModel, BaseEstimator):
         The nu that corresponds to ``C``.
     gap_, n_iter_ : float and int
         Relative gap, and number of passes.
+    n_features_in_ : int
+        Number of columns, if ``X`` is a table; not set for inputs of other kinds.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
     """
 
     def __init__(
@@ -194,6 +208,7 @@ class LinearJKSE(SavedModel, BaseEstimator):
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
         """Fit the model to inputs ``X`` and outputs ``y``."""
+        note_features(self, X)
         features = np.array([self.task.joint_feature(*pair) for pair in _pairs(X, y)], dtype=np.float64)
         with progress(self):
             solution = mirrored_svm(features, self.C, self.tol, self.max_iter, self.random_state)
@@ -222,6 +237,10 @@ class LinearJKSE(SavedModel, BaseEstimator):
         """Return the output of the highest compatibility for each input (thesis, eq. 3.3)."""
         check_is_fitted(self)
         return [self.task.predict(self.coef_, x) for x in by_position(X)]
+
+    def score(self, X: Sequence, y: Sequence) -> float:
+        """Return 1 minus the mean loss of the task, which is the accuracy for the 0-1 loss."""
+        return 1.0 - mean_loss(self.task, y, self.predict(X))
 
 
 @dataclass(frozen=True)

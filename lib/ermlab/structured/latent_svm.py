@@ -23,7 +23,7 @@ from ermlab.optimize import L1, L2, CCCPResult, cccp
 from ermlab.structured.latent_risk import LatentRisk
 from ermlab.structured.latent_task import LatentTask
 from ermlab.structured.structured_svm import PENALTIES
-from ermlab.structured.task import by_position, is_exact, mean_loss, weight_bounds
+from ermlab.structured.task import by_position, is_exact, mean_loss, note_features, weight_bounds
 
 Vector = NDArray[np.float64]
 # Largest number of parts of the risk with planes of their own.
@@ -87,6 +87,10 @@ class LatentSVM(SavedModel, BaseEstimator):
         found, which can grow.
     result_ : ermlab.optimize.CCCPResult
         The best descent, with objectives divided by ``C n``.
+    n_features_in_ : int
+        Number of columns, if ``X`` is a table; not set for inputs of other kinds.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
     """
 
     _optional = ("latent_",)
@@ -122,6 +126,7 @@ class LatentSVM(SavedModel, BaseEstimator):
         """
         self._check_options()
         risk = LatentRisk(self.task, X, y, self.rescaling, n_parts=1 if self.penalty == "l1" else MAX_PARTS)
+        note_features(self, X)
         strength = regularization_strength(self.C, len(X))
         with progress(self):
             results = list(self._descents(risk, PENALTIES[self.penalty](strength), coef_init))

@@ -23,6 +23,7 @@ from ermlab.structured.task import (
     Task,
     is_exact,
     mean_loss,
+    note_features,
     predict_all,
     weight_bounds,
 )
@@ -82,6 +83,10 @@ class StructuredSVM(SavedModel, BaseEstimator):
     virtual_samples_ : list of tuple
         Pairs of a sample and the name of a version of it that the optimizer used; empty unless the task has
         transformations (`ermlab.structured.EquivariantTask`).
+    n_features_in_ : int
+        Number of columns, if ``X`` is a table; not set for inputs of other kinds.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
     """
 
     def __init__(
@@ -110,6 +115,7 @@ class StructuredSVM(SavedModel, BaseEstimator):
         """Fit ``w`` to inputs ``X`` and true outputs ``y``."""
         self._check_options()
         risk = StructuredRisk(self.task, X, y, self.rescaling)
+        note_features(self, X)
         regularizer = PENALTIES[self.penalty](regularization_strength(self.C, len(X)))
         with progress(self):
             self.result_ = self._minimize(risk, regularizer)

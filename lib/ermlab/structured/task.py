@@ -117,6 +117,17 @@ def paired_samples(X: Sequence, Y: Sequence) -> tuple[Sequence, Sequence]:
     return X, Y
 
 
+def note_features(estimator: Any, X: Any) -> None:
+    """Set ``n_features_in_`` and ``feature_names_in_`` if the inputs are the rows of a table."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(estimator).pop(name, None)
+    if len(getattr(X, "shape", ())) == 2:
+        estimator.n_features_in_ = int(X.shape[1])
+        names = list(getattr(X, "columns", ()))
+        if names and all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
 def violation_plane(
     task: Task, x: Any, y: Any, z: Any, rescaling: str, weight: float = 1.0
 ) -> tuple[Vector, float]:

@@ -12,7 +12,7 @@ from ermlab._utils.progress import progress
 from ermlab._utils.saving import SavedModel
 from ermlab.optimize.convergence import warn_unless_converged
 from ermlab.structured.risk import StructuredRisk
-from ermlab.structured.task import Task, by_position, mean_loss, predict_all, weight_bounds
+from ermlab.structured.task import Task, by_position, mean_loss, note_features, predict_all, weight_bounds
 from ermlab.structured.transfer import minimize_transfer
 
 
@@ -47,6 +47,10 @@ class TransferSVM(SavedModel, BaseEstimator):
         The shared weights, for unseen data sets.
     result_ : TransferResult
         Objective, bounds and planes.
+    n_features_in_ : int
+        Number of columns, if ``X`` is a table; not set for inputs of other kinds.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if ``X`` is a data frame.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class TransferSVM(SavedModel, BaseEstimator):
 
     def fit(self, X: Sequence, y: Sequence, domains: Sequence[Hashable]) -> Self:
         """Fit the model to inputs, true outputs, and the data set name of each sample."""
+        note_features(self, X)
         X, y = by_position(X), by_position(y)
         if not len(X) == len(y) == len(domains):
             raise ValueError(

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize as scipy_minimize
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -15,15 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from ermlab.ranking.estimator import RankingSVM
 
-NAMED_LOSSES = "the second argument is named losses, for what it is, and y elsewhere"
-
 
 @parametrize_with_checks(
-    [RankingSVM(), RankingSVM(rescaling="margin", C=10.0)],
-    expected_failed_checks=lambda estimator: {
-        "check_fit_score_takes_y": NAMED_LOSSES,
-        "check_n_features_in_after_fitting": NAMED_LOSSES,
-    },
+    [RankingSVM(), RankingSVM(rescaling="margin", C=10.0), RankingSVM(target="relevance")]
 )
 def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
@@ -282,3 +277,54 @@ def test_offset_of_the_features_does_not_spoil_the_certificate(seed):
     assert shifted.lower_bound <= exact.value * (1 + 1e-7)
     if shifted.converged:
         assert shifted.value == pytest.approx(exact.value, rel=2e-5)
+
+
+@pytest.mark.parametrize("graph", ["complete", "bipartite"])
+def test_relevance_is_the_opposite_of_loss(graph):
+    X, losses = planted(60)
+    relevance, groups = 3.0 - 2 * losses, np.arange(60) % 3
+    by_loss, by_relevance = (
+        {"graph": graph, "threshold": threshold if graph == "bipartite" else None} for threshold in (0.3, 2.4)
+    )
+    expected = RankingSVM(C=2.0, tol=1e-7, **by_loss).fit(
+        X, 2 * losses if graph == "complete" else losses, groups
+    )
+    fits = [
+        RankingSVM(C=2.0, tol=1e-7, **by_relevance).fit(X, relevance=relevance, groups=groups),
+        RankingSVM(C=2.0, tol=1e-7, target="relevance", **by_relevance).fit(X, relevance, groups),
+    ]
+    assert fits[0].n_pairs_ == expected.n_pairs_
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    if graph == "complete":
+        np.testing.assert_allclose(fits[0].coef_, expected.coef_, atol=1e-4)
+    assert fits[0].score(X, relevance=relevance, groups=groups) == fits[1].score(X, relevance, groups)
+    assert fits[0].score(X, relevance=relevance) == pytest.approx(fits[0].score(X, 2 * losses))
+    best = relevance[fits[0].predict_order(X)[:10]].mean()
+    assert best > relevance.mean()
+
+
+@pytest.mark.parametrize("of", ["fit", "score"])
+def test_either_losses_or_relevance(of):
+    X, losses = planted(20)
+    call = getattr(RankingSVM().fit(X, losses), of)
+    with pytest.raises(ValueError, match="y and relevance are both given: expected one of them"):
+        call(X, losses, relevance=losses)
+    with pytest.raises(ValueError, match="the target y is None: expected losses, or relevance"):
+        call(X)
+    with pytest.raises(ValueError, match="relevance"):
+        RankingSVM(target="relevances").fit(X, losses)
+    with pytest.raises(ValueError, match=r"NaN|inf"):
+        call(X, relevance=np.full(20, np.nan))
+
+
+def test_groups_in_cross_validation():
+    X, losses = planted(90)
+    groups = np.arange(90) % 9
+    with config_context(enable_metadata_routing=True):
+        model = RankingSVM().set_fit_request(groups=True).set_score_request(groups=True)
+        found = cross_val_score(model, X, losses, cv=GroupKFold(3), params={"groups": groups})
+    expected = []
+    for train, test in GroupKFold(3).split(X, losses, groups):
+        model = RankingSVM().fit(X[train], losses[train], groups[train])
+        expected.append(model.score(X[test], losses[test], groups[test]))
+    np.testing.assert_array_equal(found, expected)
