@@ -191,5 +191,5 @@ def test_vocabularies_larger_than_memory_are_refused():
 
 
 def test_complex_descriptors_are_refused():
-    with pytest.raises(ValueError, match="descriptors has complex entries|Complex data not supported"):
+    with pytest.raises(ValueError, match=r"descriptors has complex entries|Complex data not supported"):
         Vocabulary(1).fit(np.ones((3, 2)) * 1j)
