@@ -155,7 +155,7 @@ def test_structure_in_words(values):
     values["from_linear"]["grid"]["f1"] |= {"mean": 0.01, "low": 0.005, "high": 0.015}
     values["from_linear"]["dense"]["f1"] |= {"mean": 0.0, "low": -0.1, "high": 0.1}
     text = structure_text(values)
-    assert "+0.010 (+0.005 to +0.015) over the linear classifier, a gain." in text
+    assert "+0.0100 (+0.0050 to +0.0150) over the linear classifier, a gain." in text
     assert "no clear difference" in text
     assert "no weight to any kernel" in text
 

@@ -29,15 +29,21 @@ def plot_examples(examples: Mapping[str, np.ndarray]) -> Figure:
     fig, axes = plt.subplots(len(names), 4, figsize=(10, 2.75 * len(names)), squeeze=False)
     for row, name in zip(axes, names, strict=True):
         number = int(examples[f"{name}_number"])
-        show_image(row[0], examples[f"{name}_image"], title=f"photograph {number:02d} ({name})")
+        _show_pixels(row[0], examples[f"{name}_image"], title=f"photograph {number:02d} ({name})")
         for ax, mask, title in zip(
             row[1:],
             ("first", "second", "dense"),
             ("ground truth", "second observer", "dense CRF"),
             strict=True,
         ):
-            show_image(ax, examples[f"{name}_{mask}"], title=title)
+            _show_pixels(ax, examples[f"{name}_{mask}"], title=title)
     return fig
+
+
+def _show_pixels(ax: Axes, image: np.ndarray, title: str) -> None:
+    """Show an image with all its pixels: thin vessels would break if an SVG file held fewer."""
+    show_image(ax, image, title)
+    ax.images[0].set_interpolation("none")
 
 
 def plot_errors(examples: Mapping[str, np.ndarray]) -> Figure:
@@ -47,7 +53,7 @@ def plot_errors(examples: Mapping[str, np.ndarray]) -> Figure:
     for row, name in zip(axes, names, strict=True):
         for ax, mask in zip(row, ("second", "dense"), strict=True):
             picture = error_picture(examples[f"{name}_first"], examples[f"{name}_{mask}"])
-            show_image(ax, picture, title=f"{TITLES[mask]} ({name})")
+            _show_pixels(ax, picture, title=f"{TITLES[mask]} ({name})")
     handles = [plt.Line2D([], [], color=color, marker="s", linestyle="") for color in (GREY, AMBER, SKY)]
     fig.legend(handles, ["vessel", "false vessel", "missed vessel"], loc="outside lower center", ncols=3)
     return fig
@@ -135,6 +141,5 @@ def plot_differences(values: Mapping) -> Figure:
                 **STYLES[method],
             )
         ax.set_yticks(range(len(METHODS)), [TITLES[method] for method in METHODS])
-        ax.set(xlabel=f"{name} minus that of the second observer")
-    axes[0].invert_yaxis()
+        ax.set(xlabel=f"{name} minus that of the second observer", ylim=(len(METHODS) - 0.5, -0.5))
     return fig

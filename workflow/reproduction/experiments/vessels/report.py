@@ -52,7 +52,7 @@ def health_table(scores: pd.DataFrame) -> pd.DataFrame:
 
 def signed_interval(difference: Mapping[str, float]) -> str:
     """Return a difference with its 95 % interval as text."""
-    return f"{difference['mean']:+.3f} ({difference['low']:+.3f} to {difference['high']:+.3f})"
+    return f"{difference['mean']:+.4f} ({difference['low']:+.4f} to {difference['high']:+.4f})"
 
 
 def observer_text(values: Mapping[str, Any]) -> str:
@@ -69,7 +69,7 @@ def observer_text(values: Mapping[str, Any]) -> str:
         sentences.append(
             f"The paired difference of {name} is {signed_interval(difference)}; the 95 % interval "
             f"{'contains' if contains else 'does not contain'} 0, and the 90 % interval "
-            f"{difference['low_90']:+.3f} to {difference['high_90']:+.3f} is "
+            f"{difference['low_90']:+.4f} to {difference['high_90']:+.4f} is "
             f"{margin_text(difference, margin)}."
         )
     return " ".join(sentences)
@@ -77,7 +77,7 @@ def observer_text(values: Mapping[str, Any]) -> str:
 
 def margin_text(difference: Mapping[str, float], margin: float) -> str:
     """Say whether a difference is smaller than a margin: yes, no, or undecided."""
-    around = f"the margin of {margin:.3f}"
+    around = f"the margin of {margin:.4f}"
     if -margin < difference["low_90"] and difference["high_90"] < margin:
         return f"within {around}: the two are equivalent in this sense"
     if difference["high_90"] < -margin or difference["low_90"] > margin:
@@ -94,9 +94,9 @@ def structure_text(values: Mapping[str, Any]) -> str:
         if found["low"] > 0 or found["high"] < 0:
             verdict = "a gain" if found["low"] > 0 else "a loss"
         sentences.append(
-            f"{TITLES[method]}: F1 {signed_interval(found)} over the linear classifier, {verdict}."
+            f"- *{TITLES[method]}*: F1 {signed_interval(found)} over the linear classifier, {verdict}."
         )
-    return f"{' '.join(sentences)} {kernel_text(values['weights']['dense'])}"
+    return "\n".join([*sentences, "", kernel_text(values["weights"]["dense"])])
 
 
 def kernel_text(w: Sequence[float]) -> str:
