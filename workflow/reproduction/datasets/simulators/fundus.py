@@ -12,7 +12,9 @@ from reproduction.datasets.simulators.scenes.noise import Noise
 from reproduction.datasets.simulators.vessel_trees import ARTERY, FIELD, VEIN, Eye, Vessels
 
 #: Absorption of red, green and blue light by a pixel (at the height of the real images) of blood.
-ABSORPTION = {ARTERY: np.array([0.012, 0.058, 0.045]), VEIN: np.array([0.025, 0.08, 0.06])}
+_ABSORPTION = {ARTERY: np.array([0.07, 0.3, 0.23]), VEIN: np.array([0.12, 0.42, 0.32])}
+#: Share of the light that reaches the camera without having passed through a vessel.
+_GLARE = 0.68
 _DISC_RADIUS = 36.0
 _DISC_COLOR = np.array([0.97, 0.78, 0.52])
 _EXUDATE = np.array([0.95, 0.8, 0.42])
@@ -35,15 +37,20 @@ def photograph(
     light = _fundus(rng, noise, eye)
     if pathological:
         _add_lesions(rng, eye, light)
-    for kind, absorption in ABSORPTION.items():
-        strength = rng.uniform(0.8, 1.2)
-        light *= np.exp(-strength * absorption / eye.scale * _way_through(vessels, kind, eye)[..., None])
+    for kind in (ARTERY, VEIN):
+        way = _way_through(vessels, kind, eye) / eye.scale
+        light *= transmission(kind, rng.uniform(0.8, 1.2) * way)
     light *= 1 + _reflex(rng, vessels, eye)[..., None]
     light *= _illumination(rng, noise, eye)[..., None]
     sharpness = eye.scale * rng.uniform(0.7, 1.2)
     light = np.where(field_of_view(eye)[..., None], light, _DARK)
     light = gaussian_filter(light, (sharpness, sharpness, 0))
     return _expose(rng, light)
+
+
+def transmission(kind: int, way: np.ndarray) -> np.ndarray:
+    """Return the share of red, green and blue light after a way through blood in pixels of the real data."""
+    return _GLARE + (1 - _GLARE) * np.exp(-_ABSORPTION[kind] * np.asarray(way)[..., None])
 
 
 def _distance(eye: Eye, place: np.ndarray) -> np.ndarray:
@@ -61,7 +68,7 @@ def _fundus(rng: np.random.Generator, noise: Noise, eye: Eye) -> np.ndarray:
     """Return the light from a fundus without vessels: choroid, macula and optic disc."""
     color = np.array([rng.uniform(0.65, 0.95), rng.uniform(0.32, 0.5), 0]) * rng.uniform(0.9, 1.1)
     color[2] = color[1] * rng.uniform(0.4, 0.65)
-    choroid = rng.uniform(0.02, 0.05) * noise.crop("pink", eye.shape, rng)
+    choroid = rng.uniform(0.01, 0.025) * noise.crop("pink", eye.shape, rng)
     choroid += rng.uniform(0, 0.03) * gaussian_filter(noise.crop("streaks", eye.shape, rng), 3 * eye.scale)
     light = color * (1 + choroid[..., None] * (0.7, 1.0, 0.8))
     macula = np.exp(-0.5 * (_distance(eye, eye.fovea) / rng.uniform(30, 50)) ** 2)
@@ -142,6 +149,6 @@ def _expose(rng: np.random.Generator, light: np.ndarray) -> np.ndarray:
     """Add photon noise and round to bytes; neighboring pixels share noise, as after compression."""
     grain = gaussian_filter(rng.standard_normal(light.shape), (0.8, 0.8, 0))
     grain = 0.6 * grain / grain.std() + 0.8 * (grain / grain.std())[..., 1:2]
-    level = rng.uniform(0.02, 0.036)
+    level = rng.uniform(0.009, 0.017)
     exposed = light + level * np.sqrt(np.maximum(light, 0) + 0.02) * grain
     return np.clip(np.round(255 * exposed), 0, 255).astype(np.uint8)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from reproduction.datasets.simulators.fundus import ABSORPTION
-from reproduction.datasets.simulators.vessel_trees import FIELD, Eye, Vessels
+from reproduction.datasets.simulators.fundus import transmission
+from reproduction.datasets.simulators.vessel_trees import ARTERY, FIELD, VEIN, Eye, Vessels
 
 _GREEN = 1
 
@@ -28,8 +28,8 @@ class Observer:
 
 
 #: The first observer marks wide vessels generously; the second is more variable from image to image.
-FIRST = Observer(threshold=0.085, threshold_spread=0.1, widening=0.4, widening_spread=0.1, inventions=3)
-SECOND = Observer(threshold=0.09, threshold_spread=0.2, widening=0.35, widening_spread=0.2, inventions=4)
+FIRST = Observer(threshold=0.105, threshold_spread=0.1, widening=0.4, widening_spread=0.1, inventions=3)
+SECOND = Observer(threshold=0.11, threshold_spread=0.2, widening=0.35, widening_spread=0.2, inventions=4)
 #: Standard deviation of the hand and of the drawn border, and the distance over which they vary.
 _TREMOR, _BORDER, _CORRELATION = 0.35, 0.25, 12.0
 #: Spread between branches of the logarithm of the threshold, and the thinnest line that is drawn (radius).
@@ -55,8 +55,8 @@ def observe(rng: np.random.Generator, eye: Eye, vessels: Vessels, observer: Obse
 
 def _followed(rng: np.random.Generator, eye: Eye, vessels: Vessels, observer: Observer) -> np.ndarray:
     """Return which points are drawn: from the origin of a branch to the first point that is not seen."""
-    absorption = np.array([ABSORPTION[kind][_GREEN] for kind in sorted(ABSORPTION)])[vessels.kinds]
-    contrast = 1 - np.exp(-absorption * 2 * vessels.radii / eye.scale)
+    green = [transmission(kind, 2 * vessels.radii / eye.scale)[:, _GREEN] for kind in (ARTERY, VEIN)]
+    contrast = 1 - np.where(vessels.kinds == ARTERY, *green)
     n_branches = vessels.branches.max() + 1
     spread = observer.threshold_spread * rng.normal() + _BRANCH_SPREAD * rng.normal(size=n_branches)
     unseen = contrast < observer.threshold * np.exp(spread)[vessels.branches]
