@@ -1,0 +1,27 @@
+"""The interval of paired differences, against SciPy and by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from reproduction.experiments.intervals import paired_interval
+
+
+def test_interval_is_that_of_the_t_test():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 7))
+    found = paired_interval(first, second)
+    expected = stats.ttest_rel(first, second).confidence_interval(0.95)
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
+    assert found["mean"] == pytest.approx((first - second).mean())
+
+
+def test_equal_differences_and_one_pair():
+    assert paired_interval([3, 4], [1, 2]) == {"mean": 2, "low": 2, "high": 2}
+    assert paired_interval([3], [1]) == {"mean": 2, "low": 2, "high": 2}
+
+
+@pytest.mark.parametrize(("first", "second"), [([], []), ([1, 2], [1]), ([[1]], [[2]])])
+def test_what_is_not_paired_is_refused(first, second):
+    with pytest.raises(ValueError, match="expected pairs"):
+        paired_interval(first, second)
