@@ -84,6 +84,9 @@ rule train_words:
         study="given|shuffled|unseen",
     params:
         study="{study}",
+        folds=lambda wildcards: config["handwritten_words"][
+            "folds" if wildcards.study == "given" else "control_folds"
+        ],
     message:
         "letters alone and chains, words {wildcards.study}"
     script:

@@ -41,13 +41,13 @@ class Words:
         """Take the words of a data set, at most ``per_fold`` of each fold."""
         kept = [np.flatnonzero(letters.folds == fold)[:per_fold] for fold in np.unique(letters.folds)]
         chosen = np.sort(np.concatenate(kept))
-        images = [letters.images[index] for index in chosen]
+        images, texts = [letters.images[index] for index in chosen], np.array(letters.words)
         return cls(
             pixels=np.concatenate([image.reshape(len(image), -1) for image in images]),
             labels=np.concatenate([letters.labels[index] for index in chosen]),
             lengths=np.array([len(image) for image in images]),
             folds=letters.folds[chosen],
-            names=np.unique([letters.words[index] for index in chosen], return_inverse=True)[1],
+            names=np.unique(texts[chosen], return_inverse=True)[1],
         )
 
     def write(self, path: str | Path) -> None:
