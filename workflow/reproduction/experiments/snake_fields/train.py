@@ -109,7 +109,7 @@ def label_fields(
     X, y = [sample(colors) for colors in train.colors], [labels.ravel() for labels in train.labels]
     n_features, n_edge_features = X[0][0].shape[1], X[0][2].shape[1]
     task = GraphCRF(LENGTH + 1, n_features, n_edge_features, directed=True, inference="messages")
-    fitted = StructuredSVM(task, C=C, tol=tol, max_iter=max_iter, solver="bundle").fit(X, y)
+    fitted = StructuredSVM(task, C=C, tol=tol, max_iter=max_iter, solver="blocks").fit(X, y)
     found = [task.infer(fitted.coef_, sample(colors)) for colors in test.colors]
     certificate = {
         "scores": np.array([labeling.score for labeling in found]),
