@@ -94,7 +94,8 @@ def examples(words: Words, models: Mapping[str, np.ndarray]) -> dict[str, np.nda
     test = models["test"]
     lengths = words.lengths[test]
     starts = np.cumsum(lengths) - lengths
-    truths = np.concatenate([words.truths()[index] for index in test])
+    all_truths = words.truths()
+    truths = np.concatenate([all_truths[index] for index in test])
     right = {model: np.logical_and.reduceat(models[f"read_{model}"] == truths, starts) for model in MODELS}
     chosen = np.concatenate(
         [
@@ -135,10 +136,11 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
     rows = []
     for title, (errors, gain) in studies.items():
         means = {model: np.mean(values[errors][model]["per_seed"]) for model in MODELS}
+        interval = {"gain": values[gain]["mean"], "low": values[gain]["low"], "high": values[gain]["high"]}
         rows.append(
-            {"errors": title, "each letter alone": means["unary"], "chain": means["chain"], **values[gain]}
+            {"errors": title, "each letter alone": means["unary"], "chain": means["chain"], **interval}
         )
-    return pd.DataFrame(rows).rename(columns={"mean": "gain"})
+    return pd.DataFrame(rows)
 
 
 if "snakemake" in globals():

@@ -34,9 +34,13 @@ def draw_errors(ax: Axes, errors: Mapping[str, Any], published: Mapping[str, flo
     if published is not None:
         for place, model in enumerate(MODELS):
             ax.plot([place - 0.25, place + 0.25], [published[model]] * 2, **PUBLISHED)
-    ax.set(xlim=(-0.5, 1.5), ylim=(0, None), xticks=[0, 1], xticklabels=[TITLES[model] for model in MODELS])
+    ax.set(
+        xlim=(-0.5, 1.5),
+        ylim=(0, 1.18 * table.max()),
+        xticks=[0, 1],
+        xticklabels=[TITLES[model] for model in MODELS],
+    )
     ax.yaxis.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))
-    ax.margins(y=0.15)
 
 
 def plot_transitions(weights: np.ndarray) -> Figure:

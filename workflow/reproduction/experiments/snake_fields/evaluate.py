@@ -110,7 +110,9 @@ def accuracy_table(values: Mapping[str, Any]) -> pd.DataFrame:
         "snake_accuracy": "cells of snakes",
         "whole_images": "whole images",
     }
-    table = pd.DataFrame({title: values[name] for name, title in names.items()})
+    # Files of results are sorted by name.
+    order = [model for model in MODELS if model in values["cell_accuracy"]]
+    table = pd.DataFrame({title: values[name] for name, title in names.items()}).loc[order]
     return table.rename(index=TITLES).rename_axis("model").reset_index()
 
 

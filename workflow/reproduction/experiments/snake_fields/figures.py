@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, ORANGE
 from reproduction.datasets.snakes import COLORS
-from reproduction.experiments.snake_fields.evaluate import TITLES
+from reproduction.experiments.snake_fields.evaluate import MODELS, TITLES
 from reproduction.experiments.snake_fields.prepare import split_cells
 from reproduction.plotting.pictures import show_image
 from reproduction.plotting.style import PUBLISHED
@@ -21,7 +21,7 @@ _WRONG, _PLAIN = np.array([[255, 200, 160], [235, 235, 235]], dtype=np.uint8)
 
 def draw_accuracies(ax: Axes, values: Mapping[str, Any], published: Mapping[str, float]) -> None:
     """Draw the share of right cells of each model, of snakes and of all cells, with the published shares."""
-    models = list(values["cell_accuracy"])
+    models = [model for model in MODELS if model in values["cell_accuracy"]]
     rows = np.arange(len(models))
     snakes, cells = (
         np.array([values[name][model] for model in models]) for name in ("snake_accuracy", "cell_accuracy")
