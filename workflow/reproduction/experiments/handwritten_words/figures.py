@@ -26,8 +26,8 @@ def draw_errors(ax: Axes, errors: Mapping[str, Any], published: Mapping[str, flo
         ax.plot(np.full(len(values), place), values, "o", color=color, markersize=5)
         ax.annotate(
             f"{values.mean():.1%}",
-            (place, values.max()),
-            xytext=(0, 7),
+            (place, values.min()),
+            xytext=(0, -16),
             textcoords="offset points",
             ha="center",
         )
