@@ -1,7 +1,4 @@
-# Chapter 2: regularization, and loss functions of structured prediction.
-
-
-# Chapter 2: loss functions and inference of structured prediction.
+# Chapter 2: regularization, and loss functions and inference of structured prediction.
 
 
 rule evaluate_structured_losses:
