@@ -97,6 +97,7 @@ def test_the_optional_packages_are_absent(python):
         "Sparse models and canonical correlation analysis",
         "Few labels",
         "Sequence labeling",
+        "Segment your images",
     ],
 )
 def test_examples_run_with_the_core_dependencies(python, section):

@@ -69,6 +69,8 @@ class ImageSegmenter(BaseEstimator):
         Number of channels of the training images.
     result_ : ermlab.optimize.Result
         Objective and lower bound of the training; not part of saved models.
+    objective_bounds_ : tuple of float
+        Interval that contains the minimum of the objective, also if labeling is approximate; not saved.
 
     Examples
     --------
@@ -134,7 +136,7 @@ class ImageSegmenter(BaseEstimator):
             model = self._fit_pixels(self._standardized(known), y, weights, self.C * n_images / len(y))
         else:
             model = self._fit_images(images, features, labels, weights)
-        self.coef_, self.result_ = model.coef_, model.result_
+        self.coef_, self.result_, self.objective_bounds_ = model.coef_, model.result_, model.objective_bounds_
         return self
 
     def predict(self, images: Sequence[ArrayLike]) -> list[Labels]:

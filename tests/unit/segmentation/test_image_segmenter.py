@@ -32,6 +32,8 @@ def test_saved_segmenter_labels_new_images_alike(model, tmp_path):
     images, labels = blobs(0)
     segmenter = ImageSegmenter(model, class_weight=[1.0, 2.0]).fit(images[:3], labels[:3])
     assert segmenter.score(images[3:], labels[3:]) > 0.85
+    lower, upper = segmenter.objective_bounds_
+    assert lower <= segmenter.result_.value <= upper < np.inf
     segmenter.save(tmp_path / "model.npz")
     loaded = ImageSegmenter.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(images)[3], segmenter.predict(images)[3])
