@@ -158,19 +158,24 @@ class _RiskInCoordinates:
     def __init__(self, risk: Risk, regularizer: LaplacianRegularizer):
         self._risk, self._regularizer = risk, regularizer
         self.__name__ = getattr(risk, "__name__", None) or type(risk).__name__
-        for attribute in ("dimension", "n_parts"):
+        for attribute in ("dimension", "n_parts", "grows"):
             if hasattr(risk, attribute):
                 setattr(self, attribute, getattr(risk, attribute))
         if hasattr(risk, "rounding"):
             self.rounding = lambda u: risk.rounding(regularizer.weights(u))
+        if hasattr(risk, "known"):
+            self.known = lambda u: self._in_coordinates(risk.known(regularizer.weights(u)))
 
     def __len__(self) -> int:
         return len(self._risk)
 
     def __call__(self, u: Vector) -> tuple[float, Vector]:
-        value, slope = self._risk(self._regularizer.weights(u))
-        return value, self._regularizer.slopes(real_array(slope, "the subgradient"))
+        return self._in_coordinates(self._risk(self._regularizer.weights(u)))
 
     def plane(self, i: int, u: Vector) -> tuple[Vector, float]:
         a, b = self._risk.plane(i, self._regularizer.weights(u))
         return self._regularizer.slopes(a), b
+
+    def _in_coordinates(self, found: tuple[float, Vector]) -> tuple[float, Vector]:
+        value, slope = found
+        return value, self._regularizer.slopes(real_array(slope, "the subgradient"))

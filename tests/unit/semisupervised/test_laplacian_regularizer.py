@@ -123,3 +123,31 @@ def test_without_laplacian_it_is_l2():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call(*samples())
+
+
+class GuessingTask(MultiClassTask):
+    """Classes whose most violated one is drawn at random: an approximate search."""
+
+    exact = False
+
+    def __init__(self, n_classes, n_features):
+        super().__init__(n_classes, n_features)
+        self._rng = np.random.default_rng(0)
+
+    def most_violated(self, w, x, y, rescaling):
+        return int(self._rng.integers(self.n_classes))
+
+
+@pytest.mark.parametrize("solver", ["bundle", "blocks"])
+def test_a_risk_that_grows_says_so(solver):
+    X, L = samples()
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+    exact = LaplacianRegularizer(X, L, 0.1, 0.5, 3).minimize(
+        StructuredRisk(MultiClassTask(3, 4), X, y), solver=solver, tol=1e-4
+    )
+    guessed = LaplacianRegularizer(X, L, 0.1, 0.5, 3).minimize(
+        StructuredRisk(GuessingTask(3, 4), X, y), solver=solver, tol=1e-2
+    )
+    assert exact.exact
+    assert not guessed.exact
+    assert guessed.lower_bound <= exact.value
