@@ -1,10 +1,13 @@
 """Simulated nuclei of the Mitocheck laboratory have the sizes, distances and steps of real HeLa nuclei."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
+from ermlab.tracking import detect_frames
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
 from reproduction.datasets.nuclei_films import read_nuclei_films
 
@@ -60,3 +63,14 @@ def test_brightness_over_the_background_is_that_of_real_nuclei(acquired):
     film = read_nuclei_films(acquired("mitocheck_nuclei"))[0]
     expected = levels(real.images[:10], real.segmentation[:10])
     assert levels(film.frames, film.truth.masks) / expected == pytest.approx(1, rel=0.4)
+
+
+def test_real_nuclei_do_not_look_like_noise(acquired):
+    images = read_ctc_hela02_images(acquired("ctc_hela02_images")).images
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [len(cells.area) for _, cells in detect_frames(images[::6])]
+    assert min(found) > 100
+    rough = ndimage.gaussian_filter(np.random.default_rng(0).normal(size=images[0].shape), 4)
+    with pytest.warns(UserWarning, match="look like noise in 1 of 1 frames"):
+        list(detect_frames([0.1 * images[0] + 2000 * rough]))

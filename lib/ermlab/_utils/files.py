@@ -49,12 +49,12 @@ def reading(place: str | Path, expected: str) -> Iterator[None]:
         raise broken(place, found, expected) from error
 
 
-def check_promise(path: Path, n_bytes: int, ratio: float = DEFLATE_RATIO) -> None:
+def check_promise(path: str | Path, n_bytes: int, ratio: float = DEFLATE_RATIO) -> None:
     """Reject a file whose header promises more content than the file can hold.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         The file.
     n_bytes : int
         Size of the content according to the header, which the caller is about to allocate.
@@ -62,7 +62,7 @@ def check_promise(path: Path, n_bytes: int, ratio: float = DEFLATE_RATIO) -> Non
         Largest possible compression ratio.
     """
     with reading(path, "a readable file"):
-        size = path.stat().st_size
+        size = Path(path).stat().st_size
     if n_bytes > max(_SMALL_CONTENT, ratio * size):
         raise broken(path, f"the header promises {n_bytes} bytes in a file of {size}", "a complete file")
 
@@ -75,17 +75,18 @@ def require_folder(folder: str | Path) -> Path:
     return folder
 
 
-def is_folder(folder: Path) -> bool:
+def is_folder(folder: str | Path) -> bool:
     """Return whether a folder exists; an impossible name is a `DataError`."""
     with reading(folder, "the name of a folder"):
-        return folder.is_dir()
+        return Path(folder).is_dir()
 
 
-def require_file(path: Path) -> Path:
+def require_file(path: str | Path) -> Path:
     """Return the path of a file that can be read to its end; call this within `reading`.
 
     Reading a pipe could block, and a device may have no end. A folder is left to the caller to report.
     """
+    path = Path(path)
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise ValueError("a pipe or a device")
@@ -110,19 +111,19 @@ def list_series(folder: str | Path, pattern: str, first: int = 0) -> list[Path]:
     return files
 
 
-def file_number(path: Path) -> int:
+def file_number(path: str | Path) -> int:
     """Return the last number in the name of a file, or -1 if there is none."""
-    numbers = _NUMBER.findall(path.stem)
+    numbers = _NUMBER.findall(Path(path).stem)
     return int(numbers[-1]) if numbers else -1
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: str | Path) -> bytes:
     """Return the content of a file."""
     with reading(path, "a readable file"):
         return require_file(path).read_bytes()
 
 
-def read_text(path: Path, encoding: str = "utf-8") -> str:
+def read_text(path: str | Path, encoding: str = "utf-8") -> str:
     """Return the content of a text file."""
     try:
         return read_bytes(path).decode(encoding)
@@ -130,7 +131,7 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
         raise broken(path, f"byte {error.start} is not {encoding}", "a text file") from error
 
 
-def read_lines(path: Path, parse: Callable[[str], T], expected: str, *, header: int = 0) -> list[T]:
+def read_lines(path: str | Path, parse: Callable[[str], T], expected: str, *, header: int = 0) -> list[T]:
     """Parse each non-blank line below the ``header``; report exceptions with the line."""
     parsed = []
     for number, line in enumerate(read_text(path).splitlines()[header:], start=header + 1):
@@ -144,7 +145,9 @@ def read_lines(path: Path, parse: Callable[[str], T], expected: str, *, header: 
     return parsed
 
 
-def read_table(path: Path, columns: int | None = None, dtype: type = float, *, header: int = 0) -> np.ndarray:
+def read_table(
+    path: str | Path, columns: int | None = None, dtype: type = float, *, header: int = 0
+) -> np.ndarray:
     """Read rows of finite numbers, separated by commas or blanks, as a 2-D array.
 
     ``columns`` is the required number of columns, by default that of the first row. ``header`` lines at the
@@ -167,7 +170,7 @@ def read_table(path: Path, columns: int | None = None, dtype: type = float, *, h
     return np.array(read_lines(path, parse, expected, header=header), dtype=dtype)
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: str | Path) -> Any:
     """Return the content of a JSON file."""
     text = read_text(path)
     try:

@@ -17,20 +17,20 @@ _RATIO = 4000
 _VALUE_BYTES = {"I": 4, "F": 4, "I;16": 2, "I;16B": 2, "I;16L": 2, "I;16N": 2}
 
 
-def with_image(path: Path, use: Callable[[Image.Image], T]) -> T:
+def with_image(path: str | Path, use: Callable[[Image.Image], T]) -> T:
     """Open an image and return ``use(image)``."""
     # From memory: when Pillow reads a file, Python allocates as many bytes as a damaged header requests.
     with reading(path, "a complete image"), Image.open(io.BytesIO(require_file(path).read_bytes())) as image:
         return use(image)
 
 
-def check_image(path: Path, image: Image.Image, n_pages: int = 1) -> None:
+def check_image(path: str | Path, image: Image.Image, n_pages: int = 1) -> None:
     """Reject a file whose header promises more pixels than the file can hold."""
     n_bytes = image.width * image.height * len(image.getbands()) * _VALUE_BYTES.get(image.mode, 1)
     check_promise(path, n_pages * n_bytes, _RATIO)
 
 
-def read_image(path: Path) -> np.ndarray:
+def read_image(path: str | Path) -> np.ndarray:
     """Read an image: gray levels as (height, width), everything else as RGB."""
 
     def decode(image: Image.Image) -> np.ndarray:
@@ -41,7 +41,7 @@ def read_image(path: Path) -> np.ndarray:
     return with_image(path, decode)
 
 
-def read_labels(path: Path) -> np.ndarray:
+def read_labels(path: str | Path) -> np.ndarray:
     """Read a label image: (height, width), unsigned integers of 8 or 16 bits, 0 for background."""
     labels = read_image(path)
     if labels.ndim != 2 or labels.dtype.kind != "u":
@@ -52,8 +52,8 @@ def read_labels(path: Path) -> np.ndarray:
 class ImageFiles(Sequence[np.ndarray]):
     """Sequence of images on disk: ``files[i]`` reads image ``i`` by ``read``."""
 
-    def __init__(self, paths: Iterable[Path], read: Callable[[Path], np.ndarray] = read_image):
-        self.paths = tuple(paths)
+    def __init__(self, paths: Iterable[str | Path], read: Callable[[Path], np.ndarray] = read_image):
+        self.paths = tuple(Path(path) for path in paths)
         self._read = read
 
     def __len__(self) -> int:

@@ -127,9 +127,13 @@ class BoxTask:
         x: BagOfWords,
         n_detections: int = 10,
         overlap: float | Callable[[float], float] = 0.5,
+        min_score: float | None = 0.0,
     ) -> list[Detection]:
-        """Return several boxes with high compatibility, see `ermlab.detection.best_boxes`."""
-        return best_boxes(self.quality(w, x), n_detections, overlap)
+        """Return several boxes with high compatibility, see `ermlab.detection.best_boxes`.
+
+        By default boxes need a positive compatibility, as any box without points has 0.
+        """
+        return best_boxes(self.quality(w, x), n_detections, overlap, min_score=min_score)
 
     def most_violated(self, w: NDArray[np.float64], x: BagOfWords, y: ArrayLike, rescaling: str) -> Box:
         """Return the box with the largest violation of the margin."""

@@ -69,6 +69,7 @@ def detect(
     overlap: float | Callable[[float], float] = 0.5,
     reset: str | None = None,
     bound: str = "tight",
+    min_score: float | None = 0.0,
 ) -> list[Detection]:
     """Find boxes with large sums of weights, each the best given the previous ones (thesis, eq. 5.11).
 
@@ -76,14 +77,16 @@ def detect(
     ----------
     points, weights, shape, bound
         See `search`.
-    n_detections, overlap, reset
-        See `best_boxes`.
+    n_detections, overlap, reset, min_score
+        See `best_boxes`. By default only boxes with a positive score are returned, as any box without points
+        has the score 0.
 
     Returns
     -------
     list of Detection
+        At most ``n_detections``, best first; empty if no box has a score above ``min_score``.
     """
-    return best_boxes(linear(points, weights, shape, bound), n_detections, overlap, reset)
+    return best_boxes(linear(points, weights, shape, bound), n_detections, overlap, reset, min_score)
 
 
 def best_box(quality: Quality) -> Detection:
@@ -105,6 +108,7 @@ def best_boxes(
     n_detections: int = 10,
     overlap: float | Callable[[float], float] = 0.5,
     reset: str | None = None,
+    min_score: float | None = None,
 ) -> list[Detection]:
     """Find boxes of high quality, each the best given the previous ones (thesis, eq. 5.11).
 
@@ -113,13 +117,16 @@ def best_boxes(
     quality : Quality
         Quality to search.
     n_detections : int, default=10
-        Number of detections; fewer are returned if all other boxes are suppressed.
+        Number of detections; fewer are returned if all other boxes are suppressed, or have a score of at most
+        ``min_score``.
     overlap : float or callable, default=0.5
         Overlap with a previous detection from which on boxes are excluded (thesis, eq. 5.14), or the penalty
         g of eq. 5.10: a function of the overlap that numba can compile, non-negative and non-decreasing.
     reset : str, default=None
         For each detection after the first, "1" to start from the set of all boxes or "0" to continue with the
         queue of the last one. It affects the number of splits only. By default the queue is always kept.
+    min_score : float, default=None
+        Only boxes with a score above ``min_score``, after penalties, are returned; by default all.
 
     Returns
     -------
@@ -137,7 +144,7 @@ def best_boxes(
         if start_anew == "1":
             detector.reset()
         detection = detector.next()
-        if detection is None:
+        if detection is None or (min_score is not None and detection.score <= min_score):
             break
         detections.append(detection)
     return detections

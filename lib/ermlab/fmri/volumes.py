@@ -25,7 +25,7 @@ class Volume(NamedTuple):
     steps: tuple[float, ...]
 
 
-def read_volume(path: Path, ndim: int) -> Volume:
+def read_volume(path: str | Path, ndim: int) -> Volume:
     """Read a NIfTI or Analyze image of ``ndim`` dimensions; trailing dimensions of length 1 are dropped."""
     expected = f"a NIfTI or Analyze image of {ndim} dimensions"
     image = open_image(path, expected)

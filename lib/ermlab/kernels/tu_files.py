@@ -21,21 +21,37 @@ class GraphSet:
         Class of each graph.
     adjacency : tuple of csr_array of shape (n_nodes, n_nodes)
         1 for each edge.
-    node_labels : tuple of ndarray of shape (n_nodes,)
+    node_labels : tuple of ndarray of shape (n_nodes,) or (n_nodes, n_labels), or None
+        One integer per node, or a row of them if the file has several columns (see `joint_labels`).
     node_attributes : tuple of ndarray of shape (n_nodes, n_attributes), or None
-    edge_labels : tuple of ndarray, or None
+    edge_labels : tuple of ndarray of shape (n_edges,) or (n_edges, n_labels), or None
         In the order of ``adjacency[g].data``.
     """
 
     name: str
     labels: np.ndarray
     adjacency: tuple[csr_array, ...]
-    node_labels: tuple[np.ndarray, ...]
+    node_labels: tuple[np.ndarray, ...] | None
     node_attributes: tuple[np.ndarray, ...] | None
     edge_labels: tuple[np.ndarray, ...] | None
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def joint_labels(self) -> tuple[np.ndarray, ...]:
+        """One integer per node: its label, or the number of its row among the distinct rows of labels.
+
+        `WeisfeilerLehman` takes these. Without node labels it is 0 for all nodes, so that patterns are those
+        of the plain graph.
+        """
+        if self.node_labels is None:
+            return tuple(np.zeros(matrix.shape[0], dtype=np.int64) for matrix in self.adjacency)
+        if self.node_labels[0].ndim == 1:
+            return self.node_labels
+        rows = np.concatenate(self.node_labels)
+        numbers = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        return tuple(np.split(numbers, np.cumsum([len(labels) for labels in self.node_labels])[:-1]))
 
 
 def read_tu(folder: str | Path, name: str) -> GraphSet:
@@ -44,7 +60,8 @@ def read_tu(folder: str | Path, name: str) -> GraphSet:
     Parameters
     ----------
     folder : str or Path
-        Holds ``<name>_A.txt``, ``<name>_graph_indicator.txt`` and so on.
+        Holds ``<name>_A.txt``, ``<name>_graph_indicator.txt`` and ``<name>_graph_labels.txt``, and possibly
+        ``<name>_node_labels.txt``, ``<name>_node_attributes.txt`` and ``<name>_edge_labels.txt``.
     name : str
         Name of the data set.
 
@@ -66,8 +83,6 @@ def read_tu(folder: str | Path, name: str) -> GraphSet:
         folder, f"{name}_node_attributes.txt", f"{name}_attributes.txt", rows=len(graph_of), dtype=float
     )
     node_labels = _optional(folder, f"{name}_node_labels.txt", rows=len(graph_of), dtype=int)
-    if node_labels is None:
-        raise broken(folder / f"{name}_node_labels.txt", "no such file", "a label for each node")
     first_node = np.searchsorted(graph_of, np.arange(len(labels)))
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     ends = ends[order]
@@ -76,10 +91,19 @@ def read_tu(folder: str | Path, name: str) -> GraphSet:
         name,
         labels,
         adjacency=_adjacencies(ends, first_edge, first_node, n_nodes=len(graph_of)),
-        node_labels=tuple(np.split(node_labels[:, 0], first_node[1:])),
-        node_attributes=None if attributes is None else tuple(np.split(attributes, first_node[1:])),
-        edge_labels=None if edge_labels is None else tuple(np.split(edge_labels[order, 0], first_edge[1:])),
+        node_labels=None if node_labels is None else _by_graph(_single(node_labels), first_node),
+        node_attributes=None if attributes is None else _by_graph(attributes, first_node),
+        edge_labels=None if edge_labels is None else _by_graph(_single(edge_labels[order]), first_edge),
     )
+
+
+def _single(table: np.ndarray) -> np.ndarray:
+    """Return a table of one column as a vector, others unchanged."""
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def _by_graph(rows: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, ...]:
+    return tuple(np.split(rows, firsts[1:]))
 
 
 def _column(path: Path) -> np.ndarray:

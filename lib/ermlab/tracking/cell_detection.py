@@ -5,6 +5,7 @@ Gaussian over Gaussian) is that of a blob; they are cut at their necks by a dist
 grows the cores to whole nuclei, each up to a share of its own brightness.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -54,6 +55,9 @@ _EXPONENTS = (-40, 40)
 _MIN_SETTING, _MAX_SETTING = 1e-6, 1e6
 #: Largest standard deviation of a Gaussian, in diameters.
 _WIDEST = 10.0
+#: Detections look like noise if there are this many, their median contrast is below this multiple of the
+#: smallest one, and the negative of the image has this share of their number.
+_MANY, _CLEAR, _AS_MANY = 10, 2.0, 0.5
 #: In pixels: the largest diameter is this, or twice the size of the image.
 _LARGE_DIAMETER = 1000
 
@@ -156,12 +160,15 @@ def detect_frames(
 ) -> Iterator[tuple[Labels, Cells]]:
     """Yield for each frame the label image of its nuclei, and their measurements by ascending label.
 
-    The intensity is the mean above the background, at least the standard deviation of the noise.
+    The intensity is the mean above the background, at least the standard deviation of the noise. A warning
+    names the frames in which most detections look like noise: they are barely brighter than it, and the
+    negative of the image has nearly as many.
     """
     settings = settings or DetectionSettings()
     if settings.diameter is None:
         settings = replace(settings, diameter=typical_diameter(images, settings.contrast))
-    for image in images:
+    doubtful: list[str] = []
+    for t, image in enumerate(images):
         image, exponent = _in_range(image)
         widest = max(2 * max(image.shape), _LARGE_DIAMETER)
         if settings.diameter > widest:
@@ -169,18 +176,53 @@ def detect_frames(
                 f"diameter is {settings.diameter}: expected at most {widest} pixels in an image of shape "
                 f"{image.shape}"
             )
-        signal = image - _background(image, settings.diameter)
-        smooth = ndimage.gaussian_filter(
-            signal, max(settings.smoothing * settings.diameter, _MIN_SMOOTHING), mode="nearest", truncate=3
-        )
-        noise = _noise(smooth, settings.diameter)
-        labels = _segment(smooth, noise, settings)
-        cells = measure(labels)[1]
-        # Not by `measure`, which rejects a mean below 0: it may occur beside a much brighter spot.
-        light = np.bincount(labels.ravel(), weights=signal.ravel())[1:] / cells.area
+        labels, cells, noise = _detect_nuclei(image, settings)
+        if found := _noise_like(image, cells, noise, settings):
+            doubtful.append(f"frame {t} has {found}")
         with np.errstate(over="ignore"):  # `Cells` rejects infinite values
-            light = np.ldexp(np.maximum(light, noise), exponent)
+            light = np.ldexp(np.maximum(cells.intensity, noise), exponent)
         yield labels, replace(cells, intensity=light)
+    if doubtful:
+        warnings.warn(
+            f"detections look like noise in {len(doubtful)} of {t + 1} frames: {doubtful[0]}. Set the "
+            f"diameter of a nucleus in pixels (it was {settings.diameter:.3g}) or a higher contrast (it was "
+            f"{settings.contrast:g}) in `DetectionSettings`, or use masks of your own",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _detect_nuclei(image: Image, settings: DetectionSettings) -> tuple[Labels, Cells, float]:
+    """Return the label image of the nuclei, their measurements, and the standard deviation of the noise."""
+    signal = image - _background(image, settings.diameter)
+    smooth = ndimage.gaussian_filter(
+        signal, max(settings.smoothing * settings.diameter, _MIN_SMOOTHING), mode="nearest", truncate=3
+    )
+    noise = _noise(smooth, settings.diameter)
+    labels = _segment(smooth, noise, settings)
+    cells = measure(labels)[1]
+    # Not by `measure`, which rejects a mean below 0: it may occur beside a much brighter spot.
+    light = np.bincount(labels.ravel(), weights=signal.ravel())[1:] / cells.area
+    return labels, replace(cells, intensity=np.maximum(light, noise)), noise
+
+
+def _noise_like(image: Image, cells: Cells, noise: float, settings: DetectionSettings) -> str | None:
+    """Describe detections that look like noise; None if they do not.
+
+    Noise and texture are about as often dark as bright, and rarely exceed the smallest contrast by much. So
+    detections are doubtful if most of them are faint, and the negative of the image has nearly as many, which
+    cannot be nuclei.
+    """
+    n = len(cells.area)
+    if n < _MANY or noise <= 0:
+        return None
+    contrast = float(np.median(cells.intensity)) / noise
+    if contrast >= _CLEAR * settings.contrast:
+        return None
+    n_dark = len(_detect_nuclei(image.max() - image, settings)[1].area)
+    if n_dark < _AS_MANY * n:
+        return None
+    return f"{n} detections of a median contrast of {contrast:.2g}, and {n_dark} in its negative"
 
 
 def typical_diameter(images: Sequence[ArrayLike], contrast: float = 6.0) -> float:

@@ -59,7 +59,7 @@ def read_tracked_cells(folder: str | Path) -> TrackedCells:
     return TrackedCells(masks, lineage)
 
 
-def read_lineage(path: Path) -> Lineage:
+def read_lineage(path: str | Path) -> Lineage:
     """Read lines ``label begin end parent``."""
     lineage = Lineage(*read_table(path, columns=4, dtype=int).T)
     if problem := lineage_problem(lineage):
@@ -102,7 +102,7 @@ def note_frame(seen: dict[int, list[int]], frame: int, mask: np.ndarray) -> None
             seen.setdefault(label, [frame, frame])[1] = frame
 
 
-def check_frames(masks: ImageFiles, lineage: Lineage, path: Path) -> None:
+def check_frames(masks: ImageFiles, lineage: Lineage, path: str | Path) -> None:
     """Raise a DataError unless masks of one shape agree with the lineage of the file ``path``."""
     seen: dict[int, list[int]] = {}
     shape = masks[0].shape

@@ -64,12 +64,27 @@ def test_integers_and_floats_of_any_size_are_exact():
 
 def test_detections_keep_apart():
     found = detect(POINTS, WEIGHTS, SHAPE, n_detections=3, overlap=0.05)
+    assert [detection.score for detection in found] == [1.75]
+    found = detect(POINTS, WEIGHTS, SHAPE, n_detections=3, overlap=0.05, min_score=None)
     assert [detection.score for detection in found] == [1.75, 0.0, 0.0]
     assert found[1].box.tolist() == [5, 0, 5, 0]
 
 
 def test_fewer_detections_where_all_others_are_suppressed():
-    assert len(detect([[0, 0]], [1.0], (1, 2), n_detections=3, overlap=0.5)) == 2
+    assert len(detect([[0, 0]], [1.0], (1, 2), n_detections=3, overlap=0.5, min_score=None)) == 2
+
+
+@pytest.mark.parametrize("weights", [[-1.0, -2.0], [0.0, 0.0], [-1.0, 0.0]])
+def test_no_box_is_invented_where_none_has_a_positive_score(weights):
+    assert detect([[0, 0], [3, 2]], weights, (4, 5)) == []
+    assert detect(np.empty((0, 2), dtype=int), [], (4, 5)) == []
+
+
+def test_boxes_above_a_score():
+    points, weights = [[0, 0], [4, 0], [8, 0]], [3.0, 2.0, 1.0]
+    found = detect(points, np.array(weights) - 0.0, (1, 9), overlap=0.01, min_score=1.0)
+    assert all(detection.score > 1.0 for detection in found)
+    assert len(detect(points, weights, (1, 9), min_score=6.0)) == 0
 
 
 def test_threads_find_the_same():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ermlab.exceptions import DataError
-from ermlab.kernels import read_tu
+from ermlab.kernels import WeisfeilerLehman, read_tu
 
 # A path of three nodes (with labelled edges) and a pair, node attributes of two numbers.
 GRAPHS = {
@@ -34,6 +34,29 @@ def test_every_part_of_a_set(graphs):
     assert data.adjacency[0].indices.tolist() == [1, 0, 2, 1]
     assert data.edge_labels[0].tolist() == [7, 7, 8, 8]
     assert data.edge_labels[1].tolist() == [9, 9]
+
+
+def test_every_column_of_the_labels(graphs):
+    (graphs / "TINY_node_labels.txt").write_text("0, 5\n1, 5\n0, 6\n2, 5\n0, 5\n")
+    (graphs / "TINY_edge_labels.txt").write_text("7, 1\n7, 2\n8, 1\n8, 2\n9, 1\n9, 2\n")
+    data = read_tu(str(graphs), "TINY")
+    assert [labels.tolist() for labels in data.node_labels] == [[[0, 5], [1, 5], [0, 6]], [[2, 5], [0, 5]]]
+    assert data.edge_labels[1].tolist() == [[9, 1], [9, 2]]
+    first, second = data.joint_labels
+    assert len({*first.tolist(), int(second[0])}) == 4
+    assert second[1] == first[0]
+    WeisfeilerLehman(1).fit(list(zip(data.adjacency, data.joint_labels, strict=True)))
+
+
+@pytest.mark.parametrize("attributes", [True, False])
+def test_sets_without_node_labels(graphs, attributes):
+    (graphs / "TINY_node_labels.txt").unlink()
+    if not attributes:
+        (graphs / "TINY_node_attributes.txt").unlink()
+    data = read_tu(graphs, "TINY")
+    assert data.node_labels is None
+    assert (data.node_attributes is not None) == attributes
+    assert [labels.tolist() for labels in data.joint_labels] == [[0, 0, 0], [0, 0]]
 
 
 def test_older_names_and_a_graph_without_edges(graphs):
@@ -73,7 +96,7 @@ def test_broken_files(graphs, name, text, message):
         read_tu(graphs, "TINY")
 
 
-@pytest.mark.parametrize("name", ["A", "graph_indicator", "graph_labels", "node_labels"])
+@pytest.mark.parametrize("name", ["A", "graph_indicator", "graph_labels"])
 def test_missing_files(graphs, name):
     (graphs / f"TINY_{name}.txt").unlink()
     with pytest.raises(DataError, match=rf"TINY_{name}.*: no such file|TINY_{name}.*: No such file"):

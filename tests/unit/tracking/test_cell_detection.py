@@ -1,5 +1,7 @@
 """Nuclei on drawn frames: found whatever their brightness, size and background; cut where they touch."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -169,3 +171,45 @@ def test_the_typical_diameter_is_that_of_most_nuclei():
     empty = draw([])[0]
     assert typical_diameter([image, empty, empty]) == typical_diameter([image])
     assert typical_diameter([empty]) == typical_diameter([]) > 0
+
+
+def texture(sigma, seed=0, size=300):
+    """Return smoothed noise of standard deviation 10."""
+    rough = ndimage.gaussian_filter(np.random.default_rng(seed).normal(size=(size, size)), sigma)
+    return 100 + 10 * rough / rough.std()
+
+
+@pytest.mark.parametrize("sigma", [3.0, 4.0])
+@pytest.mark.parametrize("n_nuclei", [0, 2])
+def test_detections_that_look_like_noise_are_a_warning(sigma, n_nuclei):
+    image = texture(sigma)
+    y, x = np.indices(image.shape)
+    for center in [(100, 80), (220, 200)][:n_nuclei]:
+        image += 60 * (np.hypot(y - center[0], x - center[1]) < 10)
+    expected = (
+        r"look like noise in 2 of 3 frames: frame 1 has \d+ detections of a median contrast of .*Detection"
+    )
+    with pytest.warns(UserWarning, match=expected):
+        film_of_images([np.random.default_rng(1).normal(100, 10, image.shape), image, image])
+
+
+@pytest.mark.parametrize("n_nuclei", [1, 2, 9])
+@pytest.mark.parametrize("noise", [1.0, 10.0])
+def test_few_or_many_nuclei_are_no_noise(n_nuclei, noise):
+    image = np.random.default_rng(0).normal(100, noise, (200, 200))
+    y, x = np.indices(image.shape)
+    for number in range(n_nuclei):
+        center = 30 + 60 * (number // 3), 30 + 60 * (number % 3)
+        image += 80 * (np.hypot(y - center[0], x - center[1]) < 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert detect(image).max() == n_nuclei
+
+
+@pytest.mark.parametrize("draw_noise", ["normal", "poisson", "exponential"])
+def test_noise_of_single_pixels_is_not_detected(draw_noise):
+    rng = np.random.default_rng(0)
+    image = getattr(rng, draw_noise)(5.0, size=(200, 200))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert detect(image).max() == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ermlab.exceptions import DataError
-from ermlab.tracking.ctc import Lineage
+from ermlab.tracking.ctc import Lineage, read_lineage
 from ermlab.tracking.ctc_results import read_tracking, write_tracking
 
 LINEAGE = Lineage(*np.array([[1, 0, 1, 0], [2, 2, 2, 1], [3, 2, 2, 1]]).T)
@@ -161,3 +161,9 @@ def test_nothing_is_lost_if_the_new_folder_cannot_take_its_place(tmp_path, monke
     with pytest.raises(OSError, match="no space"):
         write_tracking(tmp_path / "RES", images()[:3], LINEAGE)
     assert names(tmp_path) == before
+
+
+def test_paths_may_be_text(tmp_path):
+    (tmp_path / "res_track.txt").write_text("1 0 3 0\n2 4 5 1\n")
+    text, path = (read_lineage(kind(tmp_path / "res_track.txt")) for kind in (str, Path))
+    assert text.label.tolist() == path.label.tolist() == [1, 2]

@@ -327,7 +327,7 @@ def _graph_sets(sets: Sequence[GraphSet]) -> Figure:
     fig = Figure(figsize=(8, 2.3 * len(sets)), layout="constrained")
     for axes, graphs in zip(fig.subplots(len(sets), 4, squeeze=False), sets, strict=True):
         for ax, index in zip(axes, spread(len(graphs), 4), strict=False):
-            show_graph(ax, graphs.adjacency[index], graphs.node_labels[index])
+            show_graph(ax, graphs.adjacency[index], graphs.joint_labels[index])
             ax.set_title(f"{graphs.name} {index + 1}, class {graphs.labels[index]}")
     return fig
 
