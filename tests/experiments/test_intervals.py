@@ -16,12 +16,17 @@ def test_interval_is_that_of_the_t_test():
     assert found["mean"] == pytest.approx((first - second).mean())
 
 
-def test_equal_differences_and_one_pair():
+def test_interval_of_four_pairs():
+    # Differences 1, 2, 3, 2: mean 2, standard error sqrt(2/3) / 2 = 0.40825, Student's t 3.18245.
+    gain = paired_interval([2, 4, 6, 5], [1, 2, 3, 3])
+    assert gain == pytest.approx({"mean": 2, "low": 2 - 1.29923, "high": 2 + 1.29923}, abs=1e-5)
+
+
+def test_equal_differences():
     assert paired_interval([3, 4], [1, 2]) == {"mean": 2, "low": 2, "high": 2}
-    assert paired_interval([3], [1]) == {"mean": 2, "low": 2, "high": 2}
 
 
-@pytest.mark.parametrize(("first", "second"), [([], []), ([1, 2], [1]), ([[1]], [[2]])])
+@pytest.mark.parametrize(("first", "second"), [([], []), ([3], [1]), ([1, 2], [1]), ([[1]], [[2]])])
 def test_what_is_not_paired_is_refused(first, second):
-    with pytest.raises(ValueError, match="expected pairs"):
+    with pytest.raises(ValueError, match="expected at least two pairs"):
         paired_interval(first, second)

@@ -20,7 +20,6 @@ from reproduction.experiments.semisupervised import (
     gains,
     measure,
     new_model,
-    paired_gain,
     shuffled_pairs,
 )
 
@@ -95,14 +94,6 @@ def test_strengths_with_more_right_answers_win(monkeypatch):
     # Eight pairs of strengths, two folds: a sample of each class is hidden in each.
     assert len(seen) == 16
     assert all(sorted(marked) == [-1, -1, 0, 1] for marked in seen)
-
-
-def test_gain_of_four_repeats():
-    # Differences 1, 2, 3, 2: mean 2, standard error sqrt(2/3) / 2 = 0.40825, Student's t 3.18245.
-    gain = paired_gain([2, 4, 6, 5], [1, 2, 3, 3])
-    assert gain == pytest.approx({"mean": 2, "low": 2 - 1.29923, "high": 2 + 1.29923}, abs=1e-5)
-    with pytest.raises(ValueError, match="1 repeats"):
-        paired_gain([1], [0])
 
 
 def test_gains_are_paired_by_repeat():

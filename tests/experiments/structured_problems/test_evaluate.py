@@ -10,7 +10,6 @@ from reproduction.experiments.structured_problems.evaluate import (
     choose_strength,
     describe_losses,
     main,
-    paired_interval,
     summarize,
 )
 from reproduction.experiments.structured_problems.figures import plot_problems
@@ -45,11 +44,6 @@ def test_gains_are_paired_differences():
     assert values["gain_low"]["tracking"] < 0 < values["gain_high"]["tracking"]
     text = describe_losses({"repeats": 2, "train": 5, **values})
     assert "**parsing**: 15.0 % wrong with interactions, 45.0 % without" in text
-
-
-def test_intervals_are_those_of_student():
-    # Mean 2, standard error 1 / sqrt(3), quantile 4.303 with two degrees of freedom.
-    assert paired_interval([1, 2, 3]) == pytest.approx((2 - 4.303 / 3**0.5, 2 + 4.303 / 3**0.5), abs=1e-3)
 
 
 def test_the_strength_is_chosen_on_held_out_samples():

@@ -6,17 +6,12 @@ from scipy import stats
 
 
 def paired_interval(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> dict[str, float]:
-    """Return mean, low and high: the mean of ``first - second`` and its confidence interval by Student's t.
-
-    With a single pair the interval is unknown, and the limits are the mean.
-    """
+    """Return mean, low and high: the mean of ``first - second`` and its interval by Student's t."""
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if first.shape != second.shape or first.ndim != 1 or not len(first):
-        raise ValueError(f"values of shapes {first.shape} and {second.shape}: expected pairs, at least one")
+    if first.shape != second.shape or first.ndim != 1 or len(first) < 2:
+        raise ValueError(f"values of shapes {first.shape} and {second.shape}: expected at least two pairs")
     differences = first - second
     mean = float(differences.mean())
-    if len(differences) == 1:
-        return {"mean": mean, "low": mean, "high": mean}
     error = differences.std(ddof=1) / np.sqrt(len(differences))
     half = float(stats.t.ppf((1 + confidence) / 2, len(differences) - 1) * error)
     return {"mean": mean, "low": mean - half, "high": mean + half}

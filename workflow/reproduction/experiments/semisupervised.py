@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold
 
 from ermlab.semisupervised import LaplacianRidge, LaplacianSVC, graph_laplacian, neighbor_graph
 from reproduction.claims.results import over_seeds
+from reproduction.experiments.intervals import paired_interval
 
 #: Weights of the norm, and of the Laplacian, among which cross-validation of the labeled samples chooses.
 ALPHAS = (1e-3, 1e-1)
@@ -143,20 +143,10 @@ def classify(model: LaplacianRidge | LaplacianSVC, X: NDArray[np.float64]) -> ND
     return predicted if isinstance(model, LaplacianSVC) else predicted.argmax(axis=1)
 
 
-def paired_gain(better: Sequence[float], worse: Sequence[float]) -> dict[str, float]:
-    """Return the mean of paired differences over repeats, and its 95 % confidence interval by Student's t."""
-    differences = np.asarray(better, dtype=np.float64) - np.asarray(worse, dtype=np.float64)
-    if len(differences) < 2:
-        raise ValueError(f"{len(differences)} repeats: expected at least 2")
-    mean = float(differences.mean())
-    half = float(stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences))
-    return {"mean": mean, "low": mean - half, "high": mean + half}
-
-
 def gains(accuracies: pd.DataFrame, methods: Mapping[str, tuple[str, str]]) -> dict[str, dict[str, float]]:
     """Return the gain of the second over the first of each pair of methods; one row per repeat and method."""
     table = accuracies.pivot(index="repeat", columns="method", values="accuracy")
-    return {name: paired_gain(table[better], table[worse]) for name, (worse, better) in methods.items()}
+    return {name: paired_interval(table[better], table[worse]) for name, (worse, better) in methods.items()}
 
 
 def shuffled_pairs() -> dict[str, tuple[str, str]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from reproduction.claims.results import write_results
+from reproduction.experiments.intervals import paired_interval
 from reproduction.experiments.semisupervised import (
     CONTROLS,
     METHODS,
@@ -21,7 +22,6 @@ from reproduction.experiments.semisupervised import (
     draw_task,
     gains,
     measure,
-    paired_gain,
     shuffled_pairs,
 )
 from reproduction.pipeline.job import Paths, run_stage
@@ -87,7 +87,7 @@ def summarize(accuracies: pd.DataFrame) -> dict[str, object]:
 def unlabeled_gain(accuracies: pd.DataFrame) -> dict[str, float]:
     """Return the gain of the most over the fewest unlabeled samples; one row per repeat and number."""
     table = accuracies.pivot(index="repeat", columns="unlabeled", values="accuracy")
-    return paired_gain(table[max(table.columns)], table[min(table.columns)])
+    return paired_interval(table[max(table.columns)], table[min(table.columns)])
 
 
 if "snakemake" in globals():

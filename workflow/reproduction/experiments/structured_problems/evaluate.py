@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ermlab.structured import StructuredSVM, Task
 from reproduction.claims.results import over_seeds, write_results
+from reproduction.experiments.intervals import paired_interval
 from reproduction.experiments.structured_problems import parsing, segmentation, sequences, tracking
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -141,16 +141,15 @@ def summarize(table: pd.DataFrame) -> dict[str, Any]:
     """
     groups = dict(list(table.groupby("problem", sort=False)))
     gains = {
-        name: (rows["independent_loss"] - rows["structured_loss"]).to_numpy() for name, rows in groups.items()
+        name: paired_interval(rows["independent_loss"], rows["structured_loss"])
+        for name, rows in groups.items()
     }
-    intervals = {name: paired_interval(gain) for name, gain in gains.items()}
     return {
         **{
             f"{kind}_loss": {name: over_seeds(rows[f"{kind}_loss"]) for name, rows in groups.items()}
             for kind in ("structured", "independent")
         },
-        "gain_low": {name: low for name, (low, _) in intervals.items()},
-        "gain_high": {name: high for name, (_, high) in intervals.items()},
+        **{f"gain_{end}": {name: gain[end] for name, gain in gains.items()} for end in ("low", "high")},
         "relative_gap_max": float(table[["structured_gap", "independent_gap"]].to_numpy().max()),
     }
 
@@ -175,13 +174,6 @@ def describe_losses(values: Mapping[str, Any]) -> str:
             *sentences,
         ]
     )
-
-
-def paired_interval(differences: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return the t-interval of the mean of paired differences."""
-    differences = np.asarray(differences, dtype=np.float64)
-    half = stats.t.ppf((1 + level) / 2, len(differences) - 1) * stats.sem(differences)
-    return float(differences.mean() - half), float(differences.mean() + half)
 
 
 def _arrays(examples: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
