@@ -5,6 +5,8 @@ from typing import Any
 
 import lazy_loader
 
+from ermlab._utils.compilation import announce_if_numba
+
 #: Modules of optional dependencies, and the extra that installs each.
 EXTRAS = {
     "PIL": "vision",
@@ -35,7 +37,7 @@ def attach(
 
     def getattr_or_name_extra(name: str) -> Any:
         try:
-            return load(name)
+            value = load(name)
         except ModuleNotFoundError as error:
             missing = (error.name or "").partition(".")[0]
             if missing not in EXTRAS:
@@ -44,5 +46,7 @@ def attach(
             raise ImportError(
                 f"{package}.{name} needs {missing}: run `pip install 'ermlab[{chosen}]'`", name=missing
             ) from error
+        announce_if_numba()
+        return value
 
     return getattr_or_name_extra, names, exported

@@ -8,6 +8,9 @@ from typing import TypeVar
 
 import numba
 
+from ermlab._utils.compilation import announce_compilation
+
+announce_compilation()
 Item, Result = TypeVar("Item"), TypeVar("Result")
 
 RANGES_PER_THREAD = 4  # so that threads can balance their work
