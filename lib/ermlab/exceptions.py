@@ -1,5 +1,7 @@
 """Exceptions of the library."""
 
+from __future__ import annotations
+
 
 class DataError(ValueError):
     """A file or data set is missing, damaged or not as expected.

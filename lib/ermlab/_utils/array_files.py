@@ -1,5 +1,7 @@
 """Dataclasses of arrays that can be written to a file and read back unchanged."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from dataclasses import fields

@@ -1,5 +1,7 @@
 """A single BLAS thread, for results that must not depend on the number of threads."""
 
+from __future__ import annotations
+
 from contextlib import AbstractContextManager
 from functools import cache
 

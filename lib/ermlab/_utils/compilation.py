@@ -1,5 +1,7 @@
 """A message when numba compiles kernels of the library, which takes seconds and happens once per machine."""
 
+from __future__ import annotations
+
 import logging
 import sys
 from functools import cache

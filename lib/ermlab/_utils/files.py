@@ -4,6 +4,8 @@ Every function raises a `DataError` of the form ``<file>: <what is wrong>; expec
 are called within `reading`, which turns whatever they raise into a `DataError`.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import stat

@@ -1,5 +1,7 @@
 """Garbage collection that skips existing objects."""
 
+from __future__ import annotations
+
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Reading images that may be missing, damaged or malicious."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

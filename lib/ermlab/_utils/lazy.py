@@ -1,5 +1,7 @@
 """Packages whose modules are loaded when one of their names is first used."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

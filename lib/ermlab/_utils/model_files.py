@@ -3,6 +3,8 @@
 Nothing in it is executed. Members are not compressed, so that a file cannot hold more than its size.
 """
 
+from __future__ import annotations
+
 import hashlib
 import io
 import json

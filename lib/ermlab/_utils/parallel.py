@@ -1,5 +1,7 @@
 """Threads for compiled loops over independent items."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache

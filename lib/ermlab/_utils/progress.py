@@ -1,5 +1,7 @@
 """Progress of long fits, printed for estimators with ``verbose``."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,6 +4,8 @@ An estimator is stored as its parameters and its fitted attributes: numbers, str
 collections of these, and objects of the classes in `CLASSES`. No other class is ever loaded.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Validation of sparse matrices for compiled loops, which do not check indices."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from copy import copy
 from typing import Any

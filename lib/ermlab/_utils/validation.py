@@ -1,5 +1,7 @@
 """Validation of numbers and arrays that users pass."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Sequence

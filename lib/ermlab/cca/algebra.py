@@ -5,6 +5,8 @@ the kernel matrix gives ``Z``. The denominator of a view is then ``v' (B_gamma +
 eigendecomposition, of ``B_gamma``, serves every ``eps``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,7 @@
 """Kernel matrices centered on the paired samples, and expansions in a centered kernel."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -85,7 +87,7 @@ class CenteredGram:
     rank: int
 
     @classmethod
-    def of(cls, rows: Rows) -> "CenteredGram":
+    def of(cls, rows: Rows) -> CenteredGram:
         """Return the centered kernel matrix of all samples."""
         n = len(rows.paired)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -118,7 +120,7 @@ class CenteredGram:
 
     def split(
         self, train: NDArray[np.int64], test: NDArray[np.int64], name: str
-    ) -> tuple["CenteredGram", NDArray[np.float64]]:
+    ) -> tuple[CenteredGram, NDArray[np.float64]]:
         """Return the kernel matrix of the training pairs, and the kernel of the test pairs with them.
 
         Both are centered on the mean of the training pairs; unpaired samples are kept.

@@ -1,5 +1,7 @@
 """Semi-supervised Laplacian regularization of kernel canonical correlation analysis (thesis, section 4.1)."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Graph Laplacians of samples from their distances (thesis, section 4.1)."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

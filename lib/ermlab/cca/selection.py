@@ -4,6 +4,8 @@ For each ``gamma`` one eigendecomposition serves every ``eps``, and all folds sh
 view.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

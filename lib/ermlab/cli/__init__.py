@@ -1,5 +1,7 @@
 """Commands to track cells and to train trackers."""
 
+from __future__ import annotations
+
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable

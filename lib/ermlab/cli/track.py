@@ -1,5 +1,7 @@
 """Track the cells of a film: ``python -m ermlab.cli.track FILM RESULT``."""
 
+from __future__ import annotations
+
 from argparse import ArgumentParser
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Train a tracker on annotated cells: ``python -m ermlab.cli.train_tracker FILM ANNOTATION MODEL``."""
 
+from __future__ import annotations
+
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -34,7 +36,7 @@ def _check_writable(path: Path) -> None:
         raise DataError(f"{path.parent}: no such folder; expected one to write {path.name} to")
 
 
-def _n_detected(film: "tracking.CellFilm") -> int:
+def _n_detected(film: tracking.CellFilm) -> int:
     """Return the number of true cells in all frames that a detection holds."""
     detection, track = film.tracks.T
     return len(np.unique(np.column_stack([film.frame[detection], track]), axis=0))

@@ -1,5 +1,7 @@
 """Object localization as structured prediction: the outputs are all boxes of an image."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 

@@ -4,6 +4,8 @@ The score of a box is the sum of the weights of its words (Lampert, Blaschko and
 model is a linear SVM on counts of words whose score `ermlab.detection.search` maximizes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,6 +3,8 @@
 A box is (left, top, right, bottom) in integer pixels counted from 0, all four sides inclusive.
 """
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Location of an object whose pose is a latent variable, the foil of the equivariant task."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,6 +6,8 @@ count as correct. The joint feature is the window of HOG cells around the locati
 and 0 without a location. `RegionRotation` rotates region and locations together.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

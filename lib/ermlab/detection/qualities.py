@@ -1,5 +1,7 @@
 """Quality functions of boxes for exact search: `linear`, `pyramid`, `histogram` and `loss_augmented`."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,6 +6,8 @@ detection j with a queue reset before detection i, `count_splits` does the same 
 `best_strategy` finds the shortest path through the graph of figure 5.2.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

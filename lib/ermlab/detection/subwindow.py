@@ -1,5 +1,7 @@
 """Efficient subwindow search: exact branch and bound over all boxes of an image (thesis, section 5.1)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

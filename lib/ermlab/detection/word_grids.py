@@ -1,5 +1,7 @@
 """Images as visual words on a regular grid."""
 
+from __future__ import annotations
+
 import math
 import zipfile
 from collections.abc import Sequence
@@ -59,7 +61,7 @@ class WordGrid(NamedTuple):
         """Return whether a window of ``size`` (columns, rows) fits into the grid."""
         return size[0] <= self.words.shape[2] and size[1] <= self.words.shape[1]
 
-    def widened(self, margin: int) -> "WordGrid":
+    def widened(self, margin: int) -> WordGrid:
         """Return the grid with a margin of places without words, for windows that leave the image."""
         words = np.pad(self.words, ((0, 0), (margin, margin), (margin, margin)), constant_values=-1)
         return WordGrid(words, tuple(side - margin * self.step for side in self.corner), self.step)

@@ -7,6 +7,8 @@ clipped at .2 and summed. A cell has 18 signed sums, 9 unsigned ones, and 4 sums
 per block.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

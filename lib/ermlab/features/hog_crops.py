@@ -11,6 +11,8 @@ functions compare histograms by the Hellinger kernel, which is similar to the in
 original.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real

@@ -1,5 +1,7 @@
 """Square patches of images, rotated by any angle, and their HOG cells, which are cached."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,6 +9,8 @@ The window is centered on the middle of a pixel and the image is constant inside
 begin anywhere. Mirroring an image therefore mirrors its descriptors at every scale.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from numbers import Real
 

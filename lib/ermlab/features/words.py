@@ -1,5 +1,7 @@
 """Visual words: descriptors assigned to the nearest center of a vocabulary, and counted inside boxes."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import Self

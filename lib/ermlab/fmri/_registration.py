@@ -6,6 +6,8 @@ step costs one interpolation of the moving volume and a product of small matrice
 from a center, so that rotations and translations are nearly independent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

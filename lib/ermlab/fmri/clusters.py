@@ -1,5 +1,7 @@
 """Clusters of selected voxels: their sizes, and the sizes expected by chance."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage

@@ -1,5 +1,7 @@
 """Scaling and temporal filtering of series of shape (n_volumes, n_voxels) (thesis, section 4.1.3)."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

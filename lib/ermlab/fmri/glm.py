@@ -1,5 +1,7 @@
 """The general linear model of one scan as in SPM: contrast maps from events (thesis, section 4.2.2)."""
 
+from __future__ import annotations
+
 import ast
 from collections.abc import Mapping, Sequence
 

@@ -1,5 +1,7 @@
 """Validation of images and of parameters of functional series."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from numbers import Real

@@ -1,5 +1,7 @@
 """Spatial smoothing and brain masks, by nilearn."""
 
+from __future__ import annotations
+
 import numpy as np
 from nilearn import image, masking
 from scipy import ndimage

@@ -5,6 +5,8 @@ parameter, and differences of a few millimeters are covered by the smoothing tha
 the warp should be normalized by other software.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache
 

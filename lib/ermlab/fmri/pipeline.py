@@ -1,5 +1,7 @@
 """The preprocessing of the thesis (section 4.1.3), from a raw series to a matrix of voxels."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

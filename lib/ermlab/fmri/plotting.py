@@ -3,6 +3,8 @@
 Both show positive weights in warm and negative ones in cold colors, above a threshold in standard deviations.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

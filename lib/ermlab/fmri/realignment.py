@@ -1,5 +1,7 @@
 """Rigid realignment: estimation and removal of head motion (thesis, section 4.1.3)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Real
 

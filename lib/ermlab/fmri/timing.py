@@ -1,5 +1,7 @@
 """Slice-time correction (thesis, section 4.1.3)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

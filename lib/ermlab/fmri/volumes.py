@@ -1,5 +1,7 @@
 """Reading of brain images, with a `DataError` for those that are missing or damaged."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
 from typing import NamedTuple

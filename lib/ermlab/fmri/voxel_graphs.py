@@ -1,5 +1,7 @@
 """Brain maps as graphs of neighboring voxels with their activations as labels (thesis, section 4.3.4)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array

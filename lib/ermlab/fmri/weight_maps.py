@@ -1,5 +1,7 @@
 """Thresholds of weight maps in standard deviations, and the share of the weight inside a region."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

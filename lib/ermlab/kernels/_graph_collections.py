@@ -1,5 +1,7 @@
 """Collections of graphs in flat arrays, the input of the compiled loops of the graph kernels."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self

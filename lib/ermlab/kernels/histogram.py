@@ -6,6 +6,8 @@ and the matrix is exactly symmetric. The time grows with the number of non-empty
 on ``n_jobs``, one per core by default. `ermlab.kernels.sparse_histogram` is for sparse matrices.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The polynomial kernel ``(constant + <x, z>)^degree`` and its explicit feature map."""
 
+from __future__ import annotations
+
 from functools import cache
 from itertools import chain, combinations_with_replacement
 from math import comb, factorial, prod

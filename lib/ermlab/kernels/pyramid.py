@@ -5,6 +5,8 @@ patterns of all levels are counted (eq. 4.15). Level l has 2^l bins, from one bi
 one bin per value at the last level.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 

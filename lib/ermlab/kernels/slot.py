@@ -6,6 +6,8 @@ elsewhere. Here phi is a window of cells of a grid and a 1, which gives each slo
 linear kernel.
 """
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -4,6 +4,8 @@ Results are exact, and the time grows with the number of bins that two histogram
 `ermlab.kernels.histogram` has the same functions for histograms that are mostly full.
 """
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

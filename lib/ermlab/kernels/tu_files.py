@@ -1,5 +1,7 @@
 """Graph classification data sets in the text format of the TU Dortmund collection."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -9,6 +9,8 @@ an array of edges, (n_edges, 2), each in one direction or both. An edge from a n
 neighbor. A graph without nodes is valid and has no patterns.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral

@@ -1,5 +1,7 @@
 """Metrics of detections: recall against overlap, precision and recall, equal error rates."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real

@@ -1,5 +1,7 @@
 """Normalized discounted cumulative gain with groups and ties."""
 
+from __future__ import annotations
+
 from numbers import Real
 
 import numpy as np

@@ -4,6 +4,8 @@ The training parts of random splits overlap, so the differences are dependent, a
 independence (Wilcoxon's, the plain t-test) reject the null hypothesis too often.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

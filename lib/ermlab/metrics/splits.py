@@ -4,6 +4,8 @@ Neighboring volumes of a scan are similar, so a test volume must not have neighb
 Such samples are split by stretches of time, with a gap on either side, or by whole runs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,5 +1,7 @@
 """Lower and upper bounds of weights."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -7,6 +7,8 @@ method solves the QP of the current piece and searches the line to its solution,
 ascent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

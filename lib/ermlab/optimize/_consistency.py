@@ -1,5 +1,7 @@
 """Checks that values and subgradients of a risk do not contradict convexity."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The Gram matrix of planes in some of their coordinates, updated if coordinates or planes change."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

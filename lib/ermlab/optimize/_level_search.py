@@ -1,5 +1,7 @@
 """Search for the proximal weight whose proximal point lies on a level set of the model."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 

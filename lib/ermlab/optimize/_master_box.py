@@ -1,5 +1,7 @@
 """Master problem with L2 regularization and bounds on the weights."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Master problem with L1 regularization: a linear program, solved by HiGHS from its last basis."""
 
+from __future__ import annotations
+
 import math
 
 import highspy

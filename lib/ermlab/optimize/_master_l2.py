@@ -5,6 +5,8 @@ With planes ``(A, b)``, linear term ``v`` and ``alpha`` in the simplex, the dual
 ``alpha``, so the QP need not be solved exactly.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

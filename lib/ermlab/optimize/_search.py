@@ -1,5 +1,7 @@
 """The state that all searches share: best point, bounds, history, and when to stop."""
 
+from __future__ import annotations
+
 import time
 
 import numpy as np

@@ -8,6 +8,8 @@ combination of planes found in this way is then improved for the true regularize
 have weight. The lower bound is that of the true regularizer.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg

@@ -1,5 +1,7 @@
 """Change of variables for problems with one L2 strength per coordinate, to make all strengths 1."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +62,7 @@ class Units:
 
         return propose_variables
 
-    def inverse(self) -> "Units":
+    def inverse(self) -> Units:
         """Return the change of variables from ``u`` to ``w``."""
         return Units(1.0 / self._unit)
 

@@ -6,6 +6,8 @@ lie in their own simplex, and block-coordinate ascent solves for one sample afte
 call of the risk adds planes; cheap passes over the known planes follow.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Protocol, runtime_checkable
 

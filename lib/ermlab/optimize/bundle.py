@@ -5,6 +5,8 @@ regularizer is minimized exactly (the *master problem*), which bounds the object
 the next point.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

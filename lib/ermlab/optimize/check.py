@@ -1,5 +1,7 @@
 """Check of user-defined risks."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

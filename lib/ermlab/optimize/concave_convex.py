@@ -4,6 +4,8 @@ Cheap data, Algorithm 1.1: the concave part ``-R`` is replaced by its tangent an
 is solved by cutting planes, repeatedly. Only ``P`` is bounded by planes, so they can be recycled.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """The warning of estimators whose solver stopped early."""
 
+from __future__ import annotations
+
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning

@@ -1,5 +1,7 @@
 """Values and subgradients of a risk at a point, checked."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,7 @@
 """Means over samples as sums of parts, each with its own planes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

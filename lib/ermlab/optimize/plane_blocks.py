@@ -1,5 +1,7 @@
 """Dual variables and cached planes of each sample, for any mean over samples."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -68,7 +70,7 @@ class HighestPlanes:
 class PlaneBlocks:
     """An `ermlab.optimize.BlockDual` with planes as vectors; it uses `BlockRisk.plane` only."""
 
-    def __init__(self, risk: "BlockRisk", alpha: float | Vector):
+    def __init__(self, risk: BlockRisk, alpha: float | Vector):
         self._risk, self._strength = risk, alpha
         self._blocks = [_Block(risk.dimension) for _ in range(len(risk))]
         self.w = np.zeros(risk.dimension)
@@ -151,7 +153,7 @@ class BoxPlaneBlocks(PlaneBlocks):
         The bounds.
     """
 
-    def __init__(self, risk: "BlockRisk", strengths: Vector, box: Box):
+    def __init__(self, risk: BlockRisk, strengths: Vector, box: Box):
         super().__init__(risk, strengths)
         self._box, self._slope = box, np.zeros(risk.dimension)
         self.w = box.nearest.copy()

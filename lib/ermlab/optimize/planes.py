@@ -1,5 +1,7 @@
 """Cutting planes: linear lower bounds ``<a, w> + b <= risk(w)`` with their Gram matrix."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Proximal gradient descent with momentum: ``min_w smooth(w) + penalty(w)``."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable

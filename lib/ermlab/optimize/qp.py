@@ -1,5 +1,7 @@
 """Quadratic programs on simplices: the dual of the L2-regularized cutting-plane model."""
 
+from __future__ import annotations
+
 import math
 import operator
 from dataclasses import dataclass

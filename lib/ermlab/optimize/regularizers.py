@@ -1,5 +1,7 @@
 """The regularizers of `ermlab.optimize.minimize`."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """What the solvers return: a point, bounds of the optimum, and the history of the search."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field, replace
 
@@ -94,12 +96,12 @@ class Result:
         """Duration of the search in seconds."""
         return self.history.seconds[-1]
 
-    def in_units(self, units: Units) -> "Result":
+    def in_units(self, units: Units) -> Result:
         """Return this result in other units of the weights."""
         best = units.evaluation(self.best)
         return replace(self, w=best.w, best=best, planes=units.planes(self.planes))
 
-    def after(self, first: "Result") -> "Result":
+    def after(self, first: Result) -> Result:
         """Return this result of a search that continued ``first``, with the history of both."""
         history = History()
         for name, entries in vars(first.history).items():

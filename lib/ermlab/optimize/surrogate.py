@@ -1,5 +1,7 @@
 """A cheap risk that resembles an expensive one, used to choose where to evaluate the latter."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,5 +1,7 @@
 """Rounding errors of the value and of the planes of a ranking risk."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,5 +1,7 @@
 """Products with a feature matrix of any kind, in chunks of rows."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np
@@ -88,7 +90,7 @@ class Features:
         """Return a bound of the rounding error of any score."""
         return ROUNDING * float(np.sum(self.extent * np.abs(w)))
 
-    def take(self, rows: NDArray[np.int64]) -> "Features":
+    def take(self, rows: NDArray[np.int64]) -> Features:
         """Return a copy of the given rows."""
         return Features(self._X[rows])
 

@@ -1,5 +1,7 @@
 """Subsamples of a ranking problem whose risk resembles that of all samples."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

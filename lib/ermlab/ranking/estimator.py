@@ -1,5 +1,7 @@
 """Ranking support vector machine for structured losses (thesis, section 3.2)."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

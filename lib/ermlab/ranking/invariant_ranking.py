@@ -7,6 +7,8 @@ the lowest virtual sample of each positive and the highest of each negative; one
 the order.
 """
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -4,6 +4,8 @@ Samples of lower loss should be ranked higher. The coefficients of the constrain
 the preference graph that the scores violate; the pairs are never formed explicitly.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Sums over violated pairs, in a few passes over the samples."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The risk of structured output ranking, for `ermlab.optimize.minimize` (thesis, eq. 3.10 to 3.13)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse

@@ -5,6 +5,8 @@ numbers with the same key are then sorted by value. How well the key separates t
 only.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

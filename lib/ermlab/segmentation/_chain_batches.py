@@ -1,5 +1,7 @@
 """Chains in one array, for kernels that work on all of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Kernels of a dense CRF: their specification, and the filters of samples."""
 
+from __future__ import annotations
+
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -35,7 +37,7 @@ class Kernel:
     channels: tuple[int, ...] | None = None
 
     @classmethod
-    def parse(cls, number: int, value: object) -> "Kernel":
+    def parse(cls, number: int, value: object) -> Kernel:
         """Return the kernel for ``width``, ``(width, guide_width)`` or ``(width, guide_width, channels)``."""
         parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
         if not 1 <= len(parts) <= 3:

@@ -1,5 +1,7 @@
 """Graphs through which flow is pushed, of any form or regular grids."""
 
+from __future__ import annotations
+
 import math
 from functools import cached_property, lru_cache
 

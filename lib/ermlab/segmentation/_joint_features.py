@@ -1,5 +1,7 @@
 """Joint features and potentials of a log-linear random field (thesis, eq. 2.19 to 2.26)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """What tasks that label the nodes of samples have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

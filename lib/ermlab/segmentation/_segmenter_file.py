@@ -1,5 +1,7 @@
 """Files of trained segmenters."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from typing import Any, Self

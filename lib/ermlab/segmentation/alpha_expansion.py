@@ -1,5 +1,7 @@
 """Approximate inference for any number of states by expansion moves, with an upper bound."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

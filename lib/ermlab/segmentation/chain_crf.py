@@ -1,5 +1,7 @@
 """Conditional random fields on chains, for sequence labeling (thesis, eq. 2.19 to 2.26)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

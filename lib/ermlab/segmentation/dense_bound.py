@@ -1,5 +1,7 @@
 """Upper bound on the scores of a fully connected Potts model."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,6 +4,8 @@ Every pixel of an image is joined to every other by Gaussian kernels of position
 (Kraehenbuehl and Koltun, 2011); weights are learned as by Orlando and Blaschko (2014), [OB14] of the thesis.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

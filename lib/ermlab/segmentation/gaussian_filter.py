@@ -5,6 +5,8 @@ the ``d + 1`` corners of the simplex around each (splat), blurs along the ``d + 
 interpolates (slice).
 """
 
+from __future__ import annotations
+
 import math
 from typing import Protocol
 

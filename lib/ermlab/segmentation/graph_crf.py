@@ -1,5 +1,7 @@
 """Conditional random fields on graphs of any form (thesis, eq. 2.19 to 2.26)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Conditional random fields on the pixels of images."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

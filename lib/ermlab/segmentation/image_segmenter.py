@@ -1,5 +1,7 @@
 """A trainable segmenter of images."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self

@@ -1,5 +1,7 @@
 """Result of inference in a random field."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The linear relaxation of inference in a random field."""
 
+from __future__ import annotations
+
 import highspy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

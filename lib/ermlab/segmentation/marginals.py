@@ -1,5 +1,7 @@
 """Marginals of a random field on a forest (thesis, eq. 2.21)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

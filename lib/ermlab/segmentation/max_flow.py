@@ -1,5 +1,7 @@
 """Maximum flows and minimum cuts."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

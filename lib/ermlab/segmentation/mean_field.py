@@ -9,6 +9,8 @@ the filters are positive semidefinite, parallel updates then never increase the 
 with non-negative weights: they minimize a bound in which its concave part is replaced by a tangent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Features of the pixels of an image, and checks of images."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Potentials of a random field with unary and pairwise terms (thesis, eq. 2.23)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

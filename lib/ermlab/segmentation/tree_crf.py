@@ -1,5 +1,7 @@
 """Conditional random fields on trees and forests (thesis, eq. 2.19 to 2.26)."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from numpy.typing import ArrayLike

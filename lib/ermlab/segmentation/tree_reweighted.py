@@ -1,5 +1,7 @@
 """Upper bounds and labelings of any random field by tree-reweighted message passing."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

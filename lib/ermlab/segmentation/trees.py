@@ -1,5 +1,7 @@
 """Exact inference on trees and forests (thesis, section 2.3.2)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -5,6 +5,8 @@ On all m samples a function is ``h = Z v`` with ``|h|_H = |v|``. In coordinates 
 kernel machine.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 

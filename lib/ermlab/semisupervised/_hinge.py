@@ -1,5 +1,7 @@
 """Support vector machines on a kernel matrix with an intercept, and a certificate of their optimality."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 

@@ -1,5 +1,7 @@
 """What the estimators share: kernel, graph and coordinates of the samples, and the functions learned."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Sparse neighborhood graphs of many samples, and their Laplacians (thesis, section 2.1)."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The Laplacian regularizer of linear functions for any risk, such as structured ones (thesis, eq. 2.5)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """Least squares with a Laplacian regularizer (thesis, eq. 2.5)."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Support vector classification with a Laplacian regularizer (thesis, eq. 2.5)."""
 
+from __future__ import annotations
+
 import warnings
 from typing import Any, Self
 

@@ -4,6 +4,8 @@ The minimum over the intercept is a smooth function of the predictions whose gra
 by the dual problem; the solver for the weights needs no intercept.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -207,7 +209,7 @@ class SmoothedHinge(Loss):
         """Return the conjugate of the hinge at a feasible point of its dual."""
         return float(np.sum(self.y * alpha))
 
-    def recentered(self, z: Vector, width: float) -> "SmoothedHinge":
+    def recentered(self, z: Vector, width: float) -> SmoothedHinge:
         """Return the hinge smoothed around the dual variables of ``z``."""
         return replace(self, width=width, center=self._dual_variables(self.complete(z)))
 

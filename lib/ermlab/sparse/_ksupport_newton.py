@@ -6,6 +6,8 @@ change, the objective is smooth, and the step to its minimum costs one Gram matr
 number of weights.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve

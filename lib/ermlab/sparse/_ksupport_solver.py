@@ -6,6 +6,8 @@ transpose; the gradient with respect to the predictions is a feasible point of t
 is a lower bound of the optimum.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, replace
 

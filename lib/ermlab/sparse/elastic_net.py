@@ -7,6 +7,8 @@ and piecewise quadratic, so that Newton's method needs few steps for any number 
 many equal columns: of a million columns only thousands are distinct.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Mapping

@@ -8,6 +8,8 @@ where the intercept ``b`` is not penalized. The thesis writes ``lambda norm(w, k
 4.4), which has the same solutions at ``lambda = alpha norm(w, k)``.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Sequence

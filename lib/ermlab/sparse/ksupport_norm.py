@@ -7,6 +7,8 @@ All three are exact and take O(d) time: they depend on a threshold ``t`` with
 ``sum_i clip(|w_i| / t - alpha, 0, 1) = k``, which is found without sorting.
 """
 
+from __future__ import annotations
+
 import math
 import numbers
 

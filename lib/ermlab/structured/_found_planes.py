@@ -1,5 +1,7 @@
 """Planes of the outputs that an approximate search has found for a sample."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,5 +1,7 @@
 """Hinge loss of the worst member of each bag of samples, and its dual."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +98,7 @@ class WorstHingeRisk:
             return np.zeros(self.dimension), 0.0
         return -weight * bags.signs[i] * features[worst], weight
 
-    def block_dual(self, alpha: float) -> "WorstHingeDual":
+    def block_dual(self, alpha: float) -> WorstHingeDual:
         """Return the dual at 0 for the regularizer ``alpha/2 |w|^2``."""
         return WorstHingeDual(self, alpha)
 

@@ -1,5 +1,7 @@
 """The dual of the multi-class structured SVM of Crammer and Singer, for any losses and both rescalings."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +23,7 @@ class MultiClassDual:
     ``beta[i, k]`` is the weight of the plane of class ``k`` for sample ``i`` in ``w``.
     """
 
-    def __init__(self, task: "MultiClassTask", X: Vector, Y: NDArray[np.int64], rescaling: str, alpha: float):
+    def __init__(self, task: MultiClassTask, X: Vector, Y: NDArray[np.int64], rescaling: str, alpha: float):
         self._task, self._X, self._Y = task, X, Y
         self._alpha, self._slack = alpha, rescaling == "slack"
         self._squared_norms = _squared_norms(X)

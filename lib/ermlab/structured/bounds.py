@@ -3,6 +3,8 @@
 ``confidence`` is 1 minus the probability that a bound fails.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

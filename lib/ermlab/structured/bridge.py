@@ -5,6 +5,8 @@ with it. The loss compares the best incompatible output, including its output lo
 one. It is a difference of convex functions: ``|P - R|_+ = max(P, R) - R``.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -6,6 +6,8 @@ pair of a transformation and an output (eq. 8). The problem is convex, and predi
 ``t``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar

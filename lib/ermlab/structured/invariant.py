@@ -4,6 +4,8 @@ Equivariant structured SVM, section 3.2, for two classes that no transformation 
 virtual samples, including the original, and its loss is that of the worst one.
 """
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -5,6 +5,8 @@ that makes the pair most typical. Training does not search over outputs. `JKSE` 
 `LinearJKSE` takes explicit features and trains the two-class SVM with the same solution.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

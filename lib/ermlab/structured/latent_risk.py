@@ -1,5 +1,7 @@
 """The risk of a structured SVM with latent variables, as a difference of convex functions."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import numpy as np

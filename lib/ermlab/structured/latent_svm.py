@@ -1,5 +1,7 @@
 """Structured SVM with latent variables, trained by the concave-convex procedure."""
 
+from __future__ import annotations
+
 import time
 import warnings
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,7 @@
 """Structured prediction with latent variables, and transformations as latent variables."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 

@@ -4,6 +4,8 @@ The *score difference* is the score of the true output minus that of a wrong one
 ``<w, phi(x, y)> - <w, phi(x, y')>``; ``delta`` is the loss of predicting the wrong one.
 """
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

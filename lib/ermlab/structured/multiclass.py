@@ -1,5 +1,7 @@
 """Classification into several classes, the simplest structured prediction problem."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

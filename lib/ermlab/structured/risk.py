@@ -1,5 +1,7 @@
 """The risk of a structured output SVM: the mean of the rescaled hinge losses over a training set."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np

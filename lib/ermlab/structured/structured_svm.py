@@ -4,6 +4,8 @@ A `Task` defines the outputs; `StructuredRisk` is the mean of the rescaled hinge
 `StructuredSVM` minimizes it with a regularizer. `MultiClassTask` is the simplest task.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Self
 

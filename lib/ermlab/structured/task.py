@@ -1,5 +1,7 @@
 """What a structured prediction problem has to provide (thesis, section 2.3.1), and optional extensions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 

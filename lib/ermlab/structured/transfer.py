@@ -4,6 +4,8 @@ Equation 1.9 is an L2-regularized problem in another variable, which `ermlab.opt
 below the risk of each data set. The dual of its master problem is that of section 1.5.3.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

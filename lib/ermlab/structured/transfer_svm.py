@@ -1,5 +1,7 @@
 """Structured SVM for several data sets (cheap data, section 1.5)."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from typing import Any, Self
 

@@ -5,6 +5,8 @@ The set of transformations is finite here: ``losses[t]`` is the loss after trans
 per row. It must be *ordered*: of any two rows one is nowhere below the other.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

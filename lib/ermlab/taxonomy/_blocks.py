@@ -5,6 +5,8 @@ all samples, one constraint for all samples is coarse and hundreds are needed. H
 weights (as in `ermlab.optimize.minimize_blocks`), and a few passes suffice.
 """
 
+from __future__ import annotations
+
 import time
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The joint kernel ``K (x) B`` of samples and classes, which is never formed (thesis, eq. 5.28 and 5.29)."""
 
+from __future__ import annotations
+
 from functools import cached_property
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Trees as text in the Newick format: ``(cat:1,dog:2)pets:0.5;``."""
 
+from __future__ import annotations
+
 import re
 
 #: A quoted name, a comment, a bracket, comma, colon or semicolon, or a plain name or number.

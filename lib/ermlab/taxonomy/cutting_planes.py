@@ -6,6 +6,8 @@ sample. Iterates are drawn towards the best point so far by an exact line search
 (Franc and Sonnenburg, 2008), which needs no product, as scores are linear in ``w``.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 

@@ -5,6 +5,8 @@ samples with several classes or none. With ``Pi`` (k, n) the indicators and ``H 
 depends on the kernel matrix only through ``S = Pi H K H Pi'``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Plots of taxonomies: one tree, several trees side by side, trees with their matrices."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ _INCHES_PER_LEAF = 0.21
 
 
 def draw_taxonomy(
-    ax: "Axes",
+    ax: Axes,
     tree: Taxonomy,
     *,
     order: Sequence[str] | None = None,
@@ -70,7 +72,7 @@ def draw_taxonomy(
     ax.spines["left"].set_visible(False)
 
 
-def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] | None = None) -> "Figure":
+def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] | None = None) -> Figure:
     """Plot trees of the same classes side by side.
 
     Parameters
@@ -93,7 +95,7 @@ def plot_taxonomies(trees: Mapping[str, Taxonomy], *, colors: Mapping[str, str] 
     return fig
 
 
-def plot_rerooting(trees: Mapping[str, Taxonomy]) -> "Figure":
+def plot_rerooting(trees: Mapping[str, Taxonomy]) -> Figure:
     """Plot each tree in a row with its covariance, its distances and its centered covariance."""
     fig, axes = plt.subplots(len(trees), 4, figsize=(9.5, 2.5 * len(trees)), width_ratios=(1.3, 1, 1, 1))
     matrices = {title: _matrices(tree) for title, tree in trees.items()}
@@ -141,7 +143,7 @@ def _matrices(tree: Taxonomy) -> dict[str, NDArray[np.float64]]:
 
 
 def _draw_matrix(
-    ax: "Axes", matrix: NDArray[np.float64], names: Sequence[str], largest: float, title: str
+    ax: Axes, matrix: NDArray[np.float64], names: Sequence[str], largest: float, title: str
 ) -> None:
     ax.imshow(matrix, cmap="PuOr_r", vmin=-largest, vmax=largest)
     for (i, j), value in np.ndenumerate(matrix):

@@ -1,5 +1,7 @@
 """The optimization problem of the taxonomic SVM: ``lam/2 |w|^2`` plus the mean violation."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 

@@ -4,6 +4,8 @@ With the kernel ``K`` of the samples and the covariance ``B`` of the classes, su
 (`ermlab.taxonomy.tree`), the joint kernel is ``K (x) B``. Only ``K`` and ``B`` are ever stored.
 """
 
+from __future__ import annotations
+
 import warnings
 from typing import Self
 

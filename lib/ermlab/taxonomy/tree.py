@@ -5,6 +5,8 @@ A tree with partition matrix V and edge lengths D defines a covariance ``B = V D
 and the centered covariance do not (Theorem 5.2.5).
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -5,6 +5,8 @@ Paterson and Thorup (1999): its largest error is at most three times the smalles
 joining and average linkage, the usual heuristics, have no guarantee.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Covariances and metrics of trees, matrices with one row and column per leaf (thesis, section 5.2.3)."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """Operations on images and regions: coarse images, holes, watershed basins that are merged."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 from skimage.measure import label

@@ -1,5 +1,7 @@
 """Set packing and set partitioning by HiGHS: linear relaxations, branch and bound, branch and cut."""
 
+from __future__ import annotations
+
 import highspy
 import numpy as np
 from numpy.typing import NDArray

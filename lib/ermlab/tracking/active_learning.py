@@ -4,6 +4,8 @@ Uncertainties are exponentials of scores, so their logarithms are kept. The most
 depend on the norm of the weights. The average uncertainty, and with it the time to stop, does.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -4,6 +4,8 @@ A detection may be a cell, a piece of a cell or several cells in one. Detections
 parent and its children, are connected; the numbers of connected detections determine the event.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -4,6 +4,8 @@ Candidate events explain cells of the first frame (their fate) and of the second
 assignment is a set of events that gives each cell exactly one fate or past.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,6 +5,8 @@ Gaussian over Gaussian) is that of a blob; they are cut at their necks by a dist
 grows the cores to whole nuclei, each up to a share of its own brightness.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

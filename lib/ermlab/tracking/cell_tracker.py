@@ -1,5 +1,7 @@
 """A trainable tracker of cells, from fully or partially annotated films (cheap-data chapter)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from importlib.resources import files

@@ -1,5 +1,7 @@
 """Cells from label images: their measurements, the true cells they hold, and films of them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count

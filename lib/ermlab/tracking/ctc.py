@@ -1,5 +1,7 @@
 """Ground truth in the format of the Cell Tracking Challenge: label images and ``man_track.txt``."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Films in the format of the Cell Tracking Challenge: frames, and masks of the annotated ones."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

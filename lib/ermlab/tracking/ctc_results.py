@@ -1,5 +1,7 @@
 """Results in the format of the Cell Tracking Challenge: ``mask<frame>.tif`` and ``res_track.txt``."""
 
+from __future__ import annotations
+
 import re
 import shutil
 from collections.abc import Iterable, Iterator

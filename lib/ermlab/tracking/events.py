@@ -4,6 +4,8 @@ Lengths are relative to the size of a typical cell, areas and intensities are lo
 the same weights apply to images of any magnification and exposure.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations

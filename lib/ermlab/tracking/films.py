@@ -1,5 +1,7 @@
 """Films of cells: detections and their known true tracks, and pairs of successive frames."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 

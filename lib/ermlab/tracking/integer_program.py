@@ -4,6 +4,8 @@
 fallback for problems that it cannot prove.
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import mip

@@ -12,6 +12,8 @@ a
   track without a parent, since no cell divided.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

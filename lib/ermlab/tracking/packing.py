@@ -5,6 +5,8 @@ where they pay. If the prices leave a gap, only sets near the places where somet
 choice, and an integer program over these few sets decides.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array

@@ -6,6 +6,8 @@ if all cells together move as little as possible, else the nearest. This does no
 Events with cells of two patches are hypotheses of neither, and unknown in both if they are true.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property

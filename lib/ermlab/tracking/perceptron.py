@@ -4,6 +4,8 @@ If the best assignment contradicts the annotation, the weights move from its fea
 assignment that agrees (Collins 2002; Fernandes and Brefeld 2011), with a full annotation the true one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """Plots of tracked frames: outlines of cells, their paths and divisions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Choice of the regularization strength of a tracker by cross-validation over stretches of time."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

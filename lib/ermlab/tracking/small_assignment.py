@@ -3,6 +3,8 @@
 A search among few cells ends before a linear program would be set up.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cached_property
 

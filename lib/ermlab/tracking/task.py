@@ -3,6 +3,8 @@
 A sample is the `Assigner` of a pair of frames; its output is an assignment.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import numpy as np

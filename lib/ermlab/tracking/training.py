@@ -1,5 +1,7 @@
 """Training of trackers on annotated pairs of frames, and the share of events that they miss."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
