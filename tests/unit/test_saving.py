@@ -24,7 +24,8 @@ from ermlab.kernels import SlotMap, WeisfeilerLehman
 from ermlab.segmentation import DenseCRF, GraphCRF, GridCRF, TreeCRF
 
 CATALOG = catalog()
-PACKAGES = ("cca", "features", "kernels", "ranking", "semisupervised", "sparse", "structured", "taxonomy")
+PACKAGES = ("cca", "features", "kernels", "ranking", "segmentation", "semisupervised", "sparse", "structured")
+PACKAGES += ("taxonomy",)
 
 
 def same(one, other):

@@ -49,6 +49,7 @@ CLASSES = {
     "ermlab.segmentation.dense_crf": ("DenseCRF",),
     "ermlab.segmentation.graph_crf": ("GraphCRF",),
     "ermlab.segmentation.grid_crf": ("GridCRF",),
+    "ermlab.segmentation.image_segmenter": ("ImageSegmenter",),
     "ermlab.segmentation.tree_crf": ("TreeCRF",),
     "ermlab.semisupervised.laplacian_ridge": ("LaplacianRidge",),
     "ermlab.semisupervised.laplacian_svc": ("LaplacianSVC",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab._utils.files import reading
 from ermlab._utils.parallel import map_in_threads
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import check_choice, real_array
-from ermlab.segmentation._segmenter_file import SegmenterFile
 from ermlab.segmentation.dense_crf import DenseCRF
 from ermlab.segmentation.graph_crf import GraphCRF
 from ermlab.segmentation.grid_crf import contrast_features, grid_edges
@@ -29,7 +27,7 @@ UNLABELED = -1
 KERNELS = (1.0, 3.0, (10.0, 0.5), (30.0, 0.5))
 
 
-class ImageSegmenter(BaseEstimator):
+class ImageSegmenter(SavedModel, BaseEstimator):
     """Segmentation of images, learned from a few labeled ones.
 
     Images are arrays (height, width) or (height, width, n_channels), as scikit-image reads them, and may have
@@ -57,6 +55,10 @@ class ImageSegmenter(BaseEstimator):
         Relative gap at which training ends.
     max_iter : int, default=300
         Maximum number of passes over the training images.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each pass.
+    verbose : bool, default=False
+        Whether to print the progress of the optimization.
 
     Attributes
     ----------
@@ -70,9 +72,9 @@ class ImageSegmenter(BaseEstimator):
     n_channels_ : int
         Number of channels of the training images.
     result_ : ermlab.optimize.Result
-        Objective and lower bound of the training; not part of saved models.
+        Objective and lower bound of the training.
     objective_bounds_ : tuple of float
-        Interval that contains the minimum of the objective, also if labeling is approximate; not saved.
+        Interval that contains the minimum of the objective, also if labeling is approximate.
 
     Examples
     --------
@@ -96,6 +98,8 @@ class ImageSegmenter(BaseEstimator):
         connectivity: int = 8,
         tol: float = 1e-2,
         max_iter: int = 300,
+        max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.model = model
         self.features = features
@@ -104,6 +108,8 @@ class ImageSegmenter(BaseEstimator):
         self.connectivity = connectivity
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
+        self.verbose = verbose
 
     def fit(self, images: Sequence[ArrayLike], labels: Sequence[ArrayLike]) -> Self:
         """Learn from images and the labels of their pixels, -1 where they are unknown."""
@@ -175,44 +181,13 @@ class ImageSegmenter(BaseEstimator):
         )
         return n_right / n_known
 
-    def save(self, path: str | Path) -> None:
-        """Write parameters and weights to an ``.npz`` file, from which `load` runs no code.
-
-        Functions are not part of the file: pass ``features`` to `load` again if it is one.
-        """
-        check_is_fitted(self)
-        parameters = self.get_params() | {"features": "default" if self.features == "default" else "function"}
-        if parameters["class_weight"] is not None and parameters["class_weight"] != "balanced":
-            parameters["class_weight"] = np.asarray(parameters["class_weight"], dtype=float).tolist()
-        content = SegmenterFile.of(
-            parameters,
-            n_channels=self.n_channels_,
-            classes=self.classes_,
-            mean=self.mean_,
-            scale=self.scale_,
-            coef=self.coef_,
-        )
-        content.write(path)
-
-    @classmethod
-    def load(cls, path: str | Path, features: Callable[[NDArray], ArrayLike] | None = None) -> Self:
-        """Read a segmenter that `save` wrote; ``features`` is the function it was trained with, if any."""
-        content = SegmenterFile.read(path)
-        with reading(f"{path}", "what ImageSegmenter.save has written"):
-            parameters = content.parameter_values()
-            if parameters.pop("features") == "function":
-                if features is None:
-                    raise ValueError("it was trained with a function: pass it as features")
-                parameters["features"] = features
-            segmenter = cls(**parameters)
-            check_choice("model", segmenter.model, MODELS)
-            segmenter.classes_, segmenter.coef_ = content.classes, content.coef
-            segmenter.mean_, segmenter.scale_ = content.mean, content.scale
-            segmenter.n_channels_ = content.n_channels
-            expected = segmenter._task(None).dimension
-            if len(content.coef) != expected:
-                raise ValueError(f"{len(content.coef)} weights instead of {expected}")
-        return segmenter
+    def _after_load(self) -> None:
+        if not hasattr(self, "coef_"):
+            return
+        check_choice("model", self.model, MODELS)
+        expected = self._task(None).dimension
+        if self.coef_.shape != (expected,) or self.mean_.shape != self.scale_.shape:
+            raise ValueError(f"weights of shape {self.coef_.shape}: expected {expected}")
 
     def _fit_pixels(self, X: Vector, y: Labels, weights: Vector | None, C: float) -> StructuredSVM:
         """Fit a linear classifier of pixels."""
@@ -241,7 +216,8 @@ class ImageSegmenter(BaseEstimator):
         return self._svm(self._task(weights), self.C).fit(samples, truths)
 
     def _svm(self, task: Any, C: float) -> StructuredSVM:
-        return StructuredSVM(task, C=C, tol=self.tol, max_iter=self.max_iter)
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "max_time": self.max_time}
+        return StructuredSVM(task, C=C, **limits, verbose=self.verbose)
 
     def _task(self, weights: Vector | None) -> Any:
         """Return the task of the model."""
