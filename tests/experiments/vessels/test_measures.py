@@ -86,7 +86,7 @@ def test_equal_scores_have_an_interval_of_zero():
 
 
 def test_a_single_pair_has_no_interval():
-    with pytest.raises(ValueError, match="1 pairs: expected at least 2"):
+    with pytest.raises(ValueError, match="expected at least two pairs"):
         paired_difference([0.5], [0.4])
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import stats
 
+from reproduction.experiments.intervals import paired_interval
+
 METRICS = ("sensitivity", "specificity", "precision", "f1", "mcc", "accuracy")
 
 
@@ -60,21 +62,10 @@ def count_above(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 
 def paired_difference(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
     """Return the mean of paired differences, its 95 % and 90 % intervals of Student's t, and Wilcoxon's p."""
+    wide, narrow = (paired_interval(ours, theirs, confidence) for confidence in (0.95, 0.9))
     differences = np.asarray(ours, dtype=float) - np.asarray(theirs, dtype=float)
-    n = len(differences)
-    if n < 2:
-        raise ValueError(f"{n} pairs: expected at least 2")
-    mean, error = float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(n))
-    wide, narrow = (float(stats.t.ppf(level, n - 1)) * error for level in (0.975, 0.95))
     p = float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
-    return {
-        "mean": mean,
-        "low": mean - wide,
-        "high": mean + wide,
-        "low_90": mean - narrow,
-        "high_90": mean + narrow,
-        "wilcoxon_p": p,
-    }
+    return {**wide, "low_90": narrow["low"], "high_90": narrow["high"], "wilcoxon_p": p}
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
