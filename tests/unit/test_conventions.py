@@ -1,5 +1,7 @@
 """Conventions of scikit-learn that hold for every estimator of the library."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -163,3 +165,27 @@ def test_a_limit_that_is_hit_is_a_warning(name):
         estimator.set_params(tol=1e-12)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         estimator.fit(*entry.data, **entry.fit_params)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, entry in CATALOG.items() if "max_time" in entry.estimator.get_params(deep=False)]
+)
+def test_a_time_limit_is_kept(name):
+    estimator, entry = entry_of(name)
+    estimator.set_params(max_time=1e-9, tol=1e-13)
+    # The first call of libsvm is exact here.
+    expected = (
+        nullcontext() if name == "laplacian_svc" else pytest.warns(ConvergenceWarning, match="max_time")
+    )
+    with expected:
+        estimator.fit(*entry.data, **entry.fit_params)
+    assert entry.answers(estimator, entry.data[0])
+    with pytest.raises(ValueError, match="max_time"):
+        estimator.set_params(max_time=-1.0).fit(*entry.data, **entry.fit_params)
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_limits_in_time_and_progress_go_together(name):
+    parameters = CATALOG[name].estimator.get_params(deep=False)
+    if "max_iter" in parameters and name != "vocabulary":
+        assert {"max_time", "verbose", "tol"} <= parameters.keys()

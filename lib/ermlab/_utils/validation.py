@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Sequence
 from functools import cache
 
@@ -145,6 +146,11 @@ def positive_number(name: str, value: float, *, infinite: bool = False) -> float
         expected = "a positive number" + (", or infinity" if infinite else "")
         raise ValueError(f"{name} is {_shown(value)}: expected {expected}")
     return number
+
+
+def deadline_of(max_time: float | None) -> float:
+    """Return the time of ``time.perf_counter`` in ``max_time`` seconds, infinity for None."""
+    return math.inf if max_time is None else time.perf_counter() + positive_number("max_time", max_time)
 
 
 def as_number(value: float) -> float:

@@ -6,7 +6,6 @@ is solved by cutting planes, repeatedly. Only ``P`` is bounded by planes, so the
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.progress import report
-from ermlab._utils.validation import positive_number
+from ermlab._utils.validation import deadline_of
 from ermlab.optimize._box import Bounds, Box
 from ermlab.optimize.bundle import agreed_dimension, finite_vector, minimize
 from ermlab.optimize.evaluation import Evaluation, Risk, evaluate, evaluate_again, part_count
@@ -122,7 +121,7 @@ def cccp(
         The last point with its value.
     """
     _check_schedule(eps, eps_min, rho, eta, max_iter)
-    deadline = math.inf if max_time is None else time.perf_counter() + positive_number("max_time", max_time)
+    deadline = deadline_of(max_time)
     current = _evaluate_start(convex, w0, convex_lower_bound, bounds)
     current, tangent = _linearize(convex, concave, current)
     value = regularizer(current.w) + current.risk - tangent.risk

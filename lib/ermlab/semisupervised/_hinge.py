@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from dataclasses import dataclass, replace
 
@@ -49,7 +51,9 @@ class HingeSolution:
         return max(gap, 0.0) / self.value if self.value > 0 else 0.0
 
 
-def solve_hinge(K: Vector, y: Vector, C: float, tol: float, max_iter: int) -> HingeSolution:
+def solve_hinge(
+    K: Vector, y: Vector, C: float, tol: float, max_iter: int, deadline: float = math.inf
+) -> HingeSolution:
     """Minimize the objective of `HingeSolution` until the relative gap is at most ``tol``.
 
     Parameters
@@ -64,9 +68,13 @@ def solve_hinge(K: Vector, y: Vector, C: float, tol: float, max_iter: int) -> Hi
         Relative gap to reach.
     max_iter : int
         Maximum number of steps of libsvm.
+    deadline : float, default=inf
+        Time of ``time.perf_counter`` after which libsvm is not called again.
     """
     violation, n_iter, best = FIRST_TOL, 0, None
     while violation >= SMALLEST_TOL and n_iter < max_iter:
+        if best is not None and time.perf_counter() >= deadline:
+            break
         machine = SVC(kernel="precomputed", C=C, tol=violation, max_iter=max_iter - n_iter)
         with warnings.catch_warnings(), config_context(assume_finite=True, skip_parameter_validation=True):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap decides

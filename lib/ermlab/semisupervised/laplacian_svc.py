@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ermlab._utils.progress import progress
-from ermlab._utils.validation import positive_number, whole_number
+from ermlab._utils.validation import deadline_of, positive_number, whole_number
 from ermlab.semisupervised._coordinates import Matrix
 from ermlab.semisupervised._hinge import HingeSolution, solve_hinge
 from ermlab.semisupervised._model import Kernel, Laplacian, LaplacianModel
@@ -46,6 +46,8 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         Relative gap between the objective and its lower bound.
     max_iter : int, default=100000
         Maximum number of steps of the solver for each function.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked before each call of libsvm.
     verbose : bool, default=False
         Whether to print the progress of the optimization.
 
@@ -89,6 +91,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         unlabeled: Any = -1,
         tol: float = 1e-3,
         max_iter: int = 100_000,
+        max_time: float | None = None,
         verbose: bool = False,
     ):
         self.C = C
@@ -102,6 +105,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         self.unlabeled = unlabeled
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -117,6 +121,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         C, laplacian_alpha = positive_number("C", self.C), self._laplacian_alpha()
         tol, max_iter = positive_number("tol", self.tol), whole_number("max_iter", self.max_iter, 1)
         X, y = validate_data(self, X, y, dtype=np.float64)
+        deadline = deadline_of(self.max_time)
         labeled = self._labeled(y)
         check_classification_targets(y[labeled])
         self.classes_, index = np.unique(y[labeled], return_inverse=True)
@@ -127,7 +132,8 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         def solve(A: Matrix) -> tuple[Matrix, Matrix]:
             K = A @ A.T
             for positive in positives:
-                solutions.append(solve_hinge(K, np.where(index == positive, 1.0, -1.0), C, tol, max_iter))
+                signs = np.where(index == positive, 1.0, -1.0)
+                solutions.append(solve_hinge(K, signs, C, tol, max_iter, deadline))
             coefficients = np.column_stack([solution.coef for solution in solutions])
             return A.T @ coefficients, np.array([solution.intercept for solution in solutions])
 
@@ -185,7 +191,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianModel):
         if self.gap_ > tol:
             warnings.warn(
                 f"stopped after {self.n_iter_} of at most {max_iter} steps with a relative gap of "
-                f"{self.gap_:.2g}: raise max_iter or tol, or scale the features, for example with "
+                f"{self.gap_:.2g}: raise max_iter, max_time or tol, or scale the features, for example with "
                 "sklearn.preprocessing.StandardScaler",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -9,6 +9,7 @@ is a lower bound of the optimum.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,20 +61,25 @@ class Solution:
 class Solver:
     """Solver for one matrix of features and one ``k``, which keeps step lengths between calls."""
 
-    def __init__(self, X: NDArray[np.float64], k: int, tol: float, max_iter: int):
+    def __init__(self, X: NDArray[np.float64], k: int, tol: float, max_iter: int, deadline: float = math.inf):
         self.X = X
         self.k = k
         self.tol = tol
         self.max_iter = max_iter
+        self._deadline = deadline  # of `time.perf_counter`
         self._squares = float(np.einsum("ij,ij->", X, X))
         self._curvature = 0.0  # estimate of the largest eigenvalue of X'X; at most the sum of squares
         self._damping = FIRST_DAMPING
 
     def minimize(self, loss: Loss, lam: float, start: Vector) -> Solution:
-        """Minimize to a gap of at most ``tol`` times the value, in at most ``max_iter`` steps."""
+        """Minimize to a gap of at most ``tol`` times the value, in at most ``max_iter`` steps or in time."""
         if isinstance(loss, SmoothedHinge):
             return self._minimize_hinge(loss, lam, start)
         return self._minimize_smooth(loss, lam, start, 0.0, self.max_iter)
+
+    @property
+    def _late(self) -> bool:
+        return time.perf_counter() >= self._deadline
 
     def _goal(self, value: float, scale: float) -> float:
         return max(self.tol * value, ROUNDING * scale)
@@ -96,7 +102,7 @@ class Solver:
             if stage.converged:
                 return stage
             stages = [min([*stages, stage], key=_value)]
-            if iterations >= self.max_iter:
+            if iterations >= self.max_iter or self._late:
                 # A stage decreases the smoothed hinge: for the hinge itself an earlier stage, another
                 # intercept or the starting point may be better.
                 (best,) = stages
@@ -128,7 +134,7 @@ class Solver:
             goal = rough or self._goal(value, loss.scale)
             converged = value - lower <= goal
             report("step", iterations, objective=value, gap=value - lower)
-            if converged or iterations >= max_iter:
+            if converged or iterations >= max_iter or (iterations and self._late):
                 intercept = loss.intercept(z) if loss.fit_intercept else 0.0
                 return Solution(w, z, intercept, value, lower, converged, iterations)
             working = self._widen(working, w, g)
@@ -182,6 +188,8 @@ class Solver:
                 share = (momentum - 1.0) / next_momentum
                 y, zy, momentum = new + share * (new - w), new_z + share * (new_z - z), next_momentum
             w, z = new, new_z
+            if self._late:
+                break
         return w, z, step
 
     def _newton_step(

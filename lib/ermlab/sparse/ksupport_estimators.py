@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.progress import progress
 from ermlab._utils.saving import SavedModel
-from ermlab._utils.validation import largest_magnitude, require_ordinary, whole_number
+from ermlab._utils.validation import deadline_of, largest_magnitude, require_ordinary, whole_number
 from ermlab.sparse._ksupport_losses import LogisticLoss, Loss, SmoothedHinge, SquaredLoss
 from ermlab.sparse._ksupport_solver import Solution, Solver
 from ermlab.sparse.ksupport_norm import checked_k
@@ -122,25 +122,32 @@ def _loss(name: str, y: NDArray, fit_intercept: bool) -> Loss:
 
 
 def _solve(
-    X: NDArray[np.float64], loss: Loss, k: int, alphas: Sequence[float], tol: float, max_iter: int
+    X: NDArray[np.float64],
+    loss: Loss,
+    k: int,
+    alphas: Sequence[float],
+    tol: float,
+    max_iter: int,
+    max_time: float | None = None,
 ) -> list[Solution]:
     """Return the solution for each of ``alphas``, each started from the one before."""
     for name, value in (*(("alpha", alpha) for alpha in alphas), ("tol", tol)):
         if not (isinstance(value, Real) and 0 < value < math.inf):
             raise ValueError(f"{name} is {value}: expected a finite positive number")
     max_iter = whole_number("max_iter", max_iter, 1)
+    deadline, limits = deadline_of(max_time), "max_iter" if max_time is None else "max_iter, max_time"
     require_ordinary(X, "X", "features")
     require_ordinary(loss.y, "y", "targets")
     X, mean = _centered(X) if loss.fit_intercept else (X, None)
     w, found = np.zeros(X.shape[1]), []
     with one_blas_thread():
-        solver = Solver(X, checked_k(k, X.shape[1]), tol, max_iter)
+        solver = Solver(X, checked_k(k, X.shape[1]), tol, max_iter, deadline)
         for alpha in alphas:
             solution = solver.minimize(loss, float(alpha), w)
             if not solution.converged:
                 warnings.warn(
                     f"stopped after {solution.n_iter} steps at alpha = {alpha:.3g} with a relative gap of "
-                    f"{solution.relative_gap:.2g}: raise max_iter or tol{_advice(X)}",
+                    f"{solution.relative_gap:.2g}: raise {limits} or tol{_advice(X)}",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
@@ -178,7 +185,7 @@ class _KSupportModel(SavedModel, BaseEstimator):
 
     def _fit_weights(self, X: NDArray[np.float64], loss: Loss) -> Self:
         with progress(self):
-            (solution,) = _solve(X, loss, self.k, [self.alpha], self.tol, self.max_iter)
+            (solution,) = _solve(X, loss, self.k, [self.alpha], self.tol, self.max_iter, self.max_time)
         self.coef_ = solution.w
         self.intercept_ = solution.intercept
         self.objective_ = solution.value
@@ -218,6 +225,8 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
         Relative gap between the objective and its lower bound.
     max_iter : int, default=10000
         Maximum number of steps of the solver.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked after each step.
     verbose : bool, default=False
         Whether to print the progress of the optimization.
 
@@ -244,6 +253,7 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 10_000,
+        max_time: float | None = None,
         verbose: bool = False,
     ):
         self.k = k
@@ -251,6 +261,7 @@ class KSupportRegressor(RegressorMixin, _KSupportModel):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -282,6 +293,8 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         Relative gap between the objective and its lower bound.
     max_iter : int, default=10000
         Maximum number of steps of the solver.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked after each step.
     verbose : bool, default=False
         Whether to print the progress of the optimization.
 
@@ -305,6 +318,7 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 10_000,
+        max_time: float | None = None,
         verbose: bool = False,
     ):
         self.k = k
@@ -313,6 +327,7 @@ class KSupportClassifier(ClassifierMixin, _KSupportModel):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.max_time = max_time
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -7,6 +7,7 @@ that makes the pair most typical. Training does not search over outputs. `JKSE` 
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.progress import progress, report
 from ermlab._utils.saving import SavedModel
 from ermlab._utils.sparse_matrices import sound_csr
-from ermlab._utils.validation import positive_number, real_array, require_finite
+from ermlab._utils.validation import deadline_of, positive_number, real_array, require_finite
 from ermlab.structured._jkse_numba import ascend, primal_and_dual
 from ermlab.structured.task import Task, by_position, mean_loss, note_features, paired_samples
 
@@ -175,6 +176,8 @@ class LinearJKSE(SavedModel, BaseEstimator):
         Maximum number of passes over the training set.
     random_state : int or None, default=0
         Seed of the order in which samples are visited.
+    max_time : float, optional
+        Limit in seconds on the optimization, checked after each pass.
     verbose : bool, default=False
         Whether to print the progress of the optimization.
 
@@ -199,6 +202,7 @@ class LinearJKSE(SavedModel, BaseEstimator):
         tol: float = 1e-4,
         max_iter: int = 1000,
         random_state: int | None = 0,
+        max_time: float | None = None,
         verbose: bool = False,
     ):
         self.task = task
@@ -206,6 +210,7 @@ class LinearJKSE(SavedModel, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.max_time = max_time
         self.verbose = verbose
 
     def fit(self, X: Sequence, y: Sequence) -> Self:
@@ -213,11 +218,13 @@ class LinearJKSE(SavedModel, BaseEstimator):
         note_features(self, X)
         features = np.array([self.task.joint_feature(*pair) for pair in _pairs(X, y)], dtype=np.float64)
         with progress(self):
-            solution = mirrored_svm(features, self.C, self.tol, self.max_iter, self.random_state)
+            solution = mirrored_svm(
+                features, self.C, self.tol, self.max_iter, self.random_state, self.max_time
+            )
         if solution.gap > self.tol:
             warnings.warn(
-                f"stopped after {self.max_iter} passes with a relative gap of {solution.gap:.2g}: "
-                "raise max_iter or tol",
+                f"stopped after {solution.passes} passes with a relative gap of {solution.gap:.2g}: "
+                "raise max_iter, max_time or tol",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -261,8 +268,10 @@ def mirrored_svm(
     tol: float = 1e-4,
     max_iter: int = 1000,
     random_state: int | None = 0,
+    max_time: float | None = None,
 ) -> MirroredSVM:
     """Minimize ``1/2 |v|^2 + C sum_i max(0, 1 - <v, phi_i>)`` for rows ``phi_i``, dense or sparse."""
+    deadline = deadline_of(max_time)
     C, tol = positive_number("C", C), positive_number("tol", tol, infinite=True)
     if not max_iter >= 1:
         raise ValueError(f"max_iter is {max_iter}: expected at least 1")
@@ -278,7 +287,7 @@ def mirrored_svm(
     alpha, v = np.zeros(features.shape[0]), np.zeros(features.shape[1])
     rng = np.random.default_rng(random_state)
     gap, passes = np.inf, 0
-    while gap > tol and passes < max_iter:
+    while gap > tol and passes < max_iter and (passes == 0 or time.perf_counter() < deadline):
         ascend(*rows, squares, rng.permutation(alpha.size), C, alpha, v)
         primal, dual = primal_and_dual(*rows, C, alpha, v)
         if not np.isfinite([primal, dual]).all():

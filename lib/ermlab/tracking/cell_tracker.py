@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from importlib.resources import files
@@ -11,10 +12,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.files import broken, read_json, reading, write_json
 from ermlab._utils.parallel import map_in_threads
+from ermlab._utils.progress import progress
 from ermlab.optimize import L1, L2
 from ermlab.tracking.cell_detection import DetectionSettings, detect_frames
 from ermlab.tracking.cells import join_frames
@@ -50,6 +53,10 @@ class CellTracker(BaseEstimator):
         Relative gap at which training ends.
     n_jobs : int, optional
         Number of threads; results do not depend on it.
+    max_time : float, optional
+        Limit in seconds on training, checked before each pass over the pairs of frames.
+    verbose : bool, default=False
+        Whether to print the progress of training.
 
     Attributes
     ----------
@@ -65,6 +72,8 @@ class CellTracker(BaseEstimator):
         detection: DetectionSettings | None = None,
         tol: float = 1e-2,
         n_jobs: int | None = None,
+        max_time: float | None = None,
+        verbose: bool = False,
     ):
         self.alpha = alpha
         self.norm = norm
@@ -72,6 +81,8 @@ class CellTracker(BaseEstimator):
         self.detection = detection
         self.tol = tol
         self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.verbose = verbose
 
     def fit(
         self, films: CellFilm | Sequence[CellFilm], annotations: Sequence[Sequence[ArrayLike]] | None = None
@@ -93,7 +104,16 @@ class CellTracker(BaseEstimator):
             annotations = _of_all_pairs(annotations, films)
         pairs = self._pairs(films)
         penalty = _NORMS[self.norm](self.alpha)
-        result = train_tracker(pairs, penalty, annotations=annotations, tol=self.tol, n_jobs=self.n_jobs)
+        options = {"tol": self.tol, "n_jobs": self.n_jobs, "max_time": self.max_time}
+        with progress(self):
+            result = train_tracker(pairs, penalty, annotations=annotations, **options)
+        if not result.converged:
+            warnings.warn(
+                f"training stopped after {result.n_iter} iterations, before the relative gap of {self.tol:g} "
+                "was reached: raise max_time or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self.coef_ = result.w
         return self
 
@@ -180,7 +200,7 @@ class CellTracker(BaseEstimator):
         return [labels for labels, _ in found], join_frames([cells for _, cells in found])
 
     def _plain_parameters(self) -> dict[str, Any]:
-        """Return the parameters for JSON, without the number of threads, which depends on the machine."""
+        """Return the parameters for JSON, without those that depend on the machine and the occasion."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
         return {name: getattr(self, name) for name in _PLAIN} | {
             name: None if value is None else asdict(value) for name, value in settings.items()

@@ -33,6 +33,7 @@ def train_tracker(
     w0: ArrayLike | None = None,
     planes: Planes | None = None,
     n_jobs: int | None = None,
+    max_time: float | None = None,
 ) -> Result | CCCPResult:
     """Learn the weights of the features of events.
 
@@ -58,6 +59,8 @@ def train_tracker(
         most of the work.
     n_jobs : int, optional
         Number of threads; the result does not depend on it.
+    max_time : float, optional
+        Limit in seconds, checked before each pass over the pairs; ``converged`` is false if it was reached.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def train_tracker(
     if all(_is_complete(pair, events) for pair, events in _annotated(pairs, annotations)):
         hinge = full_risk(pairs, n_jobs, annotations)
         hinge = _in_parts(hinge, n_jobs) if in_parts else hinge
-        return minimize(hinge, regularizer, tol=tol, w0=w0, planes=planes)
+        return minimize(hinge, regularizer, tol=tol, w0=w0, planes=planes, max_time=max_time)
     risk = partial_risk(pairs, annotations, n_jobs)
     convex, reward = risk.in_parts(_PARTS) if in_parts else (risk.convex_part, risk.reward)
     return cccp(
@@ -83,6 +86,7 @@ def train_tracker(
         eps=max(_FIRST_PRECISION, tol),
         eps_min=tol,
         eta=tol,
+        max_time=max_time,
     )
 
 

@@ -134,6 +134,9 @@ def test_certificate_holds_at_any_coefficients():
     A, y = rng.normal(size=(20, 4)), np.where(np.arange(20) < 8, 1.0, -1.0)
     K = A @ A.T
     solution = solve_hinge(K, y, 3.0, 1e-9, 100_000)
+    late = solve_hinge(K, y, 3.0, 0.0, 100_000, deadline=0.0)
+    assert late.lower_bound <= solution.value
+    assert late.n_iter <= solve_hinge(K, y, 3.0, 0.0, 100_000).n_iter
     assert solution.relative_gap <= 1e-9
     for _ in range(20):
         other = certified(K, y, 3.0, y * rng.uniform(-1, 5, 20))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from ermlab.exceptions import DataError
 from ermlab.tracking.cell_detection import DetectionSettings
@@ -187,3 +187,9 @@ def test_the_shipped_tracker_knows_simulated_and_drawn_cells(film):
     shipped = CellTracker.pretrained()
     assert shipped.score(film) > 0.9
     assert len(shipped.track_images(moving_discs()[2:])[1]) == 3
+
+
+def test_limits_and_progress_of_training(film, capsys):
+    with pytest.warns(ConvergenceWarning, match="raise max_time or tol"):
+        CellTracker(tol=1e-9, max_time=1e-9, verbose=True).fit(film)
+    assert capsys.readouterr().out.startswith("[CellTracker] ")
