@@ -203,7 +203,7 @@ def cell_set(boxes, grid, row, column):
     )
 
 
-class Pyramid(NamedTuple):
+class ClassicalPyramid(NamedTuple):
     """Sums of weights in cells: integral images ``(cell, row, column)`` for all cells of all grids."""
 
     grids: np.ndarray
@@ -211,8 +211,8 @@ class Pyramid(NamedTuple):
     negative: np.ndarray
 
 
-@bound_of(Pyramid)
-def _pyramid(quality, boxes):
+@bound_of(ClassicalPyramid)
+def _classical_pyramid(quality, boxes):
     """The classical bound for each cell."""
     total, k = 0.0, 0
     for grid in quality.grids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numba import njit
@@ -12,14 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from ermlab._utils.validation import check_choice
 from ermlab.detection._bounds_numba import (
     ClassicalLinear,
+    ClassicalPyramid,
     Histogram,
     Linear,
     MarginRescaled,
-    Pyramid,
     SlackRescaled,
     integral_image,
     upper_bound,
 )
+from ermlab.detection._pyramid_numba import Pyramid
 from ermlab.detection._queue_numba import LARGEST_COORDINATE
 from ermlab.detection.boxes import as_boxes_inside
 
@@ -100,7 +102,13 @@ def linear(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], bound: s
     return Quality(shape, Linear(*upright, *_integral_images(points[:, ::-1], weights, shape[::-1])))
 
 
-def pyramid(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], grids: Sequence[int]) -> Quality:
+def pyramid(
+    points: ArrayLike,
+    weights: ArrayLike,
+    shape: Sequence[int],
+    grids: Sequence[int],
+    bound: str = "tight",
+) -> Quality:
     """Return the quality that sums weights of points which depend on the cell of the box.
 
     Parameters
@@ -110,8 +118,12 @@ def pyramid(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], grids: 
     weights : array-like of shape (n_points, n_cells)
         Weight of each point in each cell, ordered by grid and row.
     grids : sequence of int
-        Number g of rows and columns of cells for each level; row i begins at ``top + i * height // g``. Needs
-        two integral images for each of the ``sum(g**2)`` cells.
+        Number g of rows and columns of cells for each level; row i begins at ``top + i * height // g``.
+    bound : {"tight", "classical"}, default="tight"
+        ``"classical"`` bounds each cell alone and needs two integral images for each of the ``sum(g**2)``
+        cells. ``"tight"`` bounds all cells together and needs far fewer splits. It has about ``8 K**2``
+        integral images of the rows and columns with points, where K is the number of different edges ``i /
+        g`` of all levels: 24 images for grids 1 and 2, 128 for grids 1, 2 and 4.
 
     Returns
     -------
@@ -119,10 +131,13 @@ def pyramid(points: ArrayLike, weights: ArrayLike, shape: Sequence[int], grids: 
     """
     points, shape, grids = check_points(points, shape), check_shape(shape), check_grids(grids)
     n_cells = int(np.sum(grids**2))
+    check_choice("bound", bound, BOUNDS)
     weights = on_a_grid(_check_weights(weights, (len(points), n_cells)))
+    if bound == "tight":
+        return Quality(shape, _merged_grid(points, weights, shape, grids))
     images = [_integral_images(points, np.ascontiguousarray(column), shape) for column in weights.T]
     positive, negative = (np.stack(tables) for tables in zip(*images, strict=True))
-    return Quality(shape, Pyramid(grids, positive, negative))
+    return Quality(shape, ClassicalPyramid(grids, positive, negative))
 
 
 def histogram(
@@ -231,6 +246,51 @@ def _integral_images(
     (height, width), (x, y) = shape, np.ascontiguousarray(points.T)
     parts = np.maximum(weights, 0), np.minimum(weights, 0)
     return tuple(integral_image(x, y, part, width, height) for part in parts)
+
+
+def _merged_grid(
+    points: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    shape: tuple[int, int],
+    grids: NDArray[np.int64],
+) -> Pyramid:
+    """Return the tables of the tight bound of a pyramid."""
+    edges = np.array([(f.numerator, f.denominator) for f in _edges(grids)])
+    (height, width), K = shape, len(edges) - 1
+    (x, column), (y, row) = (np.unique(side, return_inverse=True) for side in points.T)
+    merged, first_cell = np.zeros((K, K, len(y), len(x))), 0
+    for grid in grids:
+        cell = edges[:-1, 0] * grid // edges[:-1, 1]  # the one of this level for each of the merged grid
+        for i, j in np.ndindex(K, K):
+            np.add.at(merged[i, j], (row, column), weights[:, first_cell + cell[i] * grid + cell[j]])
+        first_cell += grid**2
+    return Pyramid(
+        edges,
+        _integral_images_of_sets(merged.swapaxes(0, 1)),
+        _integral_images_of_sets(merged.swapaxes(2, 3)),
+        np.searchsorted(x, np.arange(width + 1)),
+        np.searchsorted(y, np.arange(height + 1)),
+    )
+
+
+def _edges(grids: NDArray[np.int64]) -> list[Fraction]:
+    """Return the edges of the cells of all levels as fractions of a side, in order."""
+    return sorted({Fraction(i, grid) for grid in grids.tolist() for i in range(grid + 1)})
+
+
+def _integral_images_of_sets(merged: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return integral images of maxima over sets of the second axis, see `Pyramid`."""
+    K, _, height, width = merged.shape
+    tables = np.zeros((K, 2 * K - 1 + (K > 2), 2, height + 1, width + 1))
+    inside = tables[:, :, :, 1:, 1:]
+    inside[:, :K, 0] = merged
+    np.maximum(merged[:, :-1], merged[:, 1:], out=inside[:, K : 2 * K - 1, 0])
+    if K > 2:
+        np.max(merged, axis=1, out=inside[:, 2 * K - 1, 0])
+    np.maximum(inside[:, :, 0], 0.0, out=inside[:, :, 1])
+    for axis in (3, 4):
+        np.cumsum(inside, axis=axis, out=inside)
+    return tables
 
 
 def _values_at_counts(references, coefficients, kernel, counts):
