@@ -28,6 +28,8 @@ from ermlab.detection.boxes import as_boxes_inside
 BOUNDS = ("tight", "classical")
 #: Largest sum of absolute weights: bounds and differences of scores stay finite.
 LARGEST_SUM = 2.0**1000
+#: The tight bound of a pyramid adds up to 16 times the sum of absolute weights.
+SPARE_BITS = 3
 RESCALINGS = {"margin": MarginRescaled, "slack": SlackRescaled}
 # Functions of a reference count q and a count h, summed over the bins; 0 for q = h = 0.
 KERNELS = {
@@ -120,10 +122,7 @@ def pyramid(
     grids : sequence of int
         Number g of rows and columns of cells for each level; row i begins at ``top + i * height // g``.
     bound : {"tight", "classical"}, default="tight"
-        ``"classical"`` bounds each cell alone and needs two integral images for each of the ``sum(g**2)``
-        cells. ``"tight"`` bounds all cells together and needs far fewer splits. It has about ``8 K**2``
-        integral images of the rows and columns with points, where K is the number of different edges ``i /
-        g`` of all levels: 24 images for grids 1 and 2, 128 for grids 1, 2 and 4.
+        ``"classical"`` bounds each cell alone; ``"tight"`` all cells together, and needs far fewer splits.
 
     Returns
     -------
@@ -132,7 +131,7 @@ def pyramid(
     points, shape, grids = check_points(points, shape), check_shape(shape), check_grids(grids)
     n_cells = int(np.sum(grids**2))
     check_choice("bound", bound, BOUNDS)
-    weights = on_a_grid(_check_weights(weights, (len(points), n_cells)))
+    weights = on_a_grid(_check_weights(weights, (len(points), n_cells)), SPARE_BITS)
     if bound == "tight":
         return Quality(shape, _merged_grid(points, weights, shape, grids))
     images = [_integral_images(points, np.ascontiguousarray(column), shape) for column in weights.T]
@@ -223,11 +222,11 @@ def loss_augmented(quality: Quality, truth: ArrayLike, rescaling: str = "margin"
     return Quality(quality.shape, RESCALINGS[rescaling](quality.tables, truth, quality.score(truth)))
 
 
-def on_a_grid(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_a_grid(weights: NDArray[np.float64], spare_bits: int = 0) -> NDArray[np.float64]:
     """Round the weights to multiples of a power of two with which all their sums are exact.
 
     The change is of the order of the rounding error of their sum. With exact sums equivalent boxes have equal
-    scores, and no bound is smaller than a value.
+    scores, and no bound is smaller than a value. Each spare bit doubles the size of sums that are exact.
     """
     with np.errstate(over="ignore"):
         total = np.abs(weights).sum()
@@ -235,7 +234,7 @@ def on_a_grid(weights: NDArray[np.float64]) -> NDArray[np.float64]:
         raise ValueError(
             f"weights whose sum overflows: absolute values sum to {total}, expected at most {LARGEST_SUM:.3g}"
         )
-    shift = 52 - np.frexp(total)[1]
+    shift = 52 - spare_bits - np.frexp(total)[1]
     return np.ldexp(np.rint(np.ldexp(weights, shift)), -shift)
 
 
@@ -254,43 +253,25 @@ def _merged_grid(
     shape: tuple[int, int],
     grids: NDArray[np.int64],
 ) -> Pyramid:
-    """Return the tables of the tight bound of a pyramid."""
-    edges = np.array([(f.numerator, f.denominator) for f in _edges(grids)])
+    """Return the grid with the edges of all levels of a pyramid, see `Pyramid`."""
+    fractions = sorted({Fraction(i, g) for g in grids.tolist() for i in range(g + 1)})
+    edges = np.array([(fraction.numerator, fraction.denominator) for fraction in fractions])
     (height, width), K = shape, len(edges) - 1
     (x, column), (y, row) = (np.unique(side, return_inverse=True) for side in points.T)
-    merged, first_cell = np.zeros((K, K, len(y), len(x))), 0
-    for grid in grids:
-        cell = edges[:-1, 0] * grid // edges[:-1, 1]  # the one of this level for each of the merged grid
-        for i, j in np.ndindex(K, K):
-            np.add.at(merged[i, j], (row, column), weights[:, first_cell + cell[i] * grid + cell[j]])
-        first_cell += grid**2
-    return Pyramid(
-        edges,
-        _integral_images_of_sets(merged.swapaxes(0, 1)),
-        _integral_images_of_sets(merged.swapaxes(2, 3)),
-        np.searchsorted(x, np.arange(width + 1)),
-        np.searchsorted(y, np.arange(height + 1)),
-    )
-
-
-def _edges(grids: NDArray[np.int64]) -> list[Fraction]:
-    """Return the edges of the cells of all levels as fractions of a side, in order."""
-    return sorted({Fraction(i, grid) for grid in grids.tolist() for i in range(grid + 1)})
-
-
-def _integral_images_of_sets(merged: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return integral images of maxima over sets of the second axis, see `Pyramid`."""
-    K, _, height, width = merged.shape
-    tables = np.zeros((K, 2 * K - 1 + (K > 2), 2, height + 1, width + 1))
-    inside = tables[:, :, :, 1:, 1:]
-    inside[:, :K, 0] = merged
-    np.maximum(merged[:, :-1], merged[:, 1:], out=inside[:, K : 2 * K - 1, 0])
-    if K > 2:
-        np.max(merged, axis=1, out=inside[:, 2 * K - 1, 0])
-    np.maximum(inside[:, :, 0], 0.0, out=inside[:, :, 1])
-    for axis in (3, 4):
-        np.cumsum(inside, axis=axis, out=inside)
-    return tables
+    corners = np.zeros((K + 1, K + 1, len(y) + 1, len(x) + 1))
+    for i, j in np.ndindex(K, K):
+        at_points, first_cell = np.zeros(len(points)), 0
+        for grid in grids:
+            cell_row, cell_column = (int(fractions[k] * int(grid)) for k in (i, j))
+            at_points += weights[:, first_cell + cell_row * grid + cell_column]
+            first_cell += grid**2
+        sums = integral_image(column, row, at_points, len(x), len(y))
+        corners[j, i] += sums
+        corners[j, i + 1] -= sums
+        corners[j + 1, i] -= sums
+        corners[j + 1, i + 1] += sums
+    ranks = (np.searchsorted(of_points, np.arange(n + 1)) for of_points, n in ((y, height), (x, width)))
+    return Pyramid(edges, corners, *ranks)
 
 
 def _values_at_counts(references, coefficients, kernel, counts):
