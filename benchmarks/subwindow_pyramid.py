@@ -69,7 +69,8 @@ def compare(name, points, weights, shape, grids, bounds, repeats):
         except ValueError as error:
             print(f"{name:12} {bound:10} {error}")
             continue
-        print(f"{name:12} {bound:10} {1e3 * taken:10.2f} ms {found.splits:10} splits, box {found.box.tolist()}")
+        box, splits = found.box.tolist(), found.splits
+        print(f"{name:12} {bound:10} {1e3 * taken:10.2f} ms {splits:10} splits, box {box}")
 
 
 def main():

@@ -32,9 +32,9 @@ BLOCKS = 4
 class Pyramid(NamedTuple):
     """Sums of weights in the K x K cells of a merged grid.
 
-    ``edges`` has a row (i, g) for each of the K + 1 edges, at i / g of the side. ``corners`` are the functions
-    of the corners, indexed by vertical edge, horizontal edge, row and column. Only rows and columns with
-    points are stored; ``row_ranks`` and ``column_ranks`` count those before each coordinate.
+    ``edges`` has a row (i, g) for each of the K + 1 edges, at i / g of the side. ``corners`` are the
+    functions of the corners, indexed by vertical edge, horizontal edge, row and column. Only rows and columns
+    with points are stored; ``row_ranks`` and ``column_ranks`` count those before each coordinate.
     """
 
     edges: np.ndarray
