@@ -48,7 +48,7 @@ def test_minimum_is_that_of_the_quadratic_program():
                     slacks[i] >= (loss * (1 + a @ w) if rescaling == "slack" else loss + a @ w)
                 )
         problem = cvxpy.Problem(cvxpy.Minimize(0.5 * cvxpy.sum_squares(w) + cvxpy.sum(slacks)), constraints)
-        problem.solve()
+        problem.solve(solver=cvxpy.CLARABEL)
         assert model.result_.value * len(X) == pytest.approx(problem.value, rel=1e-5)
         assert model.result_.lower_bound * len(X) <= problem.value * (1 + 1e-6)
         np.testing.assert_allclose(model.coef_, w.value, atol=1e-2)
