@@ -21,13 +21,14 @@ from ermlab._utils.validation import check_choice
 from ermlab.cca.algebra import Laplacian, PenalizedView, View, leading_pairs
 from ermlab.cca.centered_kernels import CenteredGram, Kernel
 from ermlab.cca.laplacian_kcca import TwoViewProjection, column_correlations, require_non_negative
+from ermlab.cca.rules import best, effective_dimensions, one_standard_error
 
 EPS_GRID = tuple(10.0**power for power in range(-5, 5))
 GAMMA_GRID = (0.0, *(10.0**power for power in range(-4, 5)))
 CRITERIA = ("folds", "spectrum")
+RULES = ("best", "one_standard_error")
 #: Indices of training pairs and of held-out pairs.
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
-EQUAL_SCORES = 1e-9
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,7 @@ class Grid:
 
     def best(self, scores: NDArray[np.float64]) -> tuple[int, int]:
         """Return the index of the best score; ties go to the smallest ``gamma``, then the largest ``eps``."""
-        i, j = np.nonzero(scores >= scores.max() - EQUAL_SCORES)
-        best = np.lexsort((-i, j))[0]
-        return int(i[best]), int(j[best])
+        return best(scores)
 
     def edges(self, index: tuple[int, int]) -> tuple[str, ...]:
         """Describe which values lie at an edge of the grid beyond which others are possible (0 is none)."""
@@ -117,6 +116,10 @@ class LaplacianKCCACV(TwoViewProjection):
         ``"folds"``: correlation on held-out samples, averaged over folds and components. ``"spectrum"``: norm
         of the difference between all canonical correlations and those of randomly permuted pairs, averaged
         over the permutations (Hardoon et al., reference 82 of the thesis).
+    rule : {"best", "one_standard_error"}, default="best"
+        ``"best"``: the best mean score. ``"one_standard_error"``: of the models within one standard error of
+        it, the smallest ``gamma``, then the ``eps`` with degrees of freedom of X closest to half the number
+        of pairs. This is safer with few or short folds, whose best mean is often at an end of the grid.
     n_splits : int, default=5
         Number of folds, blocks of consecutive samples, as random samples of a time series would be similar to
         training samples. Ignored if `fit` is given ``groups``.
@@ -130,7 +133,7 @@ class LaplacianKCCACV(TwoViewProjection):
     Attributes
     ----------
     eps_, gamma_ : float
-        Selected values for X; ties go to the smallest ``gamma``, then the largest ``eps``.
+        Selected values for X; ties of ``rule="best"`` go to the smallest ``gamma``, then the largest ``eps``.
     at_edge_ : tuple of str
         Descriptions of those at an edge of the grid; ``gamma = 0`` is no edge.
     scores_ : ndarray of shape (n_eps, n_gamma)
@@ -151,6 +154,7 @@ class LaplacianKCCACV(TwoViewProjection):
         kernel: Kernel | tuple[Kernel, Kernel] = "linear",
         laplacian: str | Laplacian = "normalized",
         criterion: str = "folds",
+        rule: str = "best",
         n_splits: int = 5,
         n_permutations: int = 10,
         random_state: int | np.random.RandomState | None = 0,
@@ -164,6 +168,7 @@ class LaplacianKCCACV(TwoViewProjection):
         self.kernel = kernel
         self.laplacian = laplacian
         self.criterion = criterion
+        self.rule = rule
         self.n_splits = n_splits
         self.n_permutations = n_permutations
         self.random_state = random_state
@@ -187,6 +192,7 @@ class LaplacianKCCACV(TwoViewProjection):
             Fold of each pair, such as its run: each distinct value is held out once.
         """
         check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("rule", self.rule, RULES)
         grid = Grid(self.eps, self.gamma, self.eps_y, self.gamma_y)
         rows = self._read(X, Y, X_extra, Y_extra)
         n = len(rows[0].paired)
@@ -202,11 +208,16 @@ class LaplacianKCCACV(TwoViewProjection):
             else:
                 (scores,) = spectrum_scores(views[0], views[1:], grid, self._permutations(n))
             self.fold_scores_, self.scores_ = scores, scores.mean(axis=0)
-            index = grid.best(self.scores_)
+            index = self._select(scores, views[0])
             self.at_edge_ = grid.edges(index)
             eps, gamma = grid.at(index)
             self.eps_, self.gamma_ = eps[0], gamma[0]
             return self._solve(rows, views, eps, gamma)
+
+    def _select(self, scores: NDArray[np.float64], x: View) -> tuple[int, int]:
+        if self.rule == "best":
+            return best(self.scores_)
+        return one_standard_error(scores, effective_dimensions(x, self.eps))
 
     def _permutations(self, n: int) -> list[NDArray[np.int64]]:
         if not self.n_permutations >= 1:

@@ -3,6 +3,9 @@ from .clusters import cluster_sizes as cluster_sizes
 from .clusters import heaviest_slices as heaviest_slices
 from .clusters import largest_weights as largest_weights
 from .clusters import mean_cluster_size as mean_cluster_size
+from .cross_decoding import Decoding as Decoding
+from .decoder import FMRIDecoder as FMRIDecoder
+from .decoder import decode as decode
 from .filters import high_pass as high_pass
 from .filters import low_pass as low_pass
 from .filters import scale_globally as scale_globally

@@ -10,6 +10,7 @@ from nilearn.datasets import load_mni152_template
 from scipy import stats
 
 from ermlab.exceptions import DataError
+from ermlab.fmri.stretches import stretches_of_runs
 from reproduction.claims.results import read_results
 from reproduction.experiments.own_fmri import evaluate, prepare
 from reproduction.experiments.own_fmri.evaluate import held_out
@@ -17,7 +18,6 @@ from reproduction.experiments.own_fmri.prepare import (
     OwnScan,
     OwnSeries,
     prepare_own_scan,
-    stretches_of_runs,
     stretches_without_drifts,
 )
 

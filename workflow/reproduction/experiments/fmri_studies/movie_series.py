@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.array_files import ArrayFile
 from ermlab.fmri import Preprocessing, high_pass, preprocess, tissue_templates
+from ermlab.fmri.stretches import stretch_numbers, without_drifts
 from reproduction.datasets.movie_watching import MovieWatching
-from reproduction.experiments.fmri_studies.stretches import stretch_numbers, without_drifts
 
 #: Samples of the haemodynamic response per volume.
 _OVERSAMPLING = 16

@@ -23,13 +23,11 @@ from ermlab.fmri.masking import brain_mask
 from ermlab.fmri.normalization import mean_brain, normalize, tissue_templates
 from ermlab.fmri.pipeline import Preprocessing, preprocess
 from ermlab.fmri.realignment import realign
+from ermlab.fmri.stretches import stretches_of_runs, without_drifts
 from ermlab.fmri.timing import correct_slice_timing, reference_time
 from reproduction.experiments.fmri_studies.movie_series import label_series
-from reproduction.experiments.fmri_studies.stretches import stretch_numbers, without_drifts
 from reproduction.pipeline.job import Paths, run_stage
 
-#: Minimum number of stretches of a run that is cut: one is held out, and in turn one of the others.
-MIN_STRETCHES = 4
 MOTION_COLUMNS = ("x_mm", "y_mm", "z_mm", "x_degrees", "y_degrees", "z_degrees")
 
 
@@ -163,18 +161,6 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
         background=voxels(mean)[..., 0],
         motion=realigned.parameters,
     )
-
-
-def stretches_of_runs(lengths: Sequence[int], folds: int, gap: int) -> list[NDArray[np.int64]]:
-    """Return for each run the stretch of each volume, numbered over all runs; -1 for volumes left out.
-
-    Whole runs are held out if there are several, else each of ``folds`` parts in turn. The rest must be
-    divisible too, for the choice of parameters. So one or two runs are cut, with ``gap`` volumes between
-    stretches; of three or more, each run is a stretch.
-    """
-    count = {1: max(MIN_STRETCHES, folds), 2: MIN_STRETCHES}.get(len(lengths), 1)
-    parts = [stretch_numbers(volumes, count, gap) for volumes in lengths]
-    return [np.where(part < 0, -1, part + run * count) for run, part in enumerate(parts)]
 
 
 def stretches_without_drifts(

@@ -1,11 +1,15 @@
 """Independent stretches of a series in time, which can be held out."""
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab._utils.validation import real_array, require_room, whole_number
+
+#: Minimum number of stretches of a run that is cut: one is held out, and in turn one of the others.
+MIN_STRETCHES = 4
 
 
 def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
@@ -26,6 +30,28 @@ def stretch_numbers(volumes: int, count: int, gap: int) -> NDArray[np.int64]:
             f"stretches of {volumes}"
         )
     return numbers
+
+
+def stretches_of_runs(lengths: Sequence[int], folds: int, gap: int) -> list[NDArray[np.int64]]:
+    """Return for each run the stretch of each volume, numbered over all runs; -1 for volumes left out.
+
+    Whole runs are held out if there are several, else each of ``folds`` stretches in turn. The rest must be
+    divisible too, for the selection of parameters. So one or two runs are cut, with ``gap`` volumes between
+    stretches; of three or more, each run is a stretch. Those of two runs serve the selection only: there,
+    drifts are removed from whole runs (`filtered_parts`), since removing them from short stretches also
+    removes much of the response to a block design.
+    """
+    count = {1: max(MIN_STRETCHES, folds), 2: MIN_STRETCHES}.get(len(lengths), 1)
+    parts = [stretch_numbers(volumes, count, gap) for volumes in lengths]
+    return [np.where(part < 0, -1, part + run * count) for run, part in enumerate(parts)]
+
+
+def filtered_parts(stretches: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Return for each run the parts from which drifts are removed separately; -1 for volumes left out.
+
+    They are the parts that are held out as a whole: runs, or the stretches of a single run.
+    """
+    return list(stretches) if len(stretches) == 1 else [np.zeros_like(part) for part in stretches]
 
 
 def drift_basis(volumes: int, repetition_time: float, cutoff: float | None = 512.0) -> NDArray[np.float64]:
@@ -84,3 +110,16 @@ def without_drifts(
             )
         series[here] -= drifts[here] @ np.linalg.lstsq(drifts[here], series[here], rcond=None)[0]
     return series
+
+
+def stretch_drifts(
+    stretches: NDArray[np.int64], repetition_time: float, cutoff: float | None = 512.0
+) -> NDArray[np.float64]:
+    """Return what `without_drifts` removes from the stretches of a run, as columns (n_volumes, n_drifts).
+
+    Volumes with a negative number are left out.
+    """
+    basis = drift_basis(len(stretches), repetition_time, cutoff)
+    numbers = np.unique(stretches[stretches >= 0])
+    columns = [basis * (stretches == number)[:, None] for number in numbers]
+    return np.hstack(columns)[stretches >= 0]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.fmri import high_pass
-from reproduction.experiments.fmri_studies.stretches import drift_basis, stretch_numbers, without_drifts
+from ermlab.fmri.stretches import drift_basis, stretch_numbers, without_drifts
 
 
 @given(count=st.integers(1, 6), gap=st.integers(0, 5), data=st.data())
