@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: Least number of blocks of a run that is shuffled.
+#: Least number of blocks of a run that is shuffled, or of a part that is resampled.
 MIN_BLOCKS = 4
 
 
@@ -38,11 +38,15 @@ def shuffled_orders(
 
 
 def _shuffle(n: int, block: int, random: np.random.RandomState) -> NDArray[np.int64]:
-    length = max(1, min(block, n // MIN_BLOCKS))
+    length = _block_length(n, block)
     shifted = (np.arange(n) + random.randint(n)) % n
     blocks = np.array_split(shifted, max(1, n // length))
     blocks = [blocks[number] for number in random.permutation(len(blocks))]
     return np.concatenate([part[::-1] if random.randint(2) else part for part in blocks])
+
+
+def _block_length(n: int, block: int) -> int:
+    return max(1, min(block, n // MIN_BLOCKS))
 
 
 def block_bootstrap(
@@ -59,8 +63,8 @@ def block_bootstrap(
     parts : sequence of int
         Number of volumes of each held-out part.
     block : int
-        Number of volumes that stay together, longer than their correlation in time; a block that begins near
-        the end of a part continues at its beginning.
+        Number of volumes that stay together, at most a quarter of a part. It should be longer than their
+        correlation in time. A block that begins near the end of a part continues at its beginning.
     score : callable
         Score for the positions of the drawn volumes of each part.
     count : int
@@ -72,7 +76,7 @@ def block_bootstrap(
     for number in range(count):
         drawn = []
         for n in parts:
-            length = min(block, n)
+            length = _block_length(n, block)
             starts = random.randint(n, size=-(-n // length))
             drawn.append(((starts[:, None] + np.arange(length)) % n).ravel()[:n])
         scores[number] = score(drawn)

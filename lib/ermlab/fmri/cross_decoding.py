@@ -163,9 +163,8 @@ def cross_decode(
         ridge = [_ridge_score(X, target, train, test, gram, eps) for train, test in folds.splits()]
         model = SingleTargets(gram, eps, gamma)
         index = search.select(gram, np.arange(len(X)), model)[0][0]
-        expansion = Expansion(
-            Rows("X", "linear", X, X_extra), model.dual_coef(index, search.Y[:, : target.columns.shape[1]])
-        )
+        own = search.Y[:, : target.columns.shape[1]]
+        expansion = Expansion(Rows("X", "linear", X, X_extra), model.dual_coef(index, own))
     scores = np.array([part.scores for part in parts])
     means = scores.mean(axis=0)
     tests = [test for _, test in folds.splits()]
@@ -187,7 +186,7 @@ def cross_decode(
         float(eps[index[0]]),
         float(gamma[index[1]]),
         weights.T,
-        search.Y[:, : target.columns.shape[1]].mean(axis=0) - X.mean(axis=0, dtype=np.float64) @ weights,
+        own.mean(axis=0) - X.mean(axis=0, dtype=np.float64) @ weights,
         predictions,
     )
 

@@ -18,7 +18,7 @@ from ermlab.cca.selection import EPS_GRID, GAMMA_GRID, Grid
 from ermlab.fmri.bold_runs import BoldRuns, read_runs, standardize
 from ermlab.fmri.cross_decoding import Folds, cross_decode
 from ermlab.fmri.images import ImageLike, SpatialImage, check_repetition_time
-from ermlab.fmri.stretches import filtered_parts, stretch_drifts, stretches_of_runs, without_drifts
+from ermlab.fmri.stretches import drift_basis, filtered_parts, stretches_of_runs, without_drifts
 from ermlab.fmri.targets import Target, from_events, from_labels, values_of_runs
 
 TASKS = ("regression", "classification")
@@ -207,10 +207,26 @@ class FMRIDecoder(BaseEstimator):
 
     def _standardized(self, rows: NDArray, stretches: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the volumes of the stretches of a run without drifts, each voxel of variance 1."""
-        rows = standardize(rows)  # first: a constant voxel stays one
-        return standardize(
-            without_drifts(rows, stretches, self.repetition_time, self.high_pass)[stretches >= 0]
+        rows = standardize(rows)  # first, so that a constant voxel stays one
+        return standardize(self._filtered(rows, stretches))
+
+    def _filtered(self, series: NDArray, stretches: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the volumes of the stretches, each filtered like a series of its own."""
+        return np.concatenate(
+            [
+                without_drifts(
+                    series[here], np.zeros(np.count_nonzero(here), int), self.repetition_time, self.high_pass
+                )
+                for here in _parts(stretches)
+            ]
         )
+
+    def _drifts(self, stretches: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        """Return what `_filtered` removes from each stretch."""
+        return [
+            drift_basis(np.count_nonzero(here), self.repetition_time, self.high_pass)
+            for here in _parts(stretches)
+        ]
 
     def _prepare(self, runs: BoldRuns, values: list[NDArray]) -> "_Data":
         repetition_time = check_repetition_time(self.repetition_time)
@@ -221,15 +237,15 @@ class FMRIDecoder(BaseEstimator):
         X = [self._standardized(rows, part) for rows, part in zip(runs.rows, parts, strict=True)]
         if self.task == "regression":
             values = [
-                without_drifts(Target.numbers(value).values, part, repetition_time, self.high_pass)
+                self._filtered(Target.numbers(value).values, part)
                 for value, part in zip(values, parts, strict=True)
             ]
-        y, stretch_of = (
-            np.concatenate([of_run[part >= 0] for of_run, part in zip(of_runs, parts, strict=True)])
-            for of_runs in (values, stretches)
-        )
+        else:
+            values = [value[part >= 0] for value, part in zip(values, parts, strict=True)]
+        y = np.concatenate(values)
+        stretch_of = np.concatenate([of[part >= 0] for of, part in zip(stretches, parts, strict=True)])
         run_of = np.repeat(np.arange(len(X)), [len(rows) for rows in X])
-        drifts = block_diag(*[stretch_drifts(part, repetition_time, self.high_pass) for part in parts])
+        drifts = block_diag(*[basis for part in parts for basis in self._drifts(part)])
         used = np.ones(len(y), bool) if self.task == "regression" else y != ""
         if not used.any():
             raise ValueError("all volumes are of class '': expected volumes of two classes or more")
@@ -305,6 +321,8 @@ def folds_of(runs: NDArray[np.int64], stretches: NDArray[np.int64], n_splits: in
     """Return folds of volumes: groups of whole runs, or the stretches of a single run, are held out."""
     numbers, run_of = np.unique(runs, return_inverse=True)
     outer = run_of % min(n_splits, len(numbers)) if len(numbers) > 1 else stretches
+    if len(numbers) == 1 and stretches.min() < 0:
+        raise ValueError("volumes in gaps between the stretches of a single run: expected none of them")
     folds = Folds(runs, outer, stretches, block)
     for train, test in folds.splits():
         if len(test) < 2:
@@ -315,6 +333,11 @@ def folds_of(runs: NDArray[np.int64], stretches: NDArray[np.int64], n_splits: in
                 "volumes with a class, or more runs"
             )
     return folds
+
+
+def _parts(stretches: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """Return the volumes of each stretch of a run."""
+    return [stretches == number for number in np.unique(stretches[stretches >= 0])]
 
 
 def _check_classes(target: Target, folds: Folds) -> None:

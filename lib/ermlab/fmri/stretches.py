@@ -110,16 +110,3 @@ def without_drifts(
             )
         series[here] -= drifts[here] @ np.linalg.lstsq(drifts[here], series[here], rcond=None)[0]
     return series
-
-
-def stretch_drifts(
-    stretches: NDArray[np.int64], repetition_time: float, cutoff: float | None = 512.0
-) -> NDArray[np.float64]:
-    """Return what `without_drifts` removes from the stretches of a run, as columns (n_volumes, n_drifts).
-
-    Volumes with a negative number are left out.
-    """
-    basis = drift_basis(len(stretches), repetition_time, cutoff)
-    numbers = np.unique(stretches[stretches >= 0])
-    columns = [basis * (stretches == number)[:, None] for number in numbers]
-    return np.hstack(columns)[stretches >= 0]

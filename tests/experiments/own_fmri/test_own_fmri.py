@@ -10,10 +10,10 @@ from nilearn.datasets import load_mni152_template
 from scipy import stats
 
 from ermlab.exceptions import DataError
-from ermlab.fmri.stretches import stretches_of_runs
+from ermlab.fmri.stretches import filtered_parts, stretches_of_runs
 from reproduction.claims.results import read_results
 from reproduction.experiments.own_fmri import evaluate, prepare
-from reproduction.experiments.own_fmri.evaluate import held_out
+from reproduction.experiments.own_fmri.evaluate import decode_own, ksupport_scores
 from reproduction.experiments.own_fmri.prepare import (
     OwnScan,
     OwnSeries,
@@ -22,8 +22,6 @@ from reproduction.experiments.own_fmri.prepare import (
 )
 
 TR, VOLUMES, VOXEL, GAP = 2.5, 48, 10, 2
-#: Volumes kept of a run in four stretches.
-KEPT = VOLUMES - 3 * GAP
 PLACE = (-30, -60, 20)
 
 
@@ -90,15 +88,15 @@ def strongest(series, values):
 
 
 def test_runs_come_one_after_another_and_show_the_stimulus_where_it_is(series):
-    assert series.X.shape == (2 * KEPT, series.mask.sum())
+    assert series.X.shape == (2 * VOLUMES, series.mask.sum())
     assert series.unlabelled.shape == (VOLUMES, series.mask.sum())
     assert series.motion.shape == (3 * VOLUMES, 6)
     assert series.background.shape == series.mask.shape
-    np.testing.assert_array_equal(series.runs, np.repeat([0, 1], KEPT))
-    assert np.bincount(series.stretches).tolist() == 2 * [11, 10, 10, 11]
-    for number in range(8):
-        np.testing.assert_allclose(series.X[series.stretches == number].mean(axis=0), 0, atol=1e-3)
-        assert abs(series.y[series.stretches == number].mean()) < 1e-9
+    np.testing.assert_array_equal(series.runs, np.repeat([0, 1], VOLUMES))
+    assert np.bincount(series.stretches + 1).tolist() == [2 * 3 * GAP, *2 * [11, 10, 10, 11]]
+    for run in (0, 1):
+        np.testing.assert_allclose(series.X[series.runs == run].mean(axis=0), 0, atol=1e-3)
+        assert abs(series.y[series.runs == run].mean()) < 1e-9
     assert np.linalg.norm(strongest(series, series.y @ series.X) - PLACE) < 2 * VOXEL
 
 
@@ -107,6 +105,19 @@ def test_events_and_labels_of_one_stimulus_give_one_target(folder, series):
     found = prepare_own_scan(OwnScan(**block(folder, labels=None, events=events)))
     # They are sampled differently, which matters more after the means of short stretches are removed.
     assert np.corrcoef(found.y, series.y)[0, 1] > 0.9
+
+
+def test_a_run_on_another_grid_is_resampled_on_request(folder, tmp_path, series):
+    second = nib.load(folder / "run1.nii.gz")
+    data = np.pad(second.get_fdata(dtype=np.float32), ((1, 1), (0, 0), (0, 0), (0, 0)))
+    affine = second.affine.copy()
+    affine[:3, 3] -= affine[:3, 0]
+    nib.save(nib.Nifti1Image(data, affine, second.header), tmp_path / "padded.nii.gz")
+    bold = [str(folder / "run0.nii.gz"), str(tmp_path / "padded.nii.gz")]
+    with pytest.raises(DataError, match=r"padded.nii.gz has shape .* use resample"):
+        prepare_own_scan(OwnScan(**block(folder, bold=bold)))
+    found = prepare_own_scan(OwnScan(**block(folder, bold=bold, resample=True)))
+    assert np.linalg.norm(strongest(found, found.y @ found.X) - PLACE) < 2 * VOXEL
 
 
 def test_labels_that_are_delayed_already_stay_as_they_are(folder):
@@ -158,68 +169,23 @@ def results_in(folder):
     return {name: folder / file for name, file in files.items()}
 
 
-def test_each_run_is_held_out_and_predicted_by_the_others():
+def test_each_run_is_held_out_and_predicted_by_the_others(monkeypatch):
     """Two voxels and two runs; the weights are the mean target of the training part and 1."""
     y = np.array([1.0, 2, 4, 3.0, 5, 1])
     X = np.column_stack([y, -y]).astype(np.float32)
     runs = np.repeat([0, 1], 3)
     data = OwnSeries(X, y, runs, runs, X[:0], *[np.zeros(0)] * 4)
 
-    def learn(X, y, extra, folds):
-        return np.array([y.mean(), 2.8]), {"trained_on": sorted(set(folds.tolist()))}
+    def learn(X, y, stretches):
+        return np.array([y.mean(), 2.8]), {"trained_on": sorted(set(stretches.tolist()))}
 
-    table = held_out(data, learn, folds=5)
-    assert table["fold"].tolist() == [0, 1]
+    monkeypatch.setattr(evaluate, "learn_ksupport", learn)
+    table = ksupport_scores(data, folds=5)
+    assert table["part"].tolist() == [0, 1]
     assert table["volumes"].tolist() == [3, 3]
     assert table["trained_on"].tolist() == [[1], [0]]
     # Run 0 is predicted by 3 y - 2.8 y, run 1 by 7/3 y - 2.8 y.
-    assert table["correlation"].tolist() == pytest.approx([1, -1], abs=1e-6)
-
-
-def test_results_have_the_numbers_of_the_scan(tmp_path, monkeypatch):
-    y = np.array([1.0, 2, 4, 3.0, 5, 1])
-    X = np.column_stack([y, -y]).astype(np.float32)
-    motion = np.zeros((8, 6))
-    motion[3, 1], motion[5, 4] = -1.5, 0.5
-    series = OwnSeries(
-        X,
-        y,
-        np.repeat([0, 1], 3),
-        np.repeat([0, 1], 3),
-        np.zeros((2, 2), np.float32),
-        np.ones((2, 1, 1), bool),
-        np.diag([3.0, 3, 3, 1]),
-        np.ones((2, 1, 1), np.float32),
-        motion,
-    )
-    series.write(tmp_path / "series.npz")
-    monkeypatch.setitem(
-        evaluate.LEARNERS, "ksupport", lambda *rows: (np.array([1.0, 0]), {"k": len(rows[0])})
-    )
-    monkeypatch.setattr(evaluate, "_write_page", lambda path, title, img, data: path.write_text(title))
-    outputs = results_in(tmp_path / "own_fmri")
-    scan = OwnScan("bold.nii", TR, "faces", "ksupport", labels="labels.tsv")
-    evaluate.main({"series": tmp_path / "series.npz"}, outputs, scan=scan)
-    values = read_results(tmp_path / "own_fmri")["values"]
-    assert values.pop("correlations") == pytest.approx([1, 1])
-    assert values == {
-        "method": "ksupport",
-        "target": "faces",
-        "correlation": pytest.approx(1),
-        "held_out": "runs",
-        "chosen": {"k": 6},
-        "volumes": 6,
-        "unlabelled_volumes": 2,
-        "voxels": 2,
-        "largest_translation_mm": 1.5,
-        "largest_rotation_degrees": 0.5,
-        "excessive_motion": False,
-    }
-    assert nib.load(outputs["weights"]).get_fdata().ravel().tolist() == [1, 0]
-    assert (
-        outputs["map"].read_text()
-        == "faces, ksupport: weights above 2 SD. Correlation on held-out volumes: 1.000."
-    )
+    assert table["score"].tolist() == pytest.approx([1, -1], abs=1e-6)
 
 
 def test_motion_is_written_for_each_volume(series, tmp_path, monkeypatch):
@@ -233,7 +199,7 @@ def test_motion_is_written_for_each_volume(series, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("method", "runs"), [("laplacian_kcca", 1), ("laplacian_kcca", 2), ("ksupport", 1)])
 def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
-    part = series.runs < runs
+    part = (series.runs < runs) & ((series.stretches >= 0) | (runs == 2))
     rows = {name: getattr(series, name)[part] for name in ("X", "y", "runs", "stretches")}
     data = replace(series, **rows)
     data.write(tmp_path / "series.npz")
@@ -244,6 +210,15 @@ def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
     table = pd.read_csv(folder / "correlations.csv")
     assert values["correlation"] == pytest.approx(table["correlation"].mean())
     assert values["correlation"] > 0.5
+    assert values["interval"][0] < values["laplacian_kcca"] < values["interval"][1]
+    assert values["chance_interval"][0] < values["chance"] < values["chance_interval"][1]
+    # One run of 42 volumes has too few blocks for a small p.
+    assert values["p_value"] <= (0.05 if runs == 2 else 0.3)
+    assert values["ridge"] > 0.3
+    curve = pd.read_csv(folder / "curve.csv")
+    assert curve["selected"].sum() == 1
+    assert curve["held_out"].between(-1, 1).all()
+    assert values["volumes"] == len(data.X)
     assert values["held_out"] == ("runs" if runs == 2 else "stretches")
     assert len(table) == (4 if runs == 1 else 2)
     weights = nib.load(folder / "weights.nii.gz")
@@ -253,36 +228,32 @@ def test_the_target_is_predicted_and_mapped(series, tmp_path, method, runs):
     page = (folder / "map.html").read_text()
     assert "&lt;faces&gt;" in page
     assert "<faces>" not in page
+    assert "chance:" in page
+    assert "ridge regression:" in page
+    assert "selection_score" in page
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3])
-def test_a_scan_without_signal_is_not_predicted_outside_nor_inside(film_of_nothing, fit_closely, runs):
-    """Filters over a whole run leak, unless drifts are removed from each stretch."""
-
-    def learn(X, y, extra, folds):
-        inside = [folds == fold for fold in np.unique(folds)]
-        inner = [np.corrcoef(X[test] @ fit_closely(X[~test], y[~test]), y[test])[0, 1] for test in inside]
-        return fit_closely(X, y), {"inner": np.mean(inner)}
-
-    scan = OwnScan(["bold"] * runs, 3.2, "target", labels=["labels"] * runs)
-    tables = []
-    for seed in range(6):
+def test_a_scan_without_signal_is_not_predicted(film_of_nothing, runs):
+    """Filters over a whole run leak, unless drifts are removed from each part that is held out."""
+    scan = OwnScan(["bold"] * runs, 3.2, "target", labels=["labels"] * runs, permutations=19)
+    found = []
+    stretches = stretches_of_runs([300] * runs, folds=5, gap=5)
+    parts = filtered_parts(stretches)
+    for seed in range(3):
         films = [film_of_nothing([seed, run], voxels=150) for run in range(runs)]
-        stretches = stretches_of_runs([300] * runs, folds=5, gap=5)
         for column in range(6):
             pairs = [
                 [stretches_without_drifts(rows, where, scan) for rows in (film.film1, film.labels[:, column])]
-                for film, where in zip(films, stretches, strict=True)
+                for film, where in zip(films, parts, strict=True)
             ]
-            X, y = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-            numbers = np.concatenate([where[where >= 0] for where in stretches])
+            X, y = (np.concatenate(sides) for sides in zip(*pairs, strict=True))
+            numbers = np.concatenate([of[part >= 0] for of, part in zip(stretches, parts, strict=True)])
             run_of = np.repeat(np.arange(runs), [len(rows) for rows, _ in pairs])
-            data = OwnSeries(X, y, run_of, numbers, X[:0], *[np.zeros(0)] * 4)
-            tables.append(held_out(data, learn, 5))
-    table = pd.concat(tables)
-    assert len(tables[0]) == (5 if runs == 1 else runs)
-    assert abs(table["correlation"].mean()) < 0.06
-    assert abs(table["inner"].mean()) < 0.06
+            found.append(decode_own(OwnSeries(X, y, run_of, numbers, X[:0], *[np.zeros(0)] * 4), scan))
+    assert len(found[0].parts) == (5 if runs == 1 else runs)
+    assert abs(np.mean([result.score for result in found])) < 0.08
+    assert np.mean([result.p_value for result in found]) > 0.3
 
 
 def test_runs_that_are_too_short_to_cut_are_refused_first(folder):
@@ -304,7 +275,7 @@ def test_runs_that_are_too_short_to_cut_are_refused_first(folder):
         ({"repetition_time": 2.0}, "repetition_time is 2.0 s, but the header of the image says 2.5 s"),
         ({"slice_times": [0.0, 1.0]}, "expected one per slice, 20"),
         ({"bold": ["{}/run0.nii.gz", "{}/single.nii.gz"]}, "single.nii.gz has shape .* of 4 dimensions"),
-        ({"bold": ["{}/run0.nii.gz", "{}/other.nii.gz"]}, "other.nii.gz has the affine"),
+        ({"bold": ["{}/run0.nii.gz", "{}/other.nii.gz"]}, "other.nii.gz has the affine .* use resample"),
         ({"bold": ["{}/run0.nii.gz", "{}/holes.nii.gz"]}, "holes.nii.gz has 1 NaN or infinite voxels"),
         (
             {"labels": ["{}/run0.tsv", "{}/long.tsv"]},

@@ -1,11 +1,12 @@
 """Predict a target from a scan of the user on held-out volumes, and map the weights (rule evaluate_own_fmri).
 
 Neighboring volumes are similar, so whole runs are held out or, of a single run, stretches with gaps between
-them. Parameters are chosen inside each training part, again by runs or stretches.
+them. Parameters are chosen inside each training part, again by runs or stretches. Chance level, the curve
+over ``eps`` and ridge regression are written for every method.
 """
 
-from collections.abc import Callable
 from html import escape
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ermlab.cca.selection import LaplacianKCCACV
-from ermlab.fmri import excessive_motion
+from ermlab.cca.selection import EPS_GRID, GAMMA_GRID
+from ermlab.fmri import Decoding, excessive_motion
+from ermlab.fmri.bold_runs import standardize
+from ermlab.fmri.cross_decoding import cross_decode
+from ermlab.fmri.decoder import BLOCK, folds_of
 from ermlab.fmri.plotting import interactive_map, to_image
-from ermlab.metrics.splits import Sampling
+from ermlab.fmri.targets import Target
 from reproduction.claims.results import write_results
 from reproduction.experiments.fmri_studies.studies import Scaling
 from reproduction.experiments.ksupport.protocol import Grids, correlations, fit_ksupport
@@ -37,28 +41,51 @@ PAGE = """<!DOCTYPE html>
 <head><meta charset="utf-8"><title>{title}</title></head>
 <body style="font-family: sans-serif; margin: 2em">
 <p>{title}</p>
+<p>Laplacian KCCA<br>{summary}</p>
 {view}
+{curve}
 </body>
 </html>
 """
-#: From rows, target, unlabelled rows and fold of each row to the weights and the chosen parameters.
-Learner = Callable[[NDArray, NDArray, NDArray, NDArray], tuple[NDArray, dict[str, Any]]]
 
 
-def learn_laplacian_kcca(
-    X: NDArray, y: NDArray, extra: NDArray, folds: NDArray
-) -> tuple[NDArray, dict[str, Any]]:
-    """Fit `LaplacianKCCA`, with unlabelled rows in the estimate of the Laplacian."""
-    model = LaplacianKCCACV().fit(X, y, X_extra=extra if len(extra) else None, groups=folds)
-    chosen = {"eps": model.eps_, "gamma": model.gamma_, "at_edge": "; ".join(model.at_edge_)}
-    return model.x_weights_[:, 0], chosen
+def decode_own(data: OwnSeries, scan: OwnScan) -> Decoding:
+    """Cross-validate Laplacian KCCA, with unlabelled rows in the estimate of the Laplacian."""
+    extra = standardize(data.unlabelled) if len(data.unlabelled) else None
+    X = np.concatenate([standardize(data.X[data.runs == run]) for run in np.unique(data.runs)])
+    gap = ceil(scan.gap / scan.repetition_time)
+    folds = folds_of(data.runs, data.stretches, scan.folds, max(1, ceil(BLOCK * gap)))
+    means = data.runs if len(np.unique(data.runs)) > 1 else data.stretches
+    drifts = (means[:, None] == np.unique(means)).astype(np.float64)
+    return cross_decode(
+        X,
+        Target.numbers(data.y, drifts),
+        folds,
+        X_extra=extra,
+        eps=EPS_GRID,
+        gamma=GAMMA_GRID if extra is not None else (0.0,),
+        n_permutations=scan.permutations,
+    )
 
 
-def learn_ksupport(X: NDArray, y: NDArray, extra: NDArray, folds: NDArray) -> tuple[NDArray, dict[str, Any]]:
-    """Fit the k-support norm, which does not use unlabelled rows; of ties the strongest penalty is chosen."""
+def ksupport_scores(data: OwnSeries, folds: int) -> pd.DataFrame:
+    """Return the correlation of the k-support norm on each held-out part."""
+    rows = []
+    count = min(folds, len(np.unique(data.runs)))
+    outer = data.runs % count if count > 1 else data.stretches
+    for part in np.unique(outer):
+        train, test = outer != part, outer == part
+        weights, chosen = learn_ksupport(data.X[train], data.y[train], data.stretches[train])
+        correlation = correlations(data.X[test], data.y[test], weights[None])[0]
+        rows.append({"part": part, "volumes": np.count_nonzero(test), "score": correlation, **chosen})
+    return pd.DataFrame(rows)
+
+
+def learn_ksupport(X: NDArray, y: NDArray, stretches: NDArray) -> tuple[NDArray, dict[str, Any]]:
+    """Fit the k-support norm; of ties the strongest penalty is chosen."""
     scores = []
-    for fold in np.unique(folds):
-        train, test = folds != fold, folds == fold
+    for stretch in np.unique(stretches[stretches >= 0]):
+        train, test = (stretches != stretch) & (stretches >= 0), stretches == stretch
         scaling, target = Scaling.of(X[train]), Scaling.of(y[train])
         fits = fit_ksupport(scaling(X[train]), target(y[train]), KSUPPORT)
         scores.append(correlations(scaling(X[test]), y[test], fits.coefs))
@@ -73,29 +100,41 @@ def learn_ksupport(X: NDArray, y: NDArray, extra: NDArray, folds: NDArray) -> tu
     }
 
 
-LEARNERS: dict[str, Learner] = {"laplacian_kcca": learn_laplacian_kcca, "ksupport": learn_ksupport}
-
-
 def main(inputs: Paths, outputs: Paths, *, scan: OwnScan) -> None:
     """Write the held-out correlations, and the weights of a model of all volumes as image and web page."""
-    data, learn = OwnSeries.read(inputs["series"]), LEARNERS[scan.method]
+    data = OwnSeries.read(inputs["series"])
     folder = Path(outputs["values"]).parent
     folder.mkdir(parents=True, exist_ok=True)
-    table = held_out(data, learn, scan.folds)
-    weights, chosen = learn(data.X, data.y, data.unlabelled, data.stretches)
+    found = decode_own(data, scan)
+    table, weights, score = found.parts, found.weights[0], found.score
+    chosen: dict[str, Any] = {"eps": found.eps, "gamma": found.gamma}
+    if scan.method == "ksupport":
+        table = ksupport_scores(data, scan.folds)
+        weights, chosen = learn_ksupport(data.X, data.y, data.stretches)
+        score = float(table["score"].mean())
     img = to_image(weights, data.mask, data.affine)
-    table.to_csv(outputs["correlations"], index=False, lineterminator="\n")
+    table.rename(columns={"part": "fold", "score": "correlation"}).to_csv(
+        outputs["correlations"], index=False, lineterminator="\n"
+    )
+    found.curve.to_csv(folder / "curve.csv", index=False, lineterminator="\n")
     nib.save(img, outputs["weights"])
-    mean = float(table["correlation"].mean())
-    title = f"{scan.target}, {scan.method}: weights above 2 SD. Correlation on held-out volumes: {mean:.3f}."
-    _write_page(Path(outputs["map"]), title, img, data)
+    title = f"{scan.target}, {scan.method}: weights above 2 SD. Correlation on held-out volumes: {score:.3f}."
+    curve = found.curve[found.curve["gamma"] == found.gamma].to_string(index=False)
+    print(f"{title}\nLaplacian KCCA: {found.summary()}\n{curve}")
+    _write_page(Path(outputs["map"]), title, img, data, found)
     write_results(
         folder,
         {
             "method": scan.method,
             "target": scan.target,
-            "correlation": mean,
-            "correlations": table["correlation"].to_numpy(),
+            "correlation": score,
+            "correlations": table["score"].to_numpy(),
+            "laplacian_kcca": found.score,
+            "interval": found.interval,
+            "chance": found.chance,
+            "chance_interval": found.chance_interval,
+            "p_value": found.p_value,
+            "ridge": found.ridge,
             "held_out": "runs" if len(np.unique(data.runs)) > 1 else "stretches",
             "chosen": chosen,
             "volumes": len(data.X),
@@ -108,24 +147,13 @@ def main(inputs: Paths, outputs: Paths, *, scan: OwnScan) -> None:
     )
 
 
-def held_out(data: OwnSeries, learn: Learner, folds: int) -> pd.DataFrame:
-    """Return the correlation on each held-out part, with the parameters chosen without it."""
-    n, runs = len(data.y), np.unique(data.runs)
-    sampling = Sampling("runs", n, runs=data.runs if len(runs) > 1 else data.stretches)
-    count = min(folds, len(runs)) if len(runs) > 1 else folds
-    rows = []
-    for number, split in enumerate(sampling.folds(np.arange(n), count, seed=0)):
-        train, test = split.train, split.test
-        weights, chosen = learn(data.X[train], data.y[train], data.unlabelled, data.stretches[train])
-        correlation = correlations(data.X[test], data.y[test], weights[None])[0]
-        rows.append({"fold": number, "volumes": len(test), "correlation": correlation, **chosen})
-    return pd.DataFrame(rows)
-
-
-def _write_page(path: Path, title: str, img: nib.Nifti1Image, data: OwnSeries) -> None:
+def _write_page(path: Path, title: str, img: nib.Nifti1Image, data: OwnSeries, found: Decoding) -> None:
     background = nib.Nifti1Image(data.background, data.affine)
     view = interactive_map(img, background, mask=data.mask)
-    path.write_text(PAGE.format(title=escape(title), view=view.html), encoding="utf-8")
+    curve = found.curve.to_html(index=False, float_format="{:.3g}".format)
+    summary = escape(found.summary()).replace("\n", "<br>")
+    page = PAGE.format(title=escape(title), summary=summary, curve=curve, view=view.html)
+    path.write_text(page, encoding="utf-8")
 
 
 if "snakemake" in globals():

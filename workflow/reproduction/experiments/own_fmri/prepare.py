@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from ermlab._utils.array_files import ArrayFile
 from ermlab._utils.files import broken, reading, require_file
 from ermlab.exceptions import DataError
+from ermlab.fmri.bold_runs import on_one_grid
 from ermlab.fmri.glm import REQUIRED, check_events
-from ermlab.fmri.images import as_series, check_repetition_time, check_same_grid, voxels
+from ermlab.fmri.images import as_series, check_repetition_time, voxels
 from ermlab.fmri.masking import brain_mask
 from ermlab.fmri.normalization import mean_brain, normalize, tissue_templates
 from ermlab.fmri.pipeline import Preprocessing, preprocess
 from ermlab.fmri.realignment import realign
-from ermlab.fmri.stretches import stretches_of_runs, without_drifts
+from ermlab.fmri.stretches import filtered_parts, stretches_of_runs, without_drifts
 from ermlab.fmri.timing import correct_slice_timing, reference_time
 from reproduction.experiments.fmri_studies.movie_series import label_series
 from reproduction.pipeline.job import Paths, run_stage
@@ -54,6 +55,8 @@ class OwnScan:
     low_pass: bool = True
     folds: int = 5
     gap: float = 16.0
+    permutations: int = 200
+    resample: bool = False
 
     def __post_init__(self) -> None:
         for name in ("bold", "labels", "events", "unlabelled"):
@@ -84,7 +87,7 @@ class OwnSeries(ArrayFile):
     runs: NDArray[np.int64]  #: run of each volume
     stretches: NDArray[
         np.int64
-    ]  #: unit that is held out: the run of the volume or, of one or two runs, a part
+    ]  #: part in the selection: the run of the volume or, of one or two runs, a stretch; -1 in gaps
     unlabelled: NDArray[np.float32]  #: (volumes, voxels) of series without labels, possibly none
     mask: NDArray[np.bool_]  #: (x, y, z)
     affine: NDArray[np.float64]  #: voxel to millimeters
@@ -104,14 +107,14 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
     """Read and preprocess a scan.
 
     All series are realigned together and share one mask and one transformation to the template. Filters are
-    applied run by run, and drifts are removed from each stretch (`stretches_of_runs`) separately. Tables are
-    checked before the slow steps begin.
+    applied run by run, and drifts are removed from each part that is held out (`filtered_parts`) separately.
+    Tables are checked before the slow steps begin.
     """
     paths = [*scan.bold, *scan.unlabelled]
     images = [as_series(path) for path in paths]
-    for path, img in zip(paths, images, strict=True):
+    for img in images:
         check_repetition_time(scan.repetition_time, img)
-        check_same_grid(images[0], img, str(path))
+    images = on_one_grid(images, [str(path) for path in paths], resample=scan.resample)
     lengths = [img.shape[3] for img in images]
     targets = read_targets(scan, lengths[: len(scan.bold)])
     try:
@@ -120,7 +123,7 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
         )
         targets = [
             stretches_without_drifts(target, numbers, scan)
-            for target, numbers in zip(targets, stretches, strict=True)
+            for target, numbers in zip(targets, filtered_parts(stretches), strict=True)
         ]
     except ValueError as error:
         raise DataError(f"own_fmri: {error}; use longer runs, fewer folds or a smaller gap") from error
@@ -148,13 +151,15 @@ def prepare_own_scan(scan: OwnScan) -> OwnSeries:
     empty = np.zeros((0, np.count_nonzero(mask)), dtype=np.float32)
     X = [
         stretches_without_drifts(run, numbers, scan)
-        for run, numbers in zip(rows[:labelled], stretches, strict=True)
+        for run, numbers in zip(rows[:labelled], filtered_parts(stretches), strict=True)
     ]
     return OwnSeries(
         X=np.concatenate(X).astype(np.float32),
         y=np.concatenate(targets),
         runs=np.repeat(np.arange(labelled), [len(target) for target in targets]),
-        stretches=np.concatenate([numbers[numbers >= 0] for numbers in stretches]),
+        stretches=np.concatenate(
+            [numbers[part >= 0] for numbers, part in zip(stretches, filtered_parts(stretches), strict=True)]
+        ),
         unlabelled=np.concatenate([empty, *rows[labelled:]]),
         mask=mask,
         affine=parts[0].affine,
