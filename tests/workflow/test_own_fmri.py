@@ -54,6 +54,9 @@ def test_a_scan_is_preprocessed_learned_from_and_mapped(project):
     values = json.loads((results / "values.json").read_text())["values"]
     assert values["correlation"] > 0.8
     assert values["held_out"] == "runs"
+    assert values["chance_interval"][0] < values["chance"] < values["chance_interval"][1]
+    assert values["ridge"] > 0.8
+    assert pd.read_csv(results / "curve.csv")["selected"].sum() == 1
     assert len(pd.read_csv(results / "correlations.csv")) == 2
     assert len(pd.read_csv(results / "motion.csv")) == 3 * VOLUMES
     weights = nib.load(results / "weights.nii.gz")

@@ -433,6 +433,7 @@ if config["own_fmri"] is not None:
         output:
             values="data/results/own_fmri/values.json",
             correlations="data/results/own_fmri/correlations.csv",
+            curve="data/results/own_fmri/curve.csv",
             weights="data/results/own_fmri/weights.nii.gz",
             map="data/results/own_fmri/map.html",
         resources:

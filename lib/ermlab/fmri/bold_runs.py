@@ -109,7 +109,7 @@ def on_one_grid(
     return result
 
 
-def standardize(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+def scale_voxels(rows: NDArray[np.floating]) -> NDArray[np.float64]:
     """Scale each voxel of a run to mean 0 and variance 1; voxels that do not vary become 0."""
     rows = np.asarray(rows, dtype=np.float64)
     centered = rows - rows.mean(axis=0)

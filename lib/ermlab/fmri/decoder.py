@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.validation import check_choice, whole_number
 from ermlab.cca.selection import EPS_GRID, GAMMA_GRID, Grid
-from ermlab.fmri.bold_runs import BoldRuns, read_runs, standardize
+from ermlab.fmri.bold_runs import BoldRuns, read_runs, scale_voxels
 from ermlab.fmri.cross_decoding import Folds, cross_decode
 from ermlab.fmri.images import ImageLike, SpatialImage, check_repetition_time
 from ermlab.fmri.stretches import drift_basis, filtered_parts, stretches_of_runs, without_drifts
@@ -51,6 +51,10 @@ class FMRIDecoder(BaseEstimator):
     high_pass : float or None, default=128.0
         Shortest period of a drift in seconds. Drifts are removed from each run, or from each
         stretch of a single run. None for volumes that were filtered before: only means are removed.
+    standardize : bool, default=True
+        Whether to scale each voxel of a run to variance 1, as nilearn's `Decoder` does. This helps if the
+        variance of the noise differs between voxels, and costs accuracy if it is similar: then a larger
+        variance marks the voxels that respond.
     resample : bool, default=False
         Whether to resample images to the grid of the first.
     eps : sequence of float
@@ -72,7 +76,7 @@ class FMRIDecoder(BaseEstimator):
     decoding_ : Decoding
         Scores, chance level, curve over ``eps``, ridge regression and weights.
     coef_ : ndarray of shape (1 or n_classes, n_voxels)
-        Weights of standardized voxels.
+        Weights of the voxels, standardized or not.
     intercept_ : ndarray of shape (1 or n_classes,)
         Intercepts.
     coef_img_ : image or None
@@ -104,6 +108,7 @@ class FMRIDecoder(BaseEstimator):
         mask: ImageLike | None = None,
         fwhm: float = 0.0,
         high_pass: float | None = 128.0,
+        standardize: bool = True,
         resample: bool = False,
         eps: Sequence[float] = EPS_GRID,
         gamma: Sequence[float] | None = None,
@@ -117,6 +122,7 @@ class FMRIDecoder(BaseEstimator):
         self.mask = mask
         self.fwhm = fwhm
         self.high_pass = high_pass
+        self.standardize = standardize
         self.resample = resample
         self.eps = eps
         self.gamma = gamma
@@ -156,9 +162,7 @@ class FMRIDecoder(BaseEstimator):
         extra = None
         if X_extra is not None:
             further = self._read(X_extra, mask)
-            extra = np.concatenate(
-                [self._standardized(rows, np.zeros(len(rows), int)) for rows in further.rows]
-            )
+            extra = np.concatenate([self._features(rows, np.zeros(len(rows), int)) for rows in further.rows])
             if extra.shape[1] != data.X.shape[1]:
                 raise ValueError(f"X_extra has {extra.shape[1]} voxels: expected {data.X.shape[1]}, as X")
         self.decoding_ = cross_decode(
@@ -193,7 +197,7 @@ class FMRIDecoder(BaseEstimator):
             raise ValueError(
                 f"X has {runs.rows[0].shape[1]} voxels: expected {self.n_features_in_}, as in fit"
             )
-        rows = [self._standardized(part, np.zeros(len(part), int)) for part in runs.rows]
+        rows = [self._features(part, np.zeros(len(part), int)) for part in runs.rows]
         return np.concatenate(rows) @ self.coef_.T + self.intercept_
 
     def predict(self, X: Runs) -> NDArray:
@@ -205,10 +209,12 @@ class FMRIDecoder(BaseEstimator):
             X, repetition_time=self.repetition_time, mask=mask, fwhm=self.fwhm, resample=self.resample
         )
 
-    def _standardized(self, rows: NDArray, stretches: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the volumes of the stretches of a run without drifts, each voxel of variance 1."""
-        rows = standardize(rows)  # first, so that a constant voxel stays one
-        return standardize(self._filtered(rows, stretches))
+    def _features(self, rows: NDArray, stretches: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the volumes of the stretches of a run without drifts, voxels standardized if asked for."""
+        if self.standardize:
+            rows = scale_voxels(rows)  # first, so that a constant voxel stays one
+        filtered = self._filtered(rows, stretches)
+        return scale_voxels(filtered) if self.standardize else filtered
 
     def _filtered(self, series: NDArray, stretches: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the volumes of the stretches, each filtered like a series of its own."""
@@ -234,7 +240,7 @@ class FMRIDecoder(BaseEstimator):
         n_splits = whole_number("n_splits", self.n_splits, 2)
         stretches = stretches_of_runs(runs.lengths, n_splits, gap)
         parts = filtered_parts(stretches)
-        X = [self._standardized(rows, part) for rows, part in zip(runs.rows, parts, strict=True)]
+        X = [self._features(rows, part) for rows, part in zip(runs.rows, parts, strict=True)]
         if self.task == "regression":
             values = [
                 self._filtered(Target.numbers(value).values, part)

@@ -21,7 +21,7 @@ TR, VOLUMES, VOXELS = 2.0, 100, 120
 
 
 def simulate(seed, runs, amplitude):
-    """Return runs of correlated noise with a common component, and events of one kind that drive some voxels."""
+    """Return runs of correlated noise with common components, and events that drive some voxels."""
     rng = np.random.default_rng(seed)
     pattern = rng.normal(size=VOXELS) * (rng.random(VOXELS) < 0.15)
     common = rng.normal(size=(3, VOXELS))
@@ -217,7 +217,7 @@ LATE = pd.DataFrame({"onset": [9e3], "duration": [1.0], "trial_type": ["a"]})
     [
         ([X[:1], X[:40]], {"labels": [LABELS[:1], LABELS[:40]]}, "run 0 has 1 volumes: expected at least 4"),
         (np.where(X[3, 2] == X, np.nan, X), {"labels": LABELS}, r"run 0\[3, 2\] is nan: expected finite"),
-        (np.ones_like(X), {"labels": LABELS}, "constant over the 162 pairs"),
+        (np.ones_like(X), {"labels": LABELS}, "is constant over"),
         (X, {"labels": LABELS[:-1]}, r"y has shapes \[\(161,\)\]: expected \[162\] values"),
         (X, {"labels": [None, *LABELS[1:]]}, r"y\[0\] is None: expected the class"),
         (X, {"labels": np.full(162, "a")}, "all volumes are of class a"),

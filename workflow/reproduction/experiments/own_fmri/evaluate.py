@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ermlab.cca.selection import EPS_GRID, GAMMA_GRID
 from ermlab.fmri import Decoding, excessive_motion
-from ermlab.fmri.bold_runs import standardize
 from ermlab.fmri.cross_decoding import cross_decode
 from ermlab.fmri.decoder import BLOCK, folds_of
 from ermlab.fmri.plotting import interactive_map, to_image
@@ -50,15 +49,17 @@ PAGE = """<!DOCTYPE html>
 
 
 def decode_own(data: OwnSeries, scan: OwnScan) -> Decoding:
-    """Cross-validate Laplacian KCCA, with unlabelled rows in the estimate of the Laplacian."""
-    extra = standardize(data.unlabelled) if len(data.unlabelled) else None
-    X = np.concatenate([standardize(data.X[data.runs == run]) for run in np.unique(data.runs)])
+    """Cross-validate Laplacian KCCA, with unlabelled rows in the estimate of the Laplacian.
+
+    Voxels keep their variance, which is larger where the brain responds: volumes are scaled globally before.
+    """
+    extra = data.unlabelled if len(data.unlabelled) else None
     gap = ceil(scan.gap / scan.repetition_time)
     folds = folds_of(data.runs, data.stretches, scan.folds, max(1, ceil(BLOCK * gap)))
     means = data.runs if len(np.unique(data.runs)) > 1 else data.stretches
     drifts = (means[:, None] == np.unique(means)).astype(np.float64)
     return cross_decode(
-        X,
+        data.X,
         Target.numbers(data.y, drifts),
         folds,
         X_extra=extra,
@@ -116,7 +117,7 @@ def main(inputs: Paths, outputs: Paths, *, scan: OwnScan) -> None:
     table.rename(columns={"part": "fold", "score": "correlation"}).to_csv(
         outputs["correlations"], index=False, lineterminator="\n"
     )
-    found.curve.to_csv(folder / "curve.csv", index=False, lineterminator="\n")
+    found.curve.to_csv(outputs["curve"], index=False, lineterminator="\n")
     nib.save(img, outputs["weights"])
     title = f"{scan.target}, {scan.method}: weights above 2 SD. Correlation on held-out volumes: {score:.3f}."
     curve = found.curve[found.curve["gamma"] == found.gamma].to_string(index=False)
