@@ -4,6 +4,8 @@ Everything that is learned, including ``eps`` and ``gamma``, is learned without 
 done for each shuffled target, which gives the chance level of the whole procedure.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Decoding of a stimulus or a condition from a scan, as a scikit-learn estimator and as one function."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -234,7 +236,7 @@ class FMRIDecoder(BaseEstimator):
             for here in _parts(stretches)
         ]
 
-    def _prepare(self, runs: BoldRuns, values: list[NDArray]) -> "_Data":
+    def _prepare(self, runs: BoldRuns, values: list[NDArray]) -> _Data:
         repetition_time = check_repetition_time(self.repetition_time)
         gap = ceil(_seconds("gap", self.gap) / repetition_time)
         n_splits = whole_number("n_splits", self.n_splits, 2)
