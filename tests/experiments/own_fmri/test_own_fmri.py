@@ -1,5 +1,7 @@
 """A scan of the user: preprocessing, held-out correlations, weight maps, and messages for broken input."""
 
+from types import SimpleNamespace
+
 import nibabel as nib
 import numpy as np
 import pandas as pd
@@ -191,6 +193,64 @@ def test_each_run_is_held_out_and_predicted_by_the_others(monkeypatch):
     assert table["trained_on"].tolist() == [[1], [0]]
     # Run 0 is predicted by 3 y - 2.8 y, run 1 by 7/3 y - 2.8 y.
     assert table["score"].tolist() == pytest.approx([1, -1], abs=1e-6)
+
+
+def test_results_have_the_numbers_of_the_scan(tmp_path, monkeypatch):
+    """Six volumes of two voxels, the second of which is minus the first, in two runs."""
+    y = np.array([1.0, 2, 4, 3.0, 5, 1])
+    runs, motion = np.repeat([0, 1], 3), np.zeros((8, 6))
+    motion[3, 1], motion[5, 4] = -1.5, 0.5
+    geometry = np.ones((2, 1, 1), bool), np.diag([3.0, 3, 3, 1]), np.ones((2, 1, 1), np.float32)
+    X = np.column_stack([y, -y]).astype(np.float32)
+    OwnSeries(X, y, runs, runs, X[:2], *geometry, motion).write(tmp_path / "series.npz")
+    decoding = SimpleNamespace(
+        parts=None,
+        weights=np.zeros((1, 2)),
+        score=0.25,
+        eps=0.1,
+        gamma=0.0,
+        curve=pd.DataFrame({"eps": [0.1], "gamma": [0.0], "held_out": [0.25]}),
+        interval=(0.1, 0.4),
+        chance=0.01,
+        chance_interval=(-0.2, 0.2),
+        p_value=0.04,
+        ridge=0.3,
+        summary=lambda: "summary",
+    )
+    monkeypatch.setattr(evaluate, "decode_own", lambda data, scan: decoding)
+    monkeypatch.setattr(
+        evaluate, "learn_ksupport", lambda X, y, stretches: (np.array([1.0, 0]), {"k": len(X)})
+    )
+    monkeypatch.setattr(evaluate, "_write_page", lambda path, title, *rest: path.write_text(title))
+    outputs = results_in(tmp_path / "own_fmri")
+    scan = OwnScan("bold.nii", TR, "faces", "ksupport", labels="labels.tsv")
+    evaluate.main({"series": tmp_path / "series.npz"}, outputs, scan=scan)
+    values = read_results(tmp_path / "own_fmri")["values"]
+    assert values.pop("correlations") == pytest.approx([1, 1])
+    assert values == {
+        "method": "ksupport",
+        "target": "faces",
+        "correlation": pytest.approx(1),
+        "laplacian_kcca": 0.25,
+        "interval": [0.1, 0.4],
+        "chance": 0.01,
+        "chance_interval": [-0.2, 0.2],
+        "p_value": 0.04,
+        "ridge": 0.3,
+        "held_out": "runs",
+        "chosen": {"k": 6},
+        "volumes": 6,
+        "unlabelled_volumes": 2,
+        "voxels": 2,
+        "largest_translation_mm": 1.5,
+        "largest_rotation_degrees": 0.5,
+        "excessive_motion": False,
+    }
+    assert nib.load(outputs["weights"]).get_fdata().ravel().tolist() == [1, 0]
+    assert (
+        outputs["map"].read_text()
+        == "faces, ksupport: weights above 2 SD. Correlation on held-out volumes: 1.000."
+    )
 
 
 def test_motion_is_written_for_each_volume(series, tmp_path, monkeypatch):
