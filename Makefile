@@ -18,7 +18,8 @@ SNAKEMAKE := $(BIN)/snakemake
 # Tests of all packages with compiled code, which also run with bounds checking.
 KERNEL_TESTS := $(addprefix tests/unit/,_utils detection features fmri kernels metrics optimize ranking segmentation sparse \
 	structured taxonomy tracking) $(addprefix tests/experiments/,joint_kernel_support ranking_bounds ranking_oracle \
-	transfer window_cascade) tests/reproduction/datasets/test_bold.py tests/properties
+	transfer vessels window_cascade) \
+	$(addprefix tests/reproduction/datasets/,test_bold.py test_simulate_drive_vessels.py) tests/properties
 
 report: environment
 	@$(SNAKEMAKE)

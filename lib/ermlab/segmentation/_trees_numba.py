@@ -61,13 +61,13 @@ def labeling_total(unary, edges, pairwise, labels):
 
 
 @njit(cache=True, nogil=True)
-def _max_message(scores, child_first, values, out):
-    """Write ``max_t score(s, t) + values[t]`` for each state ``s`` of the parent."""
+def _max_message(scores, sender_first, values, out):
+    """Write ``max_t score(s, t) + values[t]`` for each state ``s`` of the receiver."""
     n_states = len(values)
     for s in range(n_states):
         highest = -np.inf
         for t in range(n_states):
-            highest = max(highest, (scores[t, s] if child_first else scores[s, t]) + values[t])
+            highest = max(highest, (scores[t, s] if sender_first else scores[s, t]) + values[t])
         out[s] = highest
 
 
@@ -116,15 +116,13 @@ def _shift_to_zero(values):
 @njit(cache=True, nogil=True)
 def _sum_message(scores, sender_first, values, out):
     """Write ``log sum_t exp(score(s, t) + values[t])`` for each state ``s`` of the receiver."""
+    _max_message(scores, sender_first, values, out)
     n_states = len(values)
     for s in range(n_states):
-        largest = -np.inf
-        for t in range(n_states):
-            largest = max(largest, (scores[t, s] if sender_first else scores[s, t]) + values[t])
         total = 0.0
         for t in range(n_states):
-            total += np.exp((scores[t, s] if sender_first else scores[s, t]) + values[t] - largest)
-        out[s] = largest + np.log(total)
+            total += np.exp((scores[t, s] if sender_first else scores[s, t]) + values[t] - out[s])
+        out[s] += np.log(total)
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ interpolates (slice).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -47,7 +48,7 @@ class PairwiseFilter(Protocol):
         """Return ``v' K v`` for each column ``v`` of ``values``."""
 
 
-class _Filter:
+class _Filter(ABC):
     """What the filters have in common."""
 
     def __init__(self, features: Vector, normalization: str, n_jobs: int | None):
@@ -72,9 +73,9 @@ class _Filter:
         self.add_to(out, values.reshape(out.shape), 1.0)
         return out.reshape(values.shape)
 
+    @abstractmethod
     def add_to(self, out: Vector, values: Vector, factor: float) -> None:
         """Add ``factor`` times the weighted sums of ``values`` to ``out``, both of two dimensions."""
-        raise NotImplementedError
 
     def quadratic_form(self, values: ArrayLike) -> Vector:
         """Return ``v' K v`` for each column ``v`` of ``values``, where ``K`` is the matrix of weights."""
