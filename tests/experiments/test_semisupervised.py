@@ -114,4 +114,4 @@ def test_gains_are_paired_by_repeat():
     assert found["ridge"] == pytest.approx({"mean": 0.3, "low": 0.3, "high": 0.3})
     assert found["svm"] == {"mean": 0, "low": 0, "high": 0}
     assert gains(table, shuffled_pairs())["ridge"]["mean"] == pytest.approx(-0.1)
-    assert by_labels(table)["laplacian_ridge"] == [{"per_seed": [0.9, 0.8]}]
+    assert by_labels(table)["laplacian_ridge"] == [{"repeats": [0.9, 0.8]}]

@@ -14,6 +14,8 @@ root_doc = "index"
 
 # Notebooks come executed: the book shows them and runs nothing.
 nb_execution_mode = "off"
+# Computed text may have tables and formulas, as all other text.
+nb_render_markdown_format = "myst"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 nb_code_prompt_show = "Show the code"
 nb_code_prompt_hide = "Hide the code"

@@ -10,6 +10,7 @@ from ermlab.exceptions import DataError
 from reproduction.acquire.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
 from reproduction.book.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
 from reproduction.claims.exhibits import load_exhibits
+from reproduction.claims.reference import REFERENCE
 from reproduction.claims.results import write_json
 from reproduction.pipeline.config import load_config
 from reproduction.pipeline.digest import Library, compiled_digest
@@ -65,6 +66,11 @@ def ksupport_job(wildcards):
 def exhibit_files(exhibit):
     """Name the files in which an exhibit ends up."""
     return [f"reports/{name}" for name in exhibit.outputs]
+
+
+def reference_run():
+    """Name the file of the reference run, which pages show next to this run, if there is one."""
+    return [str(REFERENCE)] if REFERENCE.exists() else []
 
 
 def section_datasets(section):

@@ -9,6 +9,7 @@ for section in catalogue.built_sections:
             notebook=f"notebooks/{section.notebook}.ipynb",
             results=[f"data/results/{name}/values.json" for name in section.experiments],
             receipts=[f"data/receipts/{name}.json" for name in section_datasets(section)],
+            ledger=["config/claims.yaml", "config/exhibits.yaml", *reference_run()],
         output:
             notebook=f"reports/notebooks/{section.notebook}.ipynb",
             exhibits=[

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds, read_results, write_json
+from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.active_learning.evaluate import (
     STUDIES,
     TABLES,
@@ -94,22 +94,22 @@ def test_numbers_of_the_claims_are_those_of_the_nuclei(results):
     assert values["all_data"] == 8.0
     # Stops after 10, 20 and 30 of 40 patches, and with the last one.
     assert values["stop_share"] == {
-        m: over_seeds([number / 4, 1.0]) for number, m in enumerate(MEASURES) if m != "random"
+        m: repeated([number / 4, 1.0]) for number, m in enumerate(MEASURES) if m != "random"
     }
-    assert values["test_error"] == {m: over_seeds([n + 1, n + 11]) for n, m in enumerate(MEASURES)}
+    assert values["test_error"] == {m: repeated([n + 1, n + 11]) for n, m in enumerate(MEASURES)}
     # Shares in ascending order, seeds within them.
-    assert values["active"]["scoring"] == [over_seeds([27, 37]), over_seeds([52, 62])]
-    assert values["combined"]["best_second"] == [over_seeds([79, 89]), over_seeds([154, 164])]
+    assert values["active"]["scoring"] == [repeated([27, 37]), repeated([52, 62])]
+    assert values["combined"]["best_second"] == [repeated([79, 89]), repeated([154, 164])]
 
 
 def test_each_study_has_its_own_numbers(results):
     studies = read_results(results)["values"]["studies"]
     migration = studies["migration"]
     assert migration["summary"]["all_data"] == 7.0
-    assert migration["test_error"]["best_worst"] == over_seeds([2, 12])
-    assert migration["averaged_error"]["best_worst"] == over_seeds([102, 112])
-    assert studies["nuclei"]["averaged_error"]["random"] == over_seeds([101, 111])
-    assert migration["averaged"]["scoring"] == [over_seeds([51, 61]), over_seeds([101, 111])]
+    assert migration["test_error"]["best_worst"] == repeated([2, 12])
+    assert migration["averaged_error"]["best_worst"] == repeated([102, 112])
+    assert studies["nuclei"]["averaged_error"]["random"] == repeated([101, 111])
+    assert migration["averaged"]["scoring"] == [repeated([51, 61]), repeated([101, 111])]
     for name in TABLES:
         assert set(pd.read_csv(results / f"{name}.csv")["study"]) == {"migration", "nuclei"}
 
@@ -134,14 +134,12 @@ def values():
                 "averaged_perceptron": base + 2.5,
             },
             **{
-                kind: {m: over_seeds([base + more + 4.0, base + more + 6.0]) for m in MEASURES}
+                kind: {m: repeated([base + more + 4.0, base + more + 6.0]) for m in MEASURES}
                 for more, kind in enumerate(("test_error", "averaged_error"))
             },
             **{
                 kind: {
-                    m: [
-                        over_seeds([base + 10 * more + k + 1.0, base + 10 * more + k + 2.0]) for k in range(3)
-                    ]
+                    m: [repeated([base + 10 * more + k + 1.0, base + 10 * more + k + 2.0]) for k in range(3)]
                     for m in MEASURES
                 }
                 for more, kind in enumerate(("active", "averaged", "combined"))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.active_learning.evaluate import STUDIES, TITLES
 from reproduction.experiments.active_learning.figures import (
     plot_patches,
@@ -23,7 +23,7 @@ DATASETS = {"dcelliq_nuclei": "simulated", "mitocheck_nuclei": "simulated", "cel
 def values():
     study = {
         "summary": {"patches": 40, "all_data": 2.0},
-        "stop_share": {m: over_seeds([0.15, 0.25]) for m in MEASURES[1:]},
+        "stop_share": {m: repeated([0.15, 0.25]) for m in MEASURES[1:]},
     }
     return {
         "shares": [0.17, 0.3, 0.4],

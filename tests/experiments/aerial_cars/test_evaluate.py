@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds, read_results, write_json
+from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.aerial_cars.evaluate import (
     curve_table,
     gain_table,
@@ -120,17 +120,17 @@ def values(outputs):
 
 
 def test_average_precision_by_scene_seed_and_criterion(values):
-    perfect = over_seeds([100, 100])
+    perfect = repeated([100, 100])
     scenes = {scene: dict.fromkeys((*METHODS, LATENT, *CONTROLS), perfect) for scene in "abc"}
-    scenes["a"] = scenes["a"] | {"linear": over_seeds([75, 100])}  # (1 + 1/2) / 2
+    scenes["a"] = scenes["a"] | {"linear": repeated([75, 100])}  # (1 + 1/2) / 2
     assert values["ap_pascal_by_scene"] == scenes
-    scenes["b"] = scenes["b"] | {"slot": over_seeds([100, 0])}
+    scenes["b"] = scenes["b"] | {"slot": repeated([100, 0])}
     assert values["ap_by_scene"] == scenes
 
 
 def test_means_over_scenes_and_paired_gains(values):
     def close(measured, expected):
-        assert measured["per_seed"] == pytest.approx(expected)
+        assert measured["repeats"] == pytest.approx(expected)
 
     close(values["ap"]["linear"], [275 / 3, 100])
     close(values["ap"]["slot"], [100, 200 / 3])

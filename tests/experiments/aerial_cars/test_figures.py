@@ -6,7 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.aerial_cars.figures import (
     CORRECT,
     FALSE,
@@ -56,8 +56,8 @@ def rates():
 
 @pytest.fixture
 def values():
-    precisions = {method: over_seeds([20 + 10 * i, 22 + 10 * i]) for i, method in enumerate(METHOD_STYLES)}
-    gains = {method: over_seeds([10.0 * i]) for i, method in enumerate(TITLES) if i}
+    precisions = {method: repeated([20 + 10 * i, 22 + 10 * i]) for i, method in enumerate(METHOD_STYLES)}
+    gains = {method: repeated([10.0 * i]) for i, method in enumerate(TITLES) if i}
     return {"scenes": SCENES, "ap": precisions, "ap_gain": gains}
 
 

@@ -66,7 +66,7 @@ def test_stuck_runs_are_counted_and_left_out_of_the_ratios(runs):
     assert [values[f"stuck_as_printed_{variant}"] for variant in VARIANTS] == [2, 3, 1, 0]
     # Only the last two starts reach the optimum in every variant.
     assert values["bounds_ratio_reached"] == {"not_recycled": 80 / 40, "recycled": 5 / 10}
-    assert values["bounds_adaptive"] == {"per_seed": [8, 30, 50]}
+    assert values["bounds_adaptive"] == {"repeats": [8, 30, 50]}
     assert values["starts"] == 3
     assert "start" not in values
 
@@ -87,7 +87,7 @@ def test_algorithm_is_compared_with_plain_cccp_and_with_the_transcription():
         }
     )
     found = summarize_algorithm(compared)
-    assert found["algorithm_bounds_ratio"] == {"per_seed": [0.2, 0.4, 0.6, 0.8]}
+    assert found["algorithm_bounds_ratio"] == {"repeats": [0.2, 0.4, 0.6, 0.8]}
     assert found["algorithm_end_difference_median"] == pytest.approx(0.003)
     assert (
         found["algorithm_ends_lower"],

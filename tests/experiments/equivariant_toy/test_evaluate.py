@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds, read_results
+from reproduction.claims.results import read_results, repeated
 from reproduction.experiments.equivariant_toy.evaluate import (
     RANGES,
     main,
@@ -27,8 +27,8 @@ def test_measures_of_two_triples_by_range():
     ]
     measured = pd.DataFrame(rows, columns=["triple", "range", "symmetry_error", "n_virtual"])
     assert summarize_triples(measured) == {
-        "symmetry_error": [over_seeds(pair) for pair in zip(*errors.values(), strict=True)],
-        "n_virtual": [over_seeds((k, 10 + k)) for k in range(5)],
+        "symmetry_error": [repeated(pair) for pair in zip(*errors.values(), strict=True)],
+        "n_virtual": [repeated((k, 10 + k)) for k in range(5)],
         "ordered_triples": 1,
     }
 
@@ -69,14 +69,14 @@ def test_results_are_written_and_reproducible(tmp_path):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
     values = read_results(folders[0])["values"]
     assert values["ranges"] == ["0", "1/8", "1/4", "1/2", "1"]
-    assert values["n_virtual"][0]["per_seed"] == [3]
+    assert values["n_virtual"][0]["repeats"] == [3]
     # Without rotations the regions are wedges; with all of them they are rings, exactly.
-    assert values["symmetry_error"][0]["per_seed"][0] > 0.1
-    assert values["symmetry_error"][-1]["per_seed"][0] < 0.01
+    assert values["symmetry_error"][0]["repeats"][0] > 0.1
+    assert values["symmetry_error"][-1]["repeats"][0] < 0.01
     # Three equal rotations are enough for degree 2, and two are not.
     ratios = values["equal_rotations_objective"]
-    assert ratios["enough"]["per_seed"][0] == pytest.approx(1, rel=2e-3)
-    assert ratios["too_few"]["per_seed"][0] < 0.99
+    assert ratios["enough"]["repeats"][0] == pytest.approx(1, rel=2e-3)
+    assert ratios["too_few"]["repeats"][0] < 0.99
     solvers = [(row["solver"], row["tol"]) for row in values["virtual_by_solver"]]
     assert solvers == [("blocks", 1e-2), ("bundle", 1e-3)]
     assert set(pd.read_csv(outputs["degrees"])["degree"]) == {3}
@@ -85,7 +85,7 @@ def test_results_are_written_and_reproducible(tmp_path):
     for name in regions[0].files:
         np.testing.assert_array_equal(regions[0][name], regions[1][name])
     # With the rotation as a latent variable the given points are right, and the problem is not convex.
-    assert values["latent_midpoint_rise"]["per_seed"][0] > 0
+    assert values["latent_midpoint_rise"]["repeats"][0] > 0
     timings = read_results(folders[0])["timings"]
     assert min(timings.values()) > 0
     # The class of the given points themselves, without and with rotations.

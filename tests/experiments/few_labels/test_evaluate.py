@@ -56,7 +56,7 @@ def test_values():
     assert found["gain_at_most_labels"]["svm"]["low"] == pytest.approx(0.2)
     assert found["unlabeled_gain"]["ridge"]["mean"] == pytest.approx(0.07)
     assert found["shuffled_gain"]["svm"]["high"] == pytest.approx(-0.3)
-    assert found["accuracy"]["ridge"][0]["per_seed"] == pytest.approx([0.52] * 3)
+    assert found["accuracy"]["ridge"][0]["repeats"] == pytest.approx([0.52] * 3)
 
 
 def test_results_name_the_data_set(tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ermlab.taxonomy import Taxonomy
-from reproduction.claims.results import over_seeds, read_results
+from reproduction.claims.results import read_results, repeated
 from reproduction.datasets.flowers17 import CLASSES
 from reproduction.experiments.flowers_taxonomy.evaluate import (
     TITLES,
@@ -85,20 +85,20 @@ def test_values_of_two_splits(evaluated):
     values = document["values"]
     assert document["datasets"] == {"flowers17": "real"}
     assert values["accuracy"] == {
-        "one_vs_rest": {"per_seed": [100, 75]},
-        "identity": {"per_seed": [50, 100]},
-        "semantic": {"per_seed": [25, 50]},
-        "learned": {"per_seed": [75, 100]},
-        "learned_topology": {"per_seed": [0, 25]},
-        "permuted": {"per_seed": [75, 12.5]},
+        "one_vs_rest": {"repeats": [100, 75]},
+        "identity": {"repeats": [50, 100]},
+        "semantic": {"repeats": [25, 50]},
+        "learned": {"repeats": [75, 100]},
+        "learned_topology": {"repeats": [0, 25]},
+        "permuted": {"repeats": [75, 12.5]},
     }
-    assert values["validation"]["learned"]["per_seed"] == pytest.approx([73, 83])
-    assert values["validation"]["permuted"]["per_seed"] == pytest.approx([75.5, 85.5])  # runs 5 and 6
+    assert values["validation"]["learned"]["repeats"] == pytest.approx([73, 83])
+    assert values["validation"]["permuted"]["repeats"] == pytest.approx([75.5, 85.5])  # runs 5 and 6
     assert (values["price"]["learned"], values["price"]["permuted"]) == ([10, 1], [10, 10])
     assert values["price_inside"] == 13 / 14
     assert values["largest_gap"] == 0.006
     assert (values["test_images"], values["splits"]) == (4, 2)
-    assert values["topology_distance"]["per_seed"] == [0, 1]
+    assert values["topology_distance"]["repeats"] == [0, 1]
 
 
 def test_files_of_two_splits(evaluated):
@@ -117,9 +117,9 @@ def test_distances_of_quartets():
     """A quartet has three topologies: two of three permuted trees differ from the given one."""
     given, other = (Taxonomy.from_newick(text) for text in QUARTETS)
     values = topology_values([given, given, given], [given, other, given], seed=0)
-    assert values["topology_distance"]["per_seed"] == [0, 1, 0]
+    assert values["topology_distance"]["repeats"] == [0, 1, 0]
     assert values["topology_distance_splits"] == 2 / 3
-    assert values["topology_distance_permuted"]["per_seed"] == pytest.approx([2 / 3] * 3, abs=0.15)
+    assert values["topology_distance_permuted"]["repeats"] == pytest.approx([2 / 3] * 3, abs=0.15)
     assert topology_values([given], [other], seed=0)["topology_distance_splits"] == 0
 
 
@@ -132,8 +132,8 @@ def test_recall_is_per_class():
 def values():
     accuracies = {method: [80.0 + i, 84.0 + 2 * i] for i, method in enumerate(TITLES)}
     return {
-        "accuracy": {method: over_seeds(of_splits) for method, of_splits in accuracies.items()},
-        "validation": {method: over_seeds([81.0, 85.0]) for method in TITLES},
+        "accuracy": {method: repeated(of_splits) for method, of_splits in accuracies.items()},
+        "validation": {method: repeated([81.0, 85.0]) for method in TITLES},
         "price": {method: [3.0, 10.0] for method in TITLES},
     }
 
@@ -150,7 +150,7 @@ def test_table_holds_means_spreads_and_published_values(values):
 
 
 def test_a_single_split_has_no_spread(values):
-    one = {key: {m: over_seeds([90.0]) for m in TITLES} for key in ("accuracy", "validation")}
+    one = {key: {m: repeated([90.0]) for m in TITLES} for key in ("accuracy", "validation")}
     assert (accuracy_table({**values, **one}, PUBLISHED)["spread"] == 0).all()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ermlab.taxonomy import Taxonomy
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.flowers_taxonomy.evaluate import TITLES
 from reproduction.experiments.flowers_taxonomy.figures import (
     family_colors,
@@ -25,7 +25,7 @@ TREES = {
 def values():
     accuracies = {method: [80.0 + i, 84.0 + 2 * i] for i, method in enumerate(TITLES)}
     return {
-        "accuracy": {method: over_seeds(of_splits) for method, of_splits in accuracies.items()},
+        "accuracy": {method: repeated(of_splits) for method, of_splits in accuracies.items()},
     }
 
 

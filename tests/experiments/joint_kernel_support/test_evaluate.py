@@ -77,20 +77,20 @@ def test_errors_of_methods_noise_levels_and_seeds(results):
     # In order of score: a car, a miss, a car, a miss. Precision and recall are 2 of 3 at the third.
     for method in METHODS:
         clean, noisy = values["eer"][method]
-        assert clean["per_seed"] == pytest.approx([0, 0] if method == "ssvm" else [1 / 3, 1])
-        assert noisy["per_seed"] == pytest.approx([1 / 3, 1])
-    assert values["recall_reached"]["jkse_chi2"][0]["per_seed"] == pytest.approx([2 / 3, 0])
-    assert values["recall_reached"]["ssvm"][0]["per_seed"] == [1, 1]
+        assert clean["repeats"] == pytest.approx([0, 0] if method == "ssvm" else [1 / 3, 1])
+        assert noisy["repeats"] == pytest.approx([1 / 3, 1])
+    assert values["recall_reached"]["jkse_chi2"][0]["repeats"] == pytest.approx([2 / 3, 0])
+    assert values["recall_reached"]["ssvm"][0]["repeats"] == [1, 1]
     # By the rule of the ellipse the first is the only car: precision and recall are 1 of 3 at the third.
-    assert values["eer_ellipse"]["jkse_linear"][1]["per_seed"] == pytest.approx([2 / 3, 1])
+    assert values["eer_ellipse"]["jkse_linear"][1]["repeats"] == pytest.approx([2 / 3, 1])
 
 
 def test_chosen_parameters_labels_and_counts(results):
     values = results["values"]
-    assert values["parameter"]["jkse_linear"][1]["per_seed"] == pytest.approx([11, 11.1])
-    assert values["area"]["ssvm"][0]["per_seed"] == [0.6, 0.6]
-    assert values["map_calls"][1]["per_seed"] == [100, 100]
-    assert [item["per_seed"] for item in values["labels_on_a_car"]] == [[1, 1], [0.25, 0.25]]
+    assert values["parameter"]["jkse_linear"][1]["repeats"] == pytest.approx([11, 11.1])
+    assert values["area"]["ssvm"][0]["repeats"] == [0.6, 0.6]
+    assert values["map_calls"][1]["repeats"] == [100, 100]
+    assert [item["repeats"] for item in values["labels_on_a_car"]] == [[1, 1], [0.25, 0.25]]
     assert (values["train_images"], values["train_cars"]) == (2, 1)
     assert (values["test_images"], values["test_cars"], values["crops"]) == (2, 3, 7)
     assert results["datasets"] == {"uiuc_cars": "simulated"}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds, read_results
+from reproduction.claims.results import read_results, repeated
 from reproduction.experiments.laplacian_kcca.evaluate import (
     TITLES,
     correlation_table,
@@ -109,14 +109,14 @@ def per_seed(values):
 
 def test_correlations_are_means_over_folds_for_each_seed(values):
     # exp2 is the third experiment (0.2), temporal contrast the second output (0.01).
-    assert values["correlation_cv"]["exp2"][1]["per_seed"] == per_seed([0.21, 0.2101])
-    assert values["correlation_spectral"]["exp2"][1]["per_seed"] == per_seed([0.215, 0.2151])
-    assert values["correlation_cv"]["exp1_matched"][5]["per_seed"] == per_seed([0.15, 0.1501])
+    assert values["correlation_cv"]["exp2"][1]["repeats"] == per_seed([0.21, 0.2101])
+    assert values["correlation_spectral"]["exp2"][1]["repeats"] == per_seed([0.215, 0.2151])
+    assert values["correlation_cv"]["exp1_matched"][5]["repeats"] == per_seed([0.15, 0.1501])
     # The sets are outputs 6 to 8; permuted volumes have the published experiments only, so exp3 is the third.
-    assert values["correlation_multivariate"]["exp3"][2]["per_seed"] == per_seed([0.385, 0.3851])
-    assert values["correlation_multivariate_cv"]["exp3"][0]["per_seed"] == per_seed([0.36, 0.3601])
-    assert values["correlation_permuted"]["exp3"][0]["per_seed"] == per_seed([-0.7, -0.6999])
-    assert values["correlation_multivariate_permuted"]["exp1"][1]["per_seed"] == per_seed([-0.83, -0.8299])
+    assert values["correlation_multivariate"]["exp3"][2]["repeats"] == per_seed([0.385, 0.3851])
+    assert values["correlation_multivariate_cv"]["exp3"][0]["repeats"] == per_seed([0.36, 0.3601])
+    assert values["correlation_permuted"]["exp3"][0]["repeats"] == per_seed([-0.7, -0.6999])
+    assert values["correlation_multivariate_permuted"]["exp1"][1]["repeats"] == per_seed([-0.83, -0.8299])
     assert len(values["correlation_cv"]["exp1"]) == 6
     assert len(values["correlation_multivariate"]["exp1"]) == 3
     assert values["seeds"] == 2
@@ -135,7 +135,7 @@ def test_spread_edges_and_medians(values):
 
 
 def test_shares_of_the_targets(values):
-    assert [share["per_seed"] for share in values["target_share"]["faces"]] == [
+    assert [share["repeats"] for share in values["target_share"]["faces"]] == [
         [0.25, 0.75],
         [0.5, 0.5],
         [0.75, 0.25],
@@ -148,10 +148,10 @@ def test_shares_of_the_targets(values):
 def test_haxby_has_its_own_outputs(values, results):
     haxby = values["haxby"]
     assert (haxby["categories"], haxby["sets"], haxby["folds"]) == (["face", "house"], ["face_house"], 2)
-    assert haxby["correlation_cv"]["exp2"][1]["per_seed"] == per_seed([0.21])
-    assert haxby["correlation_spectral"]["exp2"][1]["per_seed"] == per_seed([0.215])
-    assert haxby["correlation_multivariate"]["exp1"][0]["per_seed"] == per_seed([0.025])
-    assert haxby["correlation_permuted"]["exp2"][0]["per_seed"] == per_seed([-0.8])
+    assert haxby["correlation_cv"]["exp2"][1]["repeats"] == per_seed([0.21])
+    assert haxby["correlation_spectral"]["exp2"][1]["repeats"] == per_seed([0.215])
+    assert haxby["correlation_multivariate"]["exp1"][0]["repeats"] == per_seed([0.025])
+    assert haxby["correlation_permuted"]["exp2"][0]["repeats"] == per_seed([-0.8])
     assert read_results(results)["datasets"] == {"movie_watching": "simulated", "haxby2001_slice": "real"}
 
 
@@ -181,13 +181,11 @@ def test_tables_and_maps_of_the_first_seed_are_kept(results):
 
 @pytest.fixture
 def ours():
-    return {
-        name: [over_seeds([0.1 * i, 0.1 * i + 0.2]), over_seeds([0.0, 0.0])] for i, name in enumerate(TITLES)
-    }
+    return {name: [repeated([0.1 * i, 0.1 * i + 0.2]), repeated([0.0, 0.0])] for i, name in enumerate(TITLES)}
 
 
 def test_a_table_has_published_ours_and_permuted(ours):
-    permuted = {name: [over_seeds([0.9]), over_seeds([0.8])] for name in PUBLISHED_EXPERIMENTS}
+    permuted = {name: [repeated([0.9]), repeated([0.8])] for name in PUBLISHED_EXPERIMENTS}
     table = correlation_table(ours, NAMES, PUBLISHED, permuted)
     assert list(table.index) == ["motion", "faces"]
     assert table.loc["motion", ("published", "3")] == "0.500\u00a0±\u00a00.07"
@@ -198,7 +196,7 @@ def test_a_table_has_published_ours_and_permuted(ours):
 
 
 def test_the_exhibit_has_a_row_for_every_number(ours):
-    haxby = {name: [over_seeds([0.7])] for name in TITLES}
+    haxby = {name: [repeated([0.7])] for name in TITLES}
     spread = {name: dict.fromkeys(NAMES, 0.05) for name in TITLES}
     parts = {("film", "fair"): ours, ("film", "permuted"): ours, ("haxby", "runs"): haxby}
     table = exhibit_table(parts, {"film": NAMES, "haxby": ["face"]}, PUBLISHED, spread)
@@ -240,7 +238,7 @@ def test_edges_are_in_percent_without_the_matched_control():
 
 def test_shares_and_numbers_of_the_maps():
     values = {
-        "target_share": {"faces": [over_seeds([0.1]), over_seeds([0.2, 0.4]), over_seeds([0.3])]},
+        "target_share": {"faces": [repeated([0.1]), repeated([0.2, 0.4]), repeated([0.3])]},
         "target_chance": {"faces": 0.004},
     }
     assert share_table(values).loc["faces"].tolist() == ["10.0", "30.0\u00a0±\u00a014.1", "30.0", "0.4"]

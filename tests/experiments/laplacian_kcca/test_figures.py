@@ -6,7 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 from nibabel import Nifti1Image
 
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.laplacian_kcca.evaluate import TITLES
 from reproduction.experiments.laplacian_kcca.figures import (
     map_figure,
@@ -22,9 +22,7 @@ PUBLISHED = {"exp1": [0.1, 0.2], "exp2": [0.3, 0.4], "exp3": [0.5, 0.6]}
 
 @pytest.fixture
 def ours():
-    return {
-        name: [over_seeds([0.1 * i, 0.1 * i + 0.2]), over_seeds([0.0, 0.0])] for i, name in enumerate(TITLES)
-    }
+    return {name: [repeated([0.1 * i, 0.1 * i + 0.2]), repeated([0.0, 0.0])] for i, name in enumerate(TITLES)}
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from reproduction.claims.results import over_seeds, read_results, write_json
+from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.pedestrians.evaluate import (
     FALSE_POSITIVE_RATES,
     curve_table,
@@ -84,23 +84,23 @@ def values(outputs):
 
 def test_errors_and_areas_by_pair_of_sets(values):
     """Pairs are ordered by training set, then by test set."""
-    perfect = over_seeds([0] * 6)
+    perfect = repeated([0] * 6)
     errors = dict.fromkeys(METHODS, perfect)
-    errors |= {"none": over_seeds([0, 100, 0, 0, 0, 0]), "flip": over_seeds([0, 0, 0, 0, 50, 0])}
+    errors |= {"none": repeated([0, 100, 0, 0, 0, 0]), "flip": repeated([0, 0, 0, 0, 50, 0])}
     assert values["eer_of_all"] == errors
     assert values["eer"] == {name: errors[name] for name in ("none", "flip", "all")}
-    assert values["auc"]["none"] == over_seeds([1, 0, 1, 1, 1, 1])
-    assert values["auc"]["flip"] == over_seeds([1, 1, 1, 1, 0.5, 1])
-    assert values["eer_cropped"] == {name: over_seeds([0 if name == "none" else 100] * 6) for name in CROPPED}
+    assert values["auc"]["none"] == repeated([1, 0, 1, 1, 1, 1])
+    assert values["auc"]["flip"] == repeated([1, 1, 1, 1, 0.5, 1])
+    assert values["eer_cropped"] == {name: repeated([0 if name == "none" else 100] * 6) for name in CROPPED}
 
 
 def test_counts_and_sizes(values):
     assert values["virtual_used_of_all"] == {
-        name: over_seeds([1001 + 100 * i, 1002 + 100 * i, 1003 + 100 * i]) for i, name in enumerate(METHODS)
+        name: repeated([1001 + 100 * i, 1002 + 100 * i, 1003 + 100 * i]) for i, name in enumerate(METHODS)
     }
     assert values["price"] == {name: C[method.kind][1] for name, method in METHODS.items()}
-    assert values["groups"] == [over_seeds([3] * 3), over_seeds([2] * 3)]
-    assert values["largest_group"] == [over_seeds([1] * 3), over_seeds([2] * 3)]
+    assert values["groups"] == [repeated([3] * 3), repeated([2] * 3)]
+    assert values["largest_group"] == [repeated([1] * 3), repeated([2] * 3)]
     sizes = ("pedestrians", "others", "dimension", "versions")
     assert [values[name] for name in sizes] == [3, 4, 32, 18]
 
@@ -109,7 +109,7 @@ def test_quantities_by_grouping(values):
     """At the first degree natural transformations are those of single images."""
 
     def six(*errors):
-        return [over_seeds([error] * 6) for error in errors]
+        return [repeated([error] * 6) for error in errors]
 
     assert values["grouped_eer"] == {
         "binary": six(0, 100),
@@ -121,7 +121,7 @@ def test_quantities_by_grouping(values):
     assert values["grouped_auc"]["ranking_natural"] == six(1, 0.5)
 
     def three(*starts):
-        return [over_seeds([start + 1, start + 2, start + 3]) for start in starts]
+        return [repeated([start + 1, start + 2, start + 3]) for start in starts]
 
     used = {
         "binary": three(0, 10),
@@ -184,17 +184,17 @@ def table_values():
     """Numbers that differ between all quantities, kinds and degrees."""
 
     def repeats(start):
-        return {name: over_seeds([start - k, start + 2 - k]) for k, name in enumerate(TITLES)}
+        return {name: repeated([start - k, start + 2 - k]) for k, name in enumerate(TITLES)}
 
     def degrees(start):
         return {
-            name: [over_seeds([start + 10 * i + k, start + 2 + 10 * i + k]) for k in range(2)]
+            name: [repeated([start + 10 * i + k, start + 2 + 10 * i + k]) for k in range(2)]
             for i, name in enumerate(("ranking", "ranking_natural"))
         }
 
     return {
         "eer_of_all": repeats(10.0),
-        "eer_cropped": {"none": over_seeds([11.0, 13.0]), "all": over_seeds([11.5, 12.0])},
+        "eer_cropped": {"none": repeated([11.0, 13.0]), "all": repeated([11.5, 12.0])},
         "auc": repeats(50.0),
         "virtual_used_of_all": repeats(100.0),
         "price": {name: 0.5 + k for k, name in enumerate(TITLES)},
@@ -202,7 +202,7 @@ def table_values():
         "grouped_auc": degrees(40.0),
         "samples_used": degrees(60.0),
         "virtual_used": degrees(80.0),
-        "groups": [over_seeds([8, 9]), over_seeds([4, 6])],
+        "groups": [repeated([8, 9]), repeated([4, 6])],
     }
 
 

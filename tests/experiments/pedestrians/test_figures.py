@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.pedestrians.figures import (
     KINDS,
     ROC_COLORS,
@@ -29,12 +29,12 @@ def roc():
 
 @pytest.fixture
 def values():
-    lines = {name: [over_seeds([k + i, k + i + 2]) for i in range(4)] for k, name in enumerate(KINDS)}
+    lines = {name: [repeated([k + i, k + i + 2]) for i in range(4)] for k, name in enumerate(KINDS)}
     return {
-        "eer_of_all": {name: over_seeds([12.0, 14.0]) for name in TITLES},
+        "eer_of_all": {name: repeated([12.0, 14.0]) for name in TITLES},
         "grouped_eer": lines,
         "samples_used": lines,
-        "groups": [over_seeds([8, 9])] * 4,
+        "groups": [repeated([8, 9])] * 4,
     }
 
 

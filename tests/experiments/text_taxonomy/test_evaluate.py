@@ -24,7 +24,7 @@ GIVEN = {"zero_one": [0.1, 0.2, 0.3, 0.4], "taxonomic": [1.1, 1.2, 1.3, 1.4]}
 @pytest.fixture
 def values():
     def splits(start):
-        return {"per_seed": [start, start + 0.2]}
+        return {"repeats": [start, start + 0.2]}
 
     return {
         "loss": {loss: [splits(0.1 * i) for i in range(4)] for loss in GIVEN},
@@ -96,12 +96,12 @@ def evaluated(tmp_path):
 def test_losses_of_two_splits(evaluated):
     values = evaluated["values"]
     assert evaluated["datasets"] == {"newsgroups20": "simulated"}
-    zero_one = [entry["per_seed"] for entry in values["loss"]["zero_one"]]
+    zero_one = [entry["repeats"] for entry in values["loss"]["zero_one"]]
     assert np.array(zero_one) == pytest.approx(np.array([[0, 0.01], [0.1, 0.11], [0.2, 0.21], [0.3, 0.31]]))
-    assert values["loss"]["taxonomic"][3]["per_seed"] == pytest.approx([1.3, 1.31])
-    assert values["controls"]["taxonomic"]["permuted"]["per_seed"] == pytest.approx([1.5, 1.51])
-    assert values["controls"]["zero_one"]["learned_topology"]["per_seed"] == pytest.approx([0.4, 0.41])
-    assert values["validation"]["taxonomic"]["learned"]["per_seed"] == pytest.approx([0.55, 0.555])
+    assert values["loss"]["taxonomic"][3]["repeats"] == pytest.approx([1.3, 1.31])
+    assert values["controls"]["taxonomic"]["permuted"]["repeats"] == pytest.approx([1.5, 1.51])
+    assert values["controls"]["zero_one"]["learned_topology"]["repeats"] == pytest.approx([0.4, 0.41])
+    assert values["validation"]["taxonomic"]["learned"]["repeats"] == pytest.approx([0.55, 0.555])
     assert (values["price"]["zero_one"]["identity"], values["price"]["zero_one"]["permuted"]) == (
         [10, 10],
         [10, 100],
@@ -114,7 +114,7 @@ def test_losses_of_two_splits(evaluated):
 
 def test_sizes_and_trees_of_two_splits(evaluated):
     values = evaluated["values"]
-    assert values["topology_distance"]["per_seed"] == [0.25, 0.75]
+    assert values["topology_distance"]["repeats"] == [0.25, 0.75]
     assert (values["splits"], values["posts"], values["words"]) == (2, [6, 4, 5], [30, 31])
     assert (values["timed_posts"], values["timed_iterations"]) == (7, 10)
 

@@ -13,8 +13,8 @@ GIVEN = {"zero_one": [0.1, 0.2, 0.3, 0.4], "taxonomic": [1.1, 1.2, 1.3, 1.4]}
 @pytest.fixture
 def values():
     return {
-        "loss": {loss: [{"per_seed": [0.1 * i, 0.1 * i + 0.2]} for i in range(4)] for loss in GIVEN},
-        "controls": {loss: {name: {"per_seed": [0.7, 0.9]} for name in CONTROLS} for loss in GIVEN},
+        "loss": {loss: [{"repeats": [0.1 * i, 0.1 * i + 0.2]} for i in range(4)] for loss in GIVEN},
+        "controls": {loss: {name: {"repeats": [0.7, 0.9]} for name in CONTROLS} for loss in GIVEN},
     }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import over_seeds, read_results, write_json
+from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.transfer.evaluate import (
     curve_table,
     learning_curves,
@@ -78,15 +78,15 @@ def test_summary(runs):
     assert found["loss_all_source"] == 5.0
     assert found["loss_all_target"] == 2.0
     assert found["loss_at_fifth"] == {
-        "partial_target": over_seeds([4.0, 3.0]),
-        "union": over_seeds([3.0, 3.0]),
-        "transfer": over_seeds([2.0, 2.2]),
+        "partial_target": repeated([4.0, 3.0]),
+        "union": repeated([3.0, 3.0]),
+        "transfer": repeated([2.0, 2.2]),
     }
-    assert found["loss_beyond_third"]["partial_target"] == over_seeds([2.25, 2.0])
-    assert found["loss_beyond_third"]["union"] == over_seeds([1.75, 1.25])
+    assert found["loss_beyond_third"]["partial_target"] == repeated([2.25, 2.0])
+    assert found["loss_beyond_third"]["union"] == repeated([1.75, 1.25])
     # Within a tenth of 2.0.
-    assert found["share_needed"]["transfer"]["per_seed"] == pytest.approx([0.18, 0.1])
-    assert found["share_needed"]["union"]["per_seed"] == pytest.approx([0.44, 0.32])
+    assert found["share_needed"]["transfer"]["repeats"] == pytest.approx([0.18, 0.1])
+    assert found["share_needed"]["union"]["repeats"] == pytest.approx([0.44, 0.32])
 
 
 def test_studies_of_small_shares_are_compared_at_a_fifth_only(runs):
@@ -132,7 +132,7 @@ def test_studies_are_joined_and_the_claims_are_about_the_laboratories(runs, tmp_
     assert found["timings"] == {"migration": 60.0, "laboratories": 61.0}
     values = found["values"]
     assert values["loss_all_target"] == pytest.approx(3.0)
-    assert values["loss_at_fifth"]["transfer"]["per_seed"] == pytest.approx([3.0, 3.2])
+    assert values["loss_at_fifth"]["transfer"]["repeats"] == pytest.approx([3.0, 3.2])
     assert values["union_limit_difference"] == 0.01
     migration = values["studies"]["migration"]
     assert migration["loss_all_target"] == pytest.approx(2.0)

@@ -34,7 +34,7 @@ def test_values_at_the_fewest_labels():
     assert found["gain"]["ridge"]["mean"] == pytest.approx(0.5)
     assert found["gain"]["svm"]["low"] == pytest.approx(0.1)
     assert found["shuffled_gain"]["ridge"]["mean"] == pytest.approx(-0.1)
-    assert found["accuracy"]["laplacian_ridge"][1]["per_seed"] == pytest.approx([0.75, 0.75])
+    assert found["accuracy"]["laplacian_ridge"][1]["repeats"] == pytest.approx([0.75, 0.75])
 
 
 def test_results_are_complete_and_repeatable(tmp_path):

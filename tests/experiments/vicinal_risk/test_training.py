@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ermlab.structured import EquivariantTask, MultiClassTask
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.vicinal_risk.training import (
     ANGLES,
     DEVIATION,
@@ -104,7 +104,7 @@ def test_table_of_two_splits():
     ]
     values = summarize_training(pd.DataFrame(rows))
     assert values["training_violations"] == 6
-    assert values["test_risk"]["step"] == over_seeds([10.0, 11.0])
+    assert values["test_risk"]["step"] == repeated([10.0, 11.0])
     assert set(values["training_bound"]) == {"plain", "step", "square"}
     table = training_table(values)
     assert table.loc[TITLES["none"], "bound, training"] == "-"

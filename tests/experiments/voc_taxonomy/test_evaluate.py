@@ -73,7 +73,7 @@ def test_values_of_two_orders(evaluated):
     # One image of each class: the area is the share of the three other images that score lower.
     assert values["auc"]["semantic"] == [1, 1, 1, 1]
     np.testing.assert_allclose(values["auc"]["learned"], [1 / 3, 1 / 2, 1 / 2, 0])
-    np.testing.assert_allclose(values["mean_auc"]["learned"]["per_seed"], [(2 / 3 + 1 + 1) / 4, 0])
+    np.testing.assert_allclose(values["mean_auc"]["learned"]["repeats"], [(2 / 3 + 1 + 1) / 4, 0])
     assert values["C"] == {"semantic": [1, 1], "learned": [10, 1]}
     assert (values["orders"], values["train_images"], values["prices"]) == (2, [7, 8], [1, 10])
     assert values["largest_gap"] == 0.03
@@ -156,7 +156,7 @@ def test_mean_over_classes_is_the_last_curve():
 
 
 def test_areas_have_one_row_per_method():
-    areas = {name: {"per_seed": [0.5 + place / 10, 0.6]} for place, name in enumerate(METHOD_TITLES)}
+    areas = {name: {"repeats": [0.5 + place / 10, 0.6]} for place, name in enumerate(METHOD_TITLES)}
     table = area_table({"mean_auc": areas, "C": {name: [1, 30] for name in METHOD_TITLES}})
     assert list(table["classifier"]) == list(METHOD_TITLES.values())
     assert list(table["mean area"]) == pytest.approx([0.55, 0.6, 0.65, 0.7, 0.75])

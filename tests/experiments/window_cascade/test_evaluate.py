@@ -86,7 +86,7 @@ def test_examples_show_the_window_that_overlaps_most(pool):
 
 def test_area_table_summarises_the_splits():
     def per_seed(*values):
-        return {"per_seed": list(values)}
+        return {"repeats": list(values)}
 
     values = {
         "auc": {"sosvm": [per_seed(0.1, 0.3), per_seed(0.2, 0.2), per_seed(0.5, 0.5)]},
@@ -106,7 +106,7 @@ def test_scores_must_fit_the_windows(pool):
 
 def test_differences_are_taken_split_by_split():
     def items(*rows):
-        return [{"per_seed": list(row)} for row in rows]
+        return [{"repeats": list(row)} for row in rows]
 
     values = {
         "auc": {
@@ -185,20 +185,20 @@ def test_areas_of_variants_and_splits(results):
     best, other = (values["auc"][name] for name in ("complete_slack", "sosvm"))
     # First split: one of two objects is covered exactly, the other at .5, where the area begins.
     # Second split: the second object is difficult and does not count.
-    assert [item["per_seed"] for item in best] == [[0.5, 1], [0.5, 1], [0.5, 1]]
+    assert [item["repeats"] for item in best] == [[0.5, 1], [0.5, 1], [0.5, 1]]
     # In the opposite order both objects come after ten other windows.
-    assert [item["per_seed"] for item in other] == [[0, 0], [0.5, 1], [0.5, 1]]
-    assert values["auc_all"]["per_seed"] == [0.5, 1]
-    assert values["auc_chance"][2]["per_seed"] == [0.5, 1]
+    assert [item["repeats"] for item in other] == [[0, 0], [0.5, 1], [0.5, 1]]
+    assert values["auc_all"]["repeats"] == [0.5, 1]
+    assert values["auc_chance"][2]["repeats"] == [0.5, 1]
 
 
 def test_counts_and_reachable_objects(results):
     values = read_results(results)["values"]
-    assert values["initial_recall"]["per_seed"] == [1, 1]
-    assert [item["per_seed"] for item in values["initial_recall_by_count"]] == [[0.5, 1], [1, 1], [1, 1]]
+    assert values["initial_recall"]["repeats"] == [1, 1]
+    assert [item["repeats"] for item in values["initial_recall_by_count"]] == [[0.5, 1], [1, 1], [1, 1]]
     assert values["initial_counts"] == [1000, 10000, 100000]
-    assert values["test_objects"]["per_seed"] == [2, 1]
-    assert values["share_of_misses"]["per_seed"] == pytest.approx([0.1, 0.2])
+    assert values["test_objects"]["repeats"] == [2, 1]
+    assert values["share_of_misses"]["repeats"] == pytest.approx([0.1, 0.2])
     counts = ("splits", "train_images", "test_images", "windows_per_image", "train_samples")
     assert [values[name] for name in counts] == [2, 3, 1, 12, 40]
 

@@ -10,12 +10,13 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from ermlab.exceptions import DataError
 from reproduction.claims.check import main as check
 from reproduction.claims.exhibits import Catalogue, Exhibit, Part, Section, load_exhibits
 from reproduction.claims.ledger import Claim, badge, check_claims, claims_document, load_claims
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, resampled, write_results
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"
@@ -123,8 +124,12 @@ def test_checks_of_first_experiments_can_be_evaluated(claims, exhibits):
 
 def test_without_results_nothing_is_tested_and_each_row_says_why(claims, exhibits):
     document = claims_document(check_claims(claims, exhibits, {}))
-    assert document["counts"] == {"reproduced": 0, "not reproduced": 0, "not tested": len(claims)}
-    assert all(row["reason"] and row["badge"] is None for row in document["claims"])
+    published = [row for row in claims if not row.control]
+    counts = {"reproduced": 0, "not reproduced": 0, "undecided": 0, "not tested": len(published)}
+    assert document["counts"] == counts
+    rows = document["claims"] + document["controls"]
+    assert len(rows) == len(claims)
+    assert all(row["reason"] and row["badge"] is None for row in rows)
 
 
 PUBLISHED_RESULTS = {
@@ -199,28 +204,109 @@ def test_every_published_number_must_be_met():
     assert outcome(row, {"eer": {**good, "b": 0.32}}).status == "not reproduced"
 
 
-def test_seeds_are_averaged_and_their_spread_reported():
+def t_interval(repeats, variance_factor=None):
+    """The 95 % interval of a mean by Student's t."""
+    n = len(repeats)
+    scale = np.std(repeats, ddof=1) * np.sqrt(variance_factor or 1 / n)
+    return stats.t.interval(0.95, n - 1, loc=np.mean(repeats), scale=scale)
+
+
+def test_repeats_are_averaged_and_their_intervals_reported():
     repeats = [1.0, 2.0, 4.5]
-    values = {"x": over_seeds(repeats), "table": {"a": [over_seeds(repeats), over_seeds([0, 0, 0])]}, "y": 5}
-    row = outcome(claim(check="x < 3 and table.a[0] < 3", show=("x", "table", "y - x", "y")), values)
-    assert row.status == "reproduced"
+    values = {"x": repeated(repeats), "table": {"a": [repeated(repeats), repeated([0, 0, 0])]}, "y": 5}
+    row = outcome(claim(check="x < 30 and table.a[0] < 30", show=("x", "table", "y - x", "y")), values)
+    assert (row.status, row.units) == ("reproduced", {"seed": 3})
     assert row.ours == {"x": 2.5, "table": {"a": [2.5, 0.0]}, "y - x": 2.5, "y": 5}
-    sd = np.std(repeats, ddof=1)
-    assert set(row.spread) == {"x", "table", "y - x"}
-    assert row.spread["x"] == {"sd": pytest.approx(sd), "n": 3}
-    assert row.spread["table"] == {"sd": {"a": [pytest.approx(sd), 0.0]}, "n": 3}
-    assert row.spread["y - x"] == {"sd": pytest.approx(sd), "n": 3}
+    low, high = t_interval(repeats)
+    assert set(row.intervals) == {"x", "table", "y - x"}
+    assert row.intervals["x"] == pytest.approx({"low": low, "high": high}, abs=0.25)
+    assert row.intervals["table"]["low"] == {"a": [pytest.approx(low, abs=0.25), 0.0]}
+    assert row.intervals["y - x"]["high"] == pytest.approx(5 - low, abs=0.25)
 
 
-def test_one_seed_has_no_deviation():
-    row = outcome(claim(check="x == 1", show=("x",)), {"x": over_seeds([1])})
-    assert (row.status, row.spread) == ("reproduced", {"x": {"sd": None, "n": 1}})
+def repeats_with(mean, sd, n):
+    """Measurements whose mean and standard deviation are exactly these."""
+    deviations = np.arange(n) - (n - 1) / 2
+    return mean + sd * deviations / np.std(deviations, ddof=1)
 
 
-def test_unequal_numbers_of_seeds_are_refused():
-    values = {"x": over_seeds([1, 2]), "y": over_seeds([1, 2, 3])}
-    with pytest.raises(ValueError, match=r"T-tab-1.1.claim: 'x - y' mixes results over \[2, 3\] seeds"):
-        outcome(claim(check="x < y", show=("x - y",)), values)
+@pytest.mark.parametrize("n", [2, 5, 20])
+@pytest.mark.parametrize("t", [-3.0, -1.0, 0.5, 2.0])
+def test_probability_is_that_of_a_t_test(n, t):
+    values = {"x": repeated(repeats_with(t / np.sqrt(n), 1.0, n))}
+    row = outcome(claim(check="x > 0"), values)
+    assert row.probability == pytest.approx(stats.t.cdf(t, n - 1), abs=0.015)
+    p = stats.ttest_1samp(values["x"]["repeats"], 0, alternative="greater").pvalue
+    assert row.probability == pytest.approx(1 - p, abs=0.015)
+
+
+def test_differences_over_the_same_units_are_paired():
+    rng = np.random.default_rng(0)
+    film = rng.normal(0, 10, 8)
+    better = film - 0.5 + rng.normal(0, 0.1, 8)
+    row = outcome(claim(check="a < b"), {"a": repeated(better, "film"), "b": repeated(film, "film")})
+    assert (row.status, row.units) == ("reproduced", {"film": 8})
+    row = outcome(claim(check="a < b"), {"a": repeated(better, "film"), "b": repeated(film, "seed")})
+    assert row.status == "undecided"
+    assert 0.4 < row.probability < 0.7
+
+
+def test_overlapping_splits_widen_the_interval():
+    repeats = repeats_with(1.0, 1.0, 10)
+    plain, corrected = (repeated(repeats, "split", test_over_train=ratio) for ratio in (0.0, 0.5))
+    row = outcome(claim(check="x > 0 and y > 0", show=("x", "y")), {"x": plain, "y": corrected})
+    for name, factor in (("x", 0.1), ("y", 0.6)):
+        low, high = t_interval(repeats, factor)
+        assert row.intervals[name] == pytest.approx({"low": low, "high": high}, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    ("mean", "status"), [(5.0, "reproduced"), (-5.0, "not reproduced"), (0.1, "undecided")]
+)
+def test_the_interval_decides(mean, status):
+    assert outcome(claim(check="x > 0"), {"x": repeated(repeats_with(mean, 1.0, 6))}).status == status
+
+
+def test_a_tolerance_must_hold_for_the_whole_interval():
+    row = claim(value="x", published=1.0, tolerance={"absolute": 0.5})
+    assert outcome(row, {"x": repeated(repeats_with(1.1, 0.1, 5))}).status == "reproduced"
+    assert outcome(row, {"x": repeated(repeats_with(1.4, 0.5, 5))}).status == "undecided"
+    assert outcome(row, {"x": repeated(repeats_with(2.4, 0.1, 5))}).status == "not reproduced"
+
+
+def test_bootstrap_draws_decide_and_are_paired():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=500)
+    values = {"a": resampled(0.5, 0.5 + common, "scene", 4), "b": resampled(0.6, 0.6 + common, "scene", 4)}
+    row = outcome(claim(check="a < b", show=("a", "b - a")), values)
+    assert (row.status, row.probability, row.units) == ("reproduced", 1.0, {"scene": 4})
+    assert row.ours == {"a": 0.5, "b - a": pytest.approx(0.1)}
+    assert row.intervals["a"]["low"] == pytest.approx(np.quantile(0.5 + common, 0.025), abs=0.01)
+    assert outcome(claim(check="a < 0.5"), values).status == "undecided"
+
+
+def test_one_measurement_decides_nothing():
+    row = outcome(claim(check="x == 1", show=("x",)), {"x": repeated([1], "film")})
+    assert (row.status, row.intervals, row.probability) == ("undecided", {}, None)
+    assert row.reason == "one film only, so that the spread is unknown"
+
+
+def test_results_that_are_certain_have_no_probability():
+    row = outcome(claim(check="x == 1", show=("x",)), {"x": 1})
+    assert (row.status, row.intervals, row.probability, row.units) == ("reproduced", {}, None, {})
+
+
+def test_a_claim_is_undecided_if_its_control_fails():
+    control = claim(id="T-tab-1.1.control", check="chance > 0.5", control=True)
+    rows = [control, claim(check="x > 0", requires=("T-tab-1.1.control",))]
+    for chance, x, status in ((1, 1, "reproduced"), (1, -1, "not reproduced"), (0, 1, "undecided")):
+        found = check_claims(rows, CATALOGUE, {"cars": results({"chance": chance, "x": x})})
+        assert found[1].status == status
+    assert found[1].reason == "a control that the claim requires does not hold: T-tab-1.1.control"
+    document = claims_document(found)
+    assert [row["id"] for row in document["controls"]] == ["T-tab-1.1.control"]
+    assert document["counts"]["undecided"] == 1
+    assert sum(document["counts"].values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -229,7 +315,7 @@ def test_unequal_numbers_of_seeds_are_refused():
         ({"check": "z > 0"}, "cars: there is no 'z' in the results"),
         ({"check": "x.b > 0"}, "cars: there is no 'b' in x"),
         ({"check": "x.a[5] > 0"}, "cars: x.a has 2 elements"),
-        ({"check": "empty > 0"}, "cars: a value over seeds has no measurement"),
+        ({"check": "empty > 0"}, "cars: a repeated value has no measurement"),
         ({"check": "timings.seconds < 1"}, "cars: there is no 'seconds' in timings"),
         ({"value": "x", "published": {"b": 1}, "tolerance": {"absolute": 1}}, "cars: there is no 'b' in x"),
         (
@@ -241,7 +327,7 @@ def test_unequal_numbers_of_seeds_are_refused():
 def test_missing_values_leave_a_claim_untested(fields, reason):
     values = {"x": {"a": [1, 2]}}
     if "empty" in str(fields):
-        values["empty"] = over_seeds([])
+        values["empty"] = repeated([])
     row = outcome(claim(**fields), values)
     assert row.status == "not tested"
     assert re.match(reason, row.reason)
@@ -342,6 +428,8 @@ def test_a_sound_file_is_read(tmp_path):
         ({"check": "y > 0"}, "claim T-tab-1.1.holds: `values` of cars does not describe 'y'"),
         ({"experiment": "cats"}, "claim T-tab-1.1.holds: `values` does not describe the experiment 'cats'"),
         ({"show": ["timings.seconds"]}, "claim T-tab-1.1.holds: `show` has 'timings.seconds'"),
+        ({"requires": ["T-tab-1.1.holds"]}, "claim T-tab-1.1.holds: it requires 'T-tab-1.1.holds', which"),
+        ({"control": False}, "T-tab-1.1.holds control: "),
     ],
 )
 def test_a_broken_claim_is_named_in_one_line(tmp_path, change, message):
@@ -362,7 +450,7 @@ def test_two_claims_with_one_id_are_refused(tmp_path):
 
 
 def test_the_script_writes_the_same_bytes_each_time(tmp_path):
-    values = {name: over_seeds([0.0, 0.0]) for name in BUILT_VALUES["structured_losses"].split()}
+    values = {name: repeated([0.0, 0.0]) for name in BUILT_VALUES["structured_losses"].split()}
     write_results(tmp_path / "structured_losses", values)
     paths = [str(tmp_path / "structured_losses/values.json")]
     outputs = [tmp_path / "one.json", tmp_path / "two.json"]
@@ -374,5 +462,5 @@ def test_the_script_writes_the_same_bytes_each_time(tmp_path):
     assert document["counts"]["reproduced"] == 4
     assert sum(document["counts"].values()) == len(document["claims"])
     row = next(row for row in document["claims"] if row["id"] == "T-fig-2.1.margin-bounds-step")
-    assert row["spread"] == {"margin_minus_step_min": {"sd": 0.0, "n": 2}}
+    assert row["intervals"] == {"margin_minus_step_min": {"low": 0.0, "high": 0.0}}
     assert json.dumps(document)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.exceptions import DataError
-from reproduction.claims.results import over_seeds, read_json, read_results, write_json, write_results
+from reproduction.claims.results import read_json, read_results, repeated, write_json, write_results
 
 DOCUMENTS = st.recursive(
     st.none()
@@ -28,7 +28,7 @@ def test_numpy_values_come_back_plain(tmp_path):
         "holds": np.bool_(True),
         "curve": np.array([[1.0, 2.0], [3.0, 4.0]]),
         "nested": {"pair": (1, 2), 7: "seven"},
-        "repeated": over_seeds(np.array([1, 2])),
+        "repeated": repeated(np.array([1, 2])),
     }
     write_results(
         tmp_path / "cars", values, datasets={"uiuc_cars": "real"}, timings={"seconds": np.float64(0.1)}
@@ -42,7 +42,7 @@ def test_numpy_values_come_back_plain(tmp_path):
             "holds": True,
             "curve": [[1.0, 2.0], [3.0, 4.0]],
             "nested": {"pair": [1, 2], "7": "seven"},
-            "repeated": {"per_seed": [1.0, 2.0]},
+            "repeated": {"repeats": [1.0, 2.0]},
         },
         "timings": {"seconds": 0.1},
     }

@@ -1,29 +1,44 @@
-"""Write the table of claims: published values next to those of this run."""
+"""Write the table of claims: published values, those of the reference run and those of this run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reproduction.book import markup
 
+_HEADER = ["Claim", "Published", "Reference run", "This run", "Verdict", "Data"]
 
-def claims_table(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return the table of ``claims``, rows of ``reports/claims.json``."""
+
+def claims_table(
+    claims: Iterable[Mapping[str, Any]], reference: Mapping[str, Mapping[str, Any]] | None = None
+) -> str:
+    """Return the table of ``claims`` or controls.
+
+    Parameters
+    ----------
+    claims
+        Rows of ``reports/claims.json``.
+    reference
+        Rows of the reference run by id.
+    """
+    reference = reference or {}
     rows = [
         [
             _claim_cell(claim),
             _published_cell(claim),
+            _reference_cell(claim, reference.get(claim["id"])),
             _ours_cell(claim),
-            markup.status_badge(claim["status"]),
+            _verdict_cell(claim),
             markup.data_badge(claim["badge"], claim["datasets"]) if claim["badge"] else "–",
         ]
         for claim in claims
     ]
-    return markup.table(["Claim", "Published", "This run", "Status", "Data"], rows, "claims")
+    # A block instead of an attribute of the table, so that Jupyter renders the same text.
+    return f'<div class="claims">\n\n{markup.table(_HEADER, rows)}\n</div>\n'
 
 
 def _claim_cell(claim: Mapping[str, Any]) -> str:
-    cell = f"{markup.text(claim['text'])} {markup.note(claim['id'])}"
-    return f"{cell} {markup.note(claim['reason'])}" if claim["reason"] else cell
+    notes = [claim["id"], *claim["history"]]
+    return " ".join([markup.text(claim["text"]), *map(markup.note, notes)])
 
 
 def _published_cell(claim: Mapping[str, Any]) -> str:
@@ -31,28 +46,68 @@ def _published_cell(claim: Mapping[str, Any]) -> str:
     place = markup.note(claim["source"])
     if claim["published"] is None:
         return place
-    return f"{markup.text(markup.number(claim['published']))} {place}"
+    return f"{markup.text(with_spread(claim['published'], claim['published_spread']))} {place}"
+
+
+def _reference_cell(claim: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:
+    return "–" if row is None else f"{_ours_cell(row)}{_verdict_cell({**row, 'control': claim['control']})}"
 
 
 def _ours_cell(claim: Mapping[str, Any]) -> str:
-    """Return each shown expression with its value, and the spread over seeds where there is one."""
+    """Return each shown expression with its value, and its interval where there is one."""
     cells = []
     for expression, value in claim["ours"].items():
-        spread = claim["spread"].get(expression, {})
-        shown = markup.html_text(with_spread(value, spread.get("sd")))
-        seeds = f" ({spread['n']} seeds)" if spread else ""
-        cells.append(f'<span class="value"><code>{markup.html_text(expression)}</code> {shown}{seeds}</span>')
+        ends = claim["intervals"].get(expression, {"low": None, "high": None})
+        shown = markup.html_text(with_interval(value, ends["low"], ends["high"]))
+        cells.append(f'<span class="value">{markup.code(expression)} {shown}</span>')
     return "".join(cells) or "–"
+
+
+def _verdict_cell(claim: Mapping[str, Any]) -> str:
+    """Return the badge of the status, the share of draws in which the claim holds, and what was repeated."""
+    words = markup.CONTROL_WORDS.get(claim["status"]) if claim["control"] else None
+    notes = []
+    if claim["probability"] is not None:
+        notes.append(f"holds in {100 * claim['probability']:.0f} % of draws")
+    if claim["units"]:
+        notes.append(", ".join(plural(number, unit) for unit, number in claim["units"].items()))
+    if claim["reason"]:
+        notes.append(claim["reason"])
+    return " ".join([markup.status_badge(claim["status"], words=words), *map(markup.note, notes)])
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 film``, ``3 classes``, ``8 studies``."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{number} {noun[:-1]}ies"
+    return f"{number} {noun}es" if noun.endswith("s") else f"{number} {noun}s"
 
 
 def with_spread(value: Any, deviation: Any) -> str:
     """Return a number, or a list or mapping of numbers, each with its standard deviation if there is one."""
+    return _each(
+        lambda number, spread: number if spread is None else f"{number} ± {spread}", value, deviation
+    )
+
+
+def with_interval(value: Any, low: Any, high: Any) -> str:
+    """Return a number, or a list or mapping of numbers, each with its interval if there is one."""
+    return _each(
+        lambda number, low, high: f"{number} ({low} to {high})" if low is not None else number,
+        value,
+        low,
+        high,
+    )
+
+
+def _each(join, value: Any, *others: Any) -> str:
+    """Join each number of ``value`` and the numbers at its place in ``others``, which may be None."""
     if isinstance(value, Mapping):
-        return "; ".join(
-            f"{name}: {with_spread(item, deviation and deviation[name])}" for name, item in value.items()
-        )
+        parts = [(name, [other and other[name] for other in others]) for name in value]
+        return "; ".join(f"{name}: {_each(join, value[name], *part)}" for name, part in parts)
     if isinstance(value, list):
-        deviations = deviation or [None] * len(value)
-        return ", ".join(with_spread(*pair) for pair in zip(value, deviations, strict=True))
-    shown = markup.number(value)
-    return shown if deviation is None else f"{shown} ± {markup.number(deviation)}"
+        columns = [other or [None] * len(value) for other in others]
+        return ", ".join(_each(join, *items) for items in zip(value, *columns, strict=True))
+    return join(markup.number(value), *(None if other is None else markup.number(other) for other in others))

@@ -35,7 +35,7 @@ def front_page(run: Run) -> str:
             *_gallery(run),
             "## All exhibits",
             "",
-            "Claims are counted as ✓ reproduced, ✗ not reproduced, ○ not tested.",
+            "Claims are counted as ✓ reproduced, ✗ not reproduced, ≈ undecided, ○ not tested.",
             "",
             *_exhibit_lists(run),
             *_contents(run),

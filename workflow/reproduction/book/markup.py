@@ -12,10 +12,13 @@ from reproduction.claims.ledger import (
     REAL_DATA,
     REPRODUCED,
     SIMULATED_DATA,
+    UNDECIDED,
 )
 
 #: Sign of a claim's status, for readers who do not see its color.
-STATUS_SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", NOT_TESTED: "○"}
+STATUS_SIGNS = {REPRODUCED: "✓", NOT_REPRODUCED: "✗", UNDECIDED: "≈", NOT_TESTED: "○"}
+#: What a status is called for a control.
+CONTROL_WORDS = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"}
 #: Sign of a data badge, for readers who do not see its color.
 DATA_SIGNS = {REAL_DATA: "●", SIMULATED_DATA: "◐", NO_DATA: "–"}
 
@@ -78,12 +81,12 @@ def anchor(name: str) -> str:
     return f'<span class="anchor" id="{html_text(name)}"></span>'
 
 
-def status_badge(status: str, count: int | None = None) -> str:
-    """Return the badge of a claim's status: sign, word and colour; or of ``count`` claims that share it."""
+def status_badge(status: str, count: int | None = None, words: str | None = None) -> str:
+    """Return the badge of a claim's status: sign, words and color; or of ``count`` claims that share it."""
     if status not in STATUS_SIGNS:
         raise DataError(f"a claim has status {status!r}: expected one of {', '.join(STATUS_SIGNS)}")
     sign = f'<span aria-hidden="true">{STATUS_SIGNS[status]}</span>'
-    words = status if count is None else f"{count} {status}"
+    words = words or (status if count is None else f"{count} {status}")
     return f'<span class="badge {status.replace(" ", "-")}">{sign} {words}</span>'
 
 

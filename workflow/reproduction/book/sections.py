@@ -1,4 +1,4 @@
-"""Write one page per section: the executed notebook, then published values next to ours."""
+"""Write one page per section: the executed notebook, then its exhibits and their files."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ def write_section(run: Run, section: Section, folder: Path) -> Path:
     _put_place_and_badges_below_title(notebook, run, section)
     _join_silent_code(notebook)
     anchored = _dress_cells(notebook, run.exhibits_in(section))
-    notebook.cells.append(_markdown(_ending(run, section, anchored), "published-and-ours"))
+    notebook.cells.append(_markdown(_ending(run, section, anchored), "exhibits-and-files"))
     page = page.with_suffix(".ipynb")
     nbformat.write(notebook, page)
     return page
@@ -144,12 +144,11 @@ def _page_to_come(run: Run, section: Section) -> str:
 
 
 def _ending(run: Run, section: Section, anchored: set[str]) -> str:
-    """Return what follows the notebook: claims beside the published values, then the files."""
+    """Return what follows the notebook: the exhibits with the published values and the files."""
     exhibits = run.exhibits_in(section)
     unanchored = {exhibit.id for exhibit in exhibits} - anchored
     name = run.notebook(section).name
     lines = [
-        *_claims_lines(run, exhibits),
         *_exhibits_lines(run, exhibits, unanchored),
         f'<p>This page is a notebook: <a href="../notebooks/{name}" download>{name}</a>.</p>',
     ]
@@ -158,7 +157,8 @@ def _ending(run: Run, section: Section, anchored: set[str]) -> str:
 
 def _claims_lines(run: Run, exhibits: Sequence[Exhibit]) -> list[str]:
     claims = run.claims_of(*exhibits)
-    return ["## Published and ours", "", claims_table(claims)] if claims else []
+    known = run.reference["claims"] if run.reference else {}
+    return ["## Published and ours", "", claims_table(claims, known)] if claims else []
 
 
 def _exhibits_lines(run: Run, exhibits: Sequence[Exhibit], unanchored: set[str]) -> list[str]:

@@ -3,6 +3,9 @@
 Names refer to results, `a.b` and `a["b"]` look into mappings, `a[0]` and `a[0:3]` into lists. Lists take
 part element by element; `all` and `any` turn them into one truth value. No other object is ever reached:
 a dotted name is a look-up in a mapping, never an attribute.
+
+Every number is an array whose last axis enumerates draws of uncertain results, as `uncertainty.draw` returns
+them; it has length 1 for a number that is certain. An expression is thus evaluated for all draws at once.
 """
 
 import ast
@@ -67,7 +70,13 @@ def names(tree: ast.expr) -> set[str]:
 
 
 def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:
-    """Evaluate a parsed expression on results whose lists hold numbers, truth values or lists of them."""
+    """Evaluate a parsed expression on results; the last axis of the value enumerates the draws.
+
+    Parameters
+    ----------
+    values
+        Results whose numbers are arrays of shape (1,) or (n_draws,), and lists and mappings of these.
+    """
     try:
         with np.errstate(divide="raise", invalid="raise", over="raise"):
             return _evaluate(tree, values)
@@ -116,7 +125,7 @@ def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str):
             raise ValueError(f"{node.value!r} is text: text is only allowed in brackets, as a name")
-        return float(node.value)
+        return np.array([float(node.value)])
     if isinstance(node, ast.Name):
         return _look_up(values, node.id, "the results")
     if isinstance(node, ast.Attribute):
@@ -149,7 +158,7 @@ def _subscript(node: ast.Subscript, value: Any, values: Mapping[str, Any]) -> An
     if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return _look_up(value, node.slice.value, place)
     array = _numbers(value, node)
-    if array.ndim == 0:
+    if array.ndim == 1:
         raise ValueError(f"{place} is one number: it has no elements")
     if isinstance(node.slice, ast.Slice):
         bounds = [_whole(part, values) for part in (node.slice.lower, node.slice.upper)]
@@ -169,97 +178,119 @@ def _whole(node: ast.expr | None, values: Mapping[str, Any]) -> int | None:
     """Return a position as an integer."""
     if node is None:
         return None
-    number = _evaluate(node, values)
-    if np.ndim(number) or isinstance(number, bool | np.bool_) or number != int(number):
+    number = _numbers(_evaluate(node, values), node)
+    if number.shape != (1,) or number.dtype.kind == "b" or number[0] != int(number[0]):
         raise ValueError(f"{ast.unparse(node)!r} is not a whole number: it cannot be a position in a list")
-    return int(number)
+    return int(number[0])
 
 
 def _numbers(value: Any, node: ast.expr) -> np.ndarray:
-    """Return the value as an array of numbers or truth values."""
+    return numbers(value, ast.unparse(node))
+
+
+def numbers(value: Any, place: str) -> np.ndarray:
+    """Return the value as an array of numbers or truth values, with the draws on the last axis."""
     if isinstance(value, Mapping):
-        raise ValueError(f"{ast.unparse(node)!r} computes with a mapping: name one of {', '.join(value)}")
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{ast.unparse(node)!r} computes with rows of unequal lengths") from None
+        raise ValueError(f"{place!r} computes with a mapping: name one of {', '.join(value)}")
+    if isinstance(value, list):
+        parts = [numbers(item, place) for item in value]
+        if len({part.shape[:-1] for part in parts}) > 1:
+            raise ValueError(f"{place!r} computes with rows of unequal lengths")
+        n_draws = max((part.shape[-1] for part in parts), default=1)
+        parts = [np.broadcast_to(part, (*part.shape[:-1], n_draws)) for part in parts]
+        return np.stack(parts) if parts else np.empty((0, 1))
+    array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{ast.unparse(node)!r} computes with {value!r:.60}: expected numbers")
+        raise ValueError(f"{place!r} computes with {array.tolist()!r:.60}: expected numbers")
     return array if array.dtype.kind == "b" else array.astype(float)
 
 
 def _same_shape(left: np.ndarray, right: np.ndarray, node: ast.expr) -> tuple[np.ndarray, np.ndarray]:
-    if left.ndim and right.ndim and left.shape != right.shape:
-        raise ValueError(f"{ast.unparse(node)!r}: shapes {left.shape} and {right.shape} do not match")
+    if left.ndim > 1 and right.ndim > 1 and left.shape[:-1] != right.shape[:-1]:
+        raise ValueError(
+            f"{ast.unparse(node)!r}: shapes {left.shape[:-1]} and {right.shape[:-1]} do not match"
+        )
     return left, right
 
 
-def _truth(value: Any, node: ast.expr) -> bool:
-    if np.ndim(value):
+def _truth(value: Any, node: ast.expr) -> np.ndarray:
+    if np.ndim(value) > 1:
         raise ValueError(f"{ast.unparse(node)!r} is a list: wrap it in all() or any()")
-    if not isinstance(value, bool | np.bool_) and np.asarray(value).dtype.kind != "b":
+    if np.asarray(value).dtype.kind != "b":
         raise ValueError(f"{ast.unparse(node)!r} is not a truth value")
-    return bool(value)
+    return value
 
 
 def _unary(node: ast.UnaryOp, value: Any) -> Any:
     if isinstance(node.op, ast.Not):
-        return not _truth(value, node.operand)
+        return ~_truth(value, node.operand)
     number = _numbers(value, node.operand).astype(float)
     return -number if isinstance(node.op, ast.USub) else number
 
 
-def _connect(node: ast.BoolOp, values: Mapping[str, Any]) -> bool:
+def _connect(node: ast.BoolOp, values: Mapping[str, Any]) -> np.ndarray:
     # Every part is evaluated, so that a missing value is found even when the first part decides.
     parts = [_truth(_evaluate(part, values), part) for part in node.values]
-    return all(parts) if isinstance(node.op, ast.And) else any(parts)
+    return reduce(np.logical_and if isinstance(node.op, ast.And) else np.logical_or, parts)
 
 
 def _compare(node: ast.Compare, values: Mapping[str, Any]) -> Any:
     sides = [_numbers(_evaluate(side, values), side) for side in (node.left, *node.comparators)]
-    outcome = np.bool_(True)
+    outcome = np.array([True])
     for compare, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True):
         pair = _same_shape(left, right, node)
-        outcome = np.logical_and(*_same_shape(np.asarray(outcome), _COMPARISONS[type(compare)](*pair), node))
+        outcome = np.logical_and(*_same_shape(outcome, _COMPARISONS[type(compare)](*pair), node))
     return outcome
 
 
-def _one_argument(function):
-    def call(arguments: list[np.ndarray], node: ast.Call) -> Any:
-        if len(arguments) != 1:
-            raise ValueError(f"{ast.unparse(node)!r}: expected one argument, got {len(arguments)}")
-        if arguments[0].size == 0:
-            raise ValueError(f"{ast.unparse(node)!r}: the list is empty")
-        return function(arguments[0])
+def _over_elements(function):
+    """Return a call of one argument that combines all elements of a list, for each draw."""
+
+    def call(arguments: list[np.ndarray], node: ast.Call) -> np.ndarray:
+        (argument,) = _arguments(arguments, node)
+        return function(argument.reshape(-1, argument.shape[-1]), axis=0)
 
     return call
+
+
+def _arguments(arguments: list[np.ndarray], node: ast.Call) -> list[np.ndarray]:
+    """Refuse more than one argument, and an empty one."""
+    if len(arguments) != 1:
+        raise ValueError(f"{ast.unparse(node)!r}: expected one argument, got {len(arguments)}")
+    if arguments[0].size == 0:
+        raise ValueError(f"{ast.unparse(node)!r}: the list is empty")
+    return arguments
 
 
 def _extreme(elementwise):
     """Return min or max: of the elements of one list, or element by element of several arguments."""
 
-    def call(arguments: list[np.ndarray], node: ast.Call) -> Any:
+    def call(arguments: list[np.ndarray], node: ast.Call) -> np.ndarray:
         if len(arguments) == 1:
-            return _one_argument(elementwise.reduce)([arguments[0].ravel()], node)
+            return _over_elements(elementwise.reduce)(arguments, node)
         return reduce(lambda left, right: elementwise(*_same_shape(left, right, node)), arguments)
 
     return call
 
 
 def _need_truths(function):
-    def call(array: np.ndarray) -> bool:
+    def reduced(array: np.ndarray, axis: int) -> np.ndarray:
         if array.dtype.kind != "b":
             raise ValueError("all() and any() expect a comparison, not numbers")
-        return bool(function(array))
+        return function(array, axis=axis)
 
-    return call
+    return reduced
+
+
+def _absolute(arguments: list[np.ndarray], node: ast.Call) -> np.ndarray:
+    return np.abs(_arguments(arguments, node)[0])
 
 
 _FUNCTIONS = {
-    "all": _one_argument(_need_truths(np.all)),
-    "any": _one_argument(_need_truths(np.any)),
+    "all": _over_elements(_need_truths(np.all)),
+    "any": _over_elements(_need_truths(np.any)),
     "min": _extreme(np.minimum),
     "max": _extreme(np.maximum),
-    "abs": _one_argument(np.abs),
-    "mean": _one_argument(np.mean),
+    "abs": _absolute,
+    "mean": _over_elements(np.mean),
 }

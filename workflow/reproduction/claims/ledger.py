@@ -1,27 +1,33 @@
 """Compare published claims and values with the results of a run.
 
 `config/claims.yaml` states each claim with the criterion that decides it, fixed before the result is seen:
-an inequality (``check``), or a value with a tolerance around the published one. A claim that does not hold
-is `not reproduced`; one that cannot be decided is `not tested`, with the reason.
+an inequality (``check``), or a value with a tolerance around the published one. Where results were measured
+repeatedly, the criterion is evaluated on draws from their uncertainty (`uncertainty.draw`): a claim is
+`reproduced` if it holds in at least 95 % of the draws, `not reproduced` if it holds in at most 5 %, and
+`undecided` otherwise. A claim that cannot be computed is `not tested`, with the reason.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
-from operator import itemgetter
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ermlab.exceptions import DataError
 from reproduction.claims import expression as _expression
 from reproduction.claims.exhibits import Catalogue
 from reproduction.claims.expression import MissingValue
 from reproduction.claims.rows import unique_ids
+from reproduction.claims.uncertainty import Units, draw, estimate, units_of
 from reproduction.pipeline.documents import read_document
 
-REPRODUCED, NOT_REPRODUCED, NOT_TESTED = "reproduced", "not reproduced", "not tested"
-STATUSES = (REPRODUCED, NOT_REPRODUCED, NOT_TESTED)
+REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED = "reproduced", "not reproduced", "undecided", "not tested"
+STATUSES = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED)
+#: A claim is decided if it holds in at least this share of the draws, or fails in as many.
+CONFIDENCE = 0.95
 NO_DATA, REAL_DATA, SIMULATED_DATA = "no data", "real data", "simulated data"
 
 
@@ -40,6 +46,14 @@ class Claim:
         Why the claim cannot be tested at all.
     show
         Expressions whose values are shown as ours.
+    published_spread
+        The spread printed with the published values, of the same form.
+    control
+        Whether the row is a control of this project instead of a published claim.
+    requires
+        Ids of the controls without which the claim cannot be decided.
+    history
+        Earlier criteria, and why they were changed after results had been seen.
     """
 
     id: str
@@ -53,6 +67,10 @@ class Claim:
     tolerance: Mapping[str, float] | None = None
     reason: str | None = None
     show: tuple[str, ...] = ()
+    published_spread: Any = None
+    control: bool = False
+    requires: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -69,8 +87,19 @@ class Claim:
 class ClaimResult:
     """The outcome of a claim in a run: one row of ``reports/claims.json``.
 
-    ``ours`` maps the shown expressions to values (means over seeds where there are several), ``spread`` to
-    ``{"sd", "n"}`` of the same shape; ``badge`` is None when the experiment has no results.
+    Attributes
+    ----------
+    ours
+        The shown expressions and their values, means where there are several measurements.
+    intervals
+        For each shown expression that was measured repeatedly, the ends ``{"low", "high"}`` of its 95 %
+        interval, each of the form of its value.
+    probability
+        Share of the draws in which the claim holds; None if nothing that it rests on was repeated.
+    units
+        What the results were measured on, such as ``{"film": 8}``.
+    badge
+        Kind of the data; None when the experiment has no results.
     """
 
     id: str
@@ -79,8 +108,14 @@ class ClaimResult:
     source: str
     experiment: str
     published: Any
+    published_spread: Any
+    control: bool
+    requires: tuple[str, ...]
+    history: tuple[str, ...]
     ours: dict[str, Any]
-    spread: dict[str, Any]
+    intervals: dict[str, Any]
+    probability: float | None
+    units: dict[str, int]
     status: str
     reason: str | None
     badge: str | None
@@ -91,9 +126,15 @@ def load_claims(path: str | Path, schema: str | Path | None = None) -> tuple[Cla
     """Read ``config/claims.yaml``; every expression must parse and use documented values only."""
     document = read_document(path, schema)
     unique_ids(path, document["claims"], "claim")
-    claims = tuple(Claim(**{**row, "show": tuple(row.get("show", ()))}) for row in document["claims"])
+    lists = ("show", "requires", "history")
+    claims = tuple(
+        Claim(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in document["claims"]
+    )
+    controls = {claim.id for claim in claims if claim.control}
     for claim in claims:
         _check_names(path, claim, document["values"].get(claim.experiment))
+        if unknown := [name for name in claim.requires if name not in controls]:
+            raise DataError(f"{path}: claim {claim.id}: it requires {unknown[0]!r}, which is not a control")
     return claims
 
 
@@ -111,14 +152,17 @@ def check_claims(
     results_by_experiment
         Experiment names to what `read_results` returns; experiments that were not run are left out.
     """
-    return [_check_claim(claim, exhibits, results_by_experiment.get(claim.experiment)) for claim in claims]
+    rows = [_check_claim(claim, exhibits, results_by_experiment.get(claim.experiment)) for claim in claims]
+    status = {row.id: row.status for row in rows}
+    return [_hold_to_controls(row, status) for row in rows]
 
 
 def claims_document(results: Iterable[ClaimResult]) -> dict[str, Any]:
-    """Return the content of ``reports/claims.json``: the rows, and how many have each status."""
+    """Return the content of ``reports/claims.json``: claims, controls, and the number of claims by status."""
     rows = [asdict(result) for result in results]
-    counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
-    return {"claims": rows, "counts": counts}
+    claims = [row for row in rows if not row["control"]]
+    counts = {status: sum(row["status"] == status for row in claims) for status in STATUSES}
+    return {"claims": claims, "controls": [row for row in rows if row["control"]], "counts": counts}
 
 
 def badge(datasets: Mapping[str, str]) -> str:
@@ -147,146 +191,142 @@ def _check_names(path: str | Path, claim: Claim, documented: Mapping[str, str] |
 
 def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] | None) -> ClaimResult:
     section = exhibits.section_of(claim.exhibit)
+    verdict = _Verdict(NOT_TESTED)
     ours: dict[str, Any] = {}
-    spread: dict[str, Any] = {}
+    intervals: dict[str, Any] = {}
     if claim.reason is not None:
-        status, reason = NOT_TESTED, claim.reason
+        verdict = _Verdict(NOT_TESTED, claim.reason)
     elif results is None:
         missing = f"the experiment {claim.experiment} has no results in this run"
-        status, reason = NOT_TESTED, missing if section.built else "section not built yet"
+        verdict = _Verdict(NOT_TESTED, missing if section.built else "section not built yet")
     else:
-        status, reason = _decide(claim, results)
+        verdict = _decide(claim, results)
     if results is not None:
-        ours, spread = _shown(claim, results)
+        ours, intervals = _shown(claim, results)
     datasets = dict(results["datasets"]) if results is not None else {}
+    given = {name: getattr(claim, name) for name in _COPIED}
     return ClaimResult(
-        id=claim.id,
-        exhibit=claim.exhibit,
-        text=claim.text,
-        source=claim.source,
-        experiment=claim.experiment,
-        published=claim.published,
+        **given,
         ours=ours,
-        spread=spread,
-        status=status,
-        reason=reason,
+        intervals=intervals,
+        probability=verdict.probability,
+        units=verdict.units,
+        status=verdict.status,
+        reason=verdict.reason,
         badge=None if results is None else badge(datasets),
         datasets=datasets,
     )
 
 
-def _decide(claim: Claim, results: Mapping[str, Any]) -> tuple[str, str | None]:
-    """Return the status of a claim and the reason if it could not be tested."""
+_COPIED = (
+    "id",
+    "exhibit",
+    "text",
+    "source",
+    "experiment",
+    "published",
+    "published_spread",
+    "control",
+    "requires",
+    "history",
+)
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    status: str
+    reason: str | None = None
+    probability: float | None = None
+    units: dict[str, int] = field(default_factory=dict)
+
+
+def _hold_to_controls(row: ClaimResult, status: Mapping[str, str]) -> ClaimResult:
+    """Leave a claim undecided if a control that it requires does not hold."""
+    failed = [name for name in row.requires if status[name] != REPRODUCED]
+    if not failed or row.status == NOT_TESTED:
+        return row
+    reason = f"a control that the claim requires does not hold: {', '.join(failed)}"
+    return replace(row, status=UNDECIDED, reason=reason)
+
+
+def _decide(claim: Claim, results: Mapping[str, Any]) -> _Verdict:
+    """Decide a claim on draws of the results."""
     values = _named_values(results)
     try:
         if claim.check is not None:
-            holds = _evaluate(claim, claim.check, values, _mean)
-            if np.ndim(holds) or np.asarray(holds).dtype.kind != "b":
+            holds = _evaluate(claim, claim.check, values)
+            if np.ndim(holds) > 1 or np.asarray(holds).dtype.kind != "b":
                 raise ValueError(f"claim {claim.id}: {claim.check!r} is not one truth value")
         else:
-            ours = _evaluate(claim, claim.value, values, _mean)
+            ours = _evaluate(claim, claim.value, values)
             holds = _close(claim, ours, claim.published, claim.value)
     except MissingValue as missing:
-        return NOT_TESTED, f"{claim.experiment}: {missing.args[0]}"
-    return (REPRODUCED if holds else NOT_REPRODUCED), None
+        return _Verdict(NOT_TESTED, f"{claim.experiment}: {missing.args[0]}")
+    units = _units(claim.check or claim.value, values)
+    counts = {unit.name: unit.number for unit in sorted(units, key=lambda unit: unit.number, reverse=True)}
+    if single := sorted(unit.name for unit in units if unit.number < 2):
+        return _Verdict(UNDECIDED, f"one {single[0]} only, so that the spread is unknown", None, counts)
+    share = float(np.mean(holds))
+    status = REPRODUCED if share >= CONFIDENCE else NOT_REPRODUCED if share <= 1 - CONFIDENCE else UNDECIDED
+    return _Verdict(status, None, round(share, 3) if units else None, counts)
 
 
 def _shown(claim: Claim, results: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the claim shows as ours, and the spread over seeds of what has one."""
+    """Return what the claim shows as ours, and the 95 % intervals of what was measured repeatedly."""
     values = _named_values(results)
-    ours, spread = {}, {}
+    ours, intervals = {}, {}
     for text in claim.show:
         try:
-            ours[text] = _plain(_evaluate(claim, text, values, _mean))
+            ours[text] = _plain(_evaluate(claim, text, values, estimate), lambda draws: draws[..., 0])
+            drawn = _evaluate(claim, text, values)
         except MissingValue:
             continue
-        over_seeds = _spread_of(claim, text, values)
-        if over_seeds is not None:
-            spread[text] = over_seeds
-    return ours, spread
+        if any(unit.number > 1 for unit in _units(text, values)):
+            low, high = (_plain(drawn, partial(np.quantile, q=q, axis=-1)) for q in _TAILS)
+            intervals[text] = {"low": low, "high": high}
+    return ours, intervals
 
 
-def _spread_of(claim: Claim, text: str, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return sd and number of seeds of an expression evaluated on each seed, or None if it has no seeds."""
-    seeds = _count_seeds({name: values[name] for name in _expression.names(_expression.parse(text))})
-    if not seeds:
-        return None
-    if len(seeds) > 1:
-        raise ValueError(f"claim {claim.id}: {text!r} mixes results over {sorted(seeds)} seeds")
-    n = seeds.pop()
-    repeats = [_plain(_evaluate(claim, text, values, itemgetter(i))) for i in range(n)]
-    return {"sd": _deviation(repeats), "n": n}
+_TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+
+
+def _units(text: str, values: Mapping[str, Any]) -> set[Units]:
+    """Return the units that the results named by an expression were measured on."""
+    named = {name.split(".")[0] for name in _expression.names(_expression.parse(text))}
+    return set().union(*(units_of(values[name]) for name in named if name in values))
 
 
 def _named_values(results: Mapping[str, Any]) -> dict[str, Any]:
     return {**results["values"], "timings": results.get("timings", {})}
 
 
-def _evaluate(claim: Claim, text: str, values: Mapping[str, Any], take: Callable) -> Any:
-    """Evaluate an expression on the values it names, with ``take`` of each set of repeated measurements."""
+def _evaluate(claim: Claim, text: str, values: Mapping[str, Any], take: Callable[[Any], Any] = draw) -> Any:
+    """Evaluate an expression on draws or estimates of the results that it names."""
     tree = _expression.parse(text)
     needed = {name.split(".")[0] for name in _expression.names(tree)}
     try:
-        taken = {name: _over_seeds(item, take) for name, item in values.items() if name in needed}
+        taken = {name: take(item) for name, item in values.items() if name in needed}
         return _expression.evaluate(tree, taken)
     except ValueError as error:
         raise ValueError(f"claim {claim.id}: {error}") from error
 
 
-def _is_over_seeds(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {"per_seed"}
-
-
-def _over_seeds(value: Any, take: Callable) -> Any:
-    """Replace each set of repeated measurements in ``value`` by what ``take`` makes of it."""
-    if _is_over_seeds(value):
-        return take(value["per_seed"])
-    if isinstance(value, Mapping):
-        return {name: _over_seeds(item, take) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_over_seeds(item, take) for item in value]
-    return value
-
-
-def _mean(repeats: list[float]) -> float:
-    if not repeats:
-        raise MissingValue("a value over seeds has no measurement")
-    return float(np.mean(repeats))
-
-
-def _count_seeds(value: Any) -> set[int]:
-    """Return the numbers of repeated measurements that occur in ``value``."""
-    if _is_over_seeds(value):
-        return {len(value["per_seed"])}
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return set().union(*(_count_seeds(item) for item in items))
-
-
-def _deviation(repeats: list[Any]) -> Any:
-    """Return the standard deviation over repeats of numbers, lists or mappings; None for a single repeat."""
-    if isinstance(repeats[0], Mapping):
-        return {name: _deviation([repeat[name] for repeat in repeats]) for name in repeats[0]}
-    if len(repeats) < 2:
-        return None
-    return _plain(np.std(np.asarray(repeats, dtype=float), axis=0, ddof=1))
-
-
-def _close(claim: Claim, ours: Any, published: Any, place: str) -> bool:
-    """Whether every published number has ours within the tolerance."""
+def _close(claim: Claim, ours: Any, published: Any, place: str) -> NDArray[np.bool_]:
+    """Return for each draw whether every published number has ours within the tolerance."""
     if isinstance(published, Mapping):
         if not isinstance(ours, Mapping):
             raise ValueError(f"claim {claim.id}: {place} is not a mapping of {', '.join(published)}")
-        # Every part is judged, so that a missing value is never hidden by a wrong one.
         parts = [
             _close(claim, _part(ours, name, place), item, f"{place}.{name}")
             for name, item in published.items()
         ]
-        return all(parts)
-    theirs, mine = np.asarray(published, dtype=float), np.asarray(ours, dtype=float)
-    if mine.shape != theirs.shape:
-        raise MissingValue(f"{place} has shape {mine.shape}, {theirs.shape} is published")
+        return reduce(np.logical_and, parts)
+    theirs, mine = np.asarray(published, dtype=float), _expression.numbers(ours, place)
+    if mine.shape[:-1] != theirs.shape:
+        raise MissingValue(f"{place} has shape {mine.shape[:-1]}, {theirs.shape} is published")
     allowed = claim.tolerance.get("absolute", 0.0) + claim.tolerance.get("relative", 0.0) * np.abs(theirs)
-    return bool(np.all(np.abs(mine - theirs) <= allowed))
+    close = np.abs(mine - theirs[..., None]) <= allowed[..., None]
+    return close.reshape(-1, close.shape[-1]).all(axis=0)
 
 
 def _part(mapping: Mapping[str, Any], name: str, place: str) -> Any:
@@ -295,8 +335,10 @@ def _part(mapping: Mapping[str, Any], name: str, place: str) -> Any:
     return mapping[name]
 
 
-def _plain(value: Any) -> Any:
-    """Turn numpy numbers and arrays into what JSON knows."""
+def _plain(value: Any, summary: Callable[[NDArray], Any]) -> Any:
+    """Turn arrays of draws into what JSON knows, each number into a summary of its draws."""
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return np.asarray(value).tolist()
+        return {name: _plain(item, summary) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, summary) for item in value]
+    return np.asarray(summary(value)).tolist()

@@ -18,9 +18,46 @@ from ermlab.exceptions import DataError
 VALUES, TIMINGS = "values.json", "timings.json"
 
 
-def over_seeds(values: Iterable[float]) -> dict[str, list[float]]:
-    """Mark numbers as repeated measurements of one quantity, one for each seed."""
-    return {"per_seed": [float(value) for value in values]}
+def repeated(values: Iterable[float], unit: str = "seed", test_over_train: float = 0.0) -> dict[str, Any]:
+    """Mark numbers as repeated measurements of one quantity, one for each seed or other unit.
+
+    Results with the same unit and number of measurements are paired: measurement i of one and of the other
+    must come from the same seed, film, split or subject.
+
+    Parameters
+    ----------
+    values
+        The measurements.
+    unit
+        What they were repeated over, in the singular: ``"film"``, ``"split"``, ``"image"``.
+    test_over_train
+        For splits of one sample into training and test parts, which overlap: the size of the test part over
+        that of the training part. It widens intervals as the corrected resampled t-test does.
+    """
+    marked: dict[str, Any] = {"repeats": [float(value) for value in values]}
+    if unit != "seed":
+        marked["unit"] = unit
+    if test_over_train:
+        marked["test_over_train"] = float(test_over_train)
+    return marked
+
+
+def resampled(value: float, draws: Iterable[float], unit: str, n: int) -> dict[str, Any]:
+    """Mark a number as an estimate with bootstrap draws, for statistics that are no means over units.
+
+    Parameters
+    ----------
+    value
+        The statistic on all units.
+    draws
+        The statistic on resampled units. Draw i of all results with the same unit and number must come from
+        the same resample.
+    unit
+        What was resampled, in the singular: ``"image"``, ``"scene"``.
+    n
+        Number of units.
+    """
+    return {"value": float(value), "draws": [float(draw) for draw in draws], "unit": unit, "n": int(n)}
 
 
 def write_results(
@@ -35,7 +72,7 @@ def write_results(
     Parameters
     ----------
     values
-        Names to numbers, truth values, strings, arrays, mappings of these, or `over_seeds` results.
+        Names to numbers, truth values, strings, arrays, mappings of these, `repeated` or `resampled` results.
     datasets
         Data set names to ``"real"`` or ``"simulated"``; empty when no data are involved.
     timings

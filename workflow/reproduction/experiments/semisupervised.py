@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import StratifiedKFold
 
 from ermlab.semisupervised import LaplacianRidge, LaplacianSVC, graph_laplacian, neighbor_graph
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 from reproduction.experiments.intervals import paired_interval
 
 #: Weights of the norm, and of the Laplacian, among which cross-validation of the labeled samples chooses.
@@ -158,4 +158,4 @@ def by_labels(accuracies: pd.DataFrame) -> dict[str, list[dict[str, list[float]]
     """Return the accuracies of each method over repeats, one entry for each number of labels."""
     groups = dict(list(accuracies.sort_values("repeat").groupby(["method", "labels"])["accuracy"]))
     counts = sorted(accuracies["labels"].unique())
-    return {method: [over_seeds(groups[method, count]) for count in counts] for method in METHODS}
+    return {method: [repeated(groups[method, count]) for count in counts] for method in METHODS}

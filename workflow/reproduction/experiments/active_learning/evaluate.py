@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.tracking.active_learning import MEASURES
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The study that the claims are about.
@@ -122,17 +122,17 @@ def summarize(
     return {
         "summary": summary,
         "stop_share": {
-            measure: over_seeds(stops[stops["measure"] == measure]["stop"] / summary["patches"])
+            measure: repeated(stops[stops["measure"] == measure]["stop"] / summary["patches"])
             for measure in STOPPING
         },
         **{
-            name: {measure: over_seeds(means.loc[measure, name]) for measure in MEASURES}
+            name: {measure: repeated(means.loc[measure, name]) for measure in MEASURES}
             for name in ("test_error", "averaged_error")
         },
         **{
             name: {
                 measure: [
-                    over_seeds(rows[name]) for _, rows in table[table["measure"] == measure].groupby("share")
+                    repeated(rows[name]) for _, rows in table[table["measure"] == measure].groupby("share")
                 ]
                 for measure in MEASURES
             }
@@ -228,7 +228,7 @@ def comparison_table(
             for kind, label in (("active", "AL"), ("averaged", "AL, averaged"), ("combined", "CL")):
                 if published is not None and kind in published:
                     row[f"{share:.0%} {label}, published"] = f"{published[kind][measure][k]:.2f}"
-                row[f"{share:.0%} {label}"] = _plus_minus(found[kind][measure][k]["per_seed"])
+                row[f"{share:.0%} {label}"] = _plus_minus(found[kind][measure][k]["repeats"])
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -248,8 +248,8 @@ def summary_table(values: Mapping[str, Any], published: float) -> pd.DataFrame:
         found = values["studies"][study]
         row = {"study": title}
         for measure, label in TITLES.items():
-            row[f"{label}, mean of the curve"] = _plus_minus(found["test_error"][measure]["per_seed"])
-            row[f"{label}, averaged weights"] = _plus_minus(found["averaged_error"][measure]["per_seed"])
+            row[f"{label}, mean of the curve"] = _plus_minus(found["test_error"][measure]["repeats"])
+            row[f"{label}, averaged weights"] = _plus_minus(found["averaged_error"][measure]["repeats"])
         rows.append(row)
     table = pd.DataFrame(rows).set_index("study").T
     for label, key in (

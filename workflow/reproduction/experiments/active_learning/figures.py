@@ -113,8 +113,8 @@ def plot_uncertainty(
         row[1].axhline(values["threshold"], color="black", linewidth=0.8)
         row[1].axvspan(0, (values["window"] + 1) / patches, color=GREY, alpha=0.15, linewidth=0)
         for measure, stops in study["stop_share"].items():
-            heights = np.full(len(stops["per_seed"]), values["threshold"])
-            row[1].plot(stops["per_seed"], heights, "v", color=MEASURE_COLORS[measure], markersize=7)
+            heights = np.full(len(stops["repeats"]), values["threshold"])
+            row[1].plot(stops["repeats"], heights, "v", color=MEASURE_COLORS[measure], markersize=7)
     for ax in axes[-1]:
         ax.set_xlabel("share of patches annotated")
     handles = [

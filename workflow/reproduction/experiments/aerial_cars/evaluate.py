@@ -14,7 +14,7 @@ from ermlab.metrics.detection import (
     match_detections,
     recall_at_false_positives,
 )
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.aerial_cars.protocol import (
     CONTROL_TITLES,
     CONTROLS,
@@ -58,9 +58,9 @@ def main(inputs: Paths, outputs: Paths, *, seeds: int, settings: Settings) -> No
         Path(outputs["values"]).parent,
         {
             "scenes": frames.scene_names,
-            "ap": {name: over_seeds(values) for name, values in mean["center"].items()},
+            "ap": {name: repeated(values) for name, values in mean["center"].items()},
             "ap_gain": _gains(mean["center"]),
-            "ap_pascal": {name: over_seeds(values) for name, values in mean["pascal"].items()},
+            "ap_pascal": {name: repeated(values) for name, values in mean["pascal"].items()},
             "ap_pascal_gain": _gains(mean["pascal"]),
             "ap_by_scene": _mark_seeds(by_scene["center"]),
             "ap_pascal_by_scene": _mark_seeds(by_scene["pascal"]),
@@ -142,12 +142,12 @@ def _mean_over_scenes(by_scene: ByScene) -> dict[str, np.ndarray]:
 
 def _gains(mean: Mapping[str, np.ndarray]) -> dict[str, dict]:
     """Return the difference of each method to the linear one in points, paired by seed."""
-    return {method: over_seeds(mean[method] - mean["linear"]) for method in METHODS if method != "linear"}
+    return {method: repeated(mean[method] - mean["linear"]) for method in METHODS if method != "linear"}
 
 
 def _mark_seeds(by_scene: ByScene) -> dict[str, dict[str, dict]]:
     return {
-        scene: {method: over_seeds(values) for method, values in precisions.items()}
+        scene: {method: repeated(values) for method, values in precisions.items()}
         for scene, precisions in by_scene.items()
     }
 
@@ -301,7 +301,7 @@ def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
         }
         for scene in values["scenes"]:
             precisions = values["ap_by_scene"][scene]
-            gains = np.subtract(precisions[method]["per_seed"], precisions["linear"]["per_seed"])
+            gains = np.subtract(precisions[method]["repeats"], precisions["linear"]["repeats"])
             row[scene] = f"{gains.mean():+.0f}"
         rows[TITLES[method]] = row
     return pd.DataFrame(rows).T
@@ -309,7 +309,7 @@ def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
 
 def _mean_sd(measured: Mapping[str, Sequence[float]]) -> str:
     """Return mean and standard deviation over seeds; the mean alone of a single seed."""
-    repeats = measured["per_seed"]
+    repeats = measured["repeats"]
     mean = f"{np.mean(repeats):.0f}"
     return mean if len(repeats) < 2 else f"{mean} ± {np.std(repeats, ddof=1):.0f}"
 

@@ -65,10 +65,10 @@ def plot_aerial_cars(
 
 def _with_precision(method: str, values: Mapping, published: Mapping[str, float]) -> str:
     """Return the title of a method with its average precision and gain."""
-    title = f"{_LABELS[method]}: {np.mean(values['ap'][method]['per_seed']):.0f}"
+    title = f"{_LABELS[method]}: {np.mean(values['ap'][method]['repeats']):.0f}"
     if method not in published:
         return title
-    gain = np.mean(values["ap_gain"][method]["per_seed"])
+    gain = np.mean(values["ap_gain"][method]["repeats"])
     return f"{title} ({gain:+.0f}, published {published[method]:+g})"
 
 

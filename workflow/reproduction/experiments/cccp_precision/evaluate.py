@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ermlab.optimize import L2, CCCPResult, cccp
 from ermlab.structured.bridge import BridgeRisk
-from reproduction.claims.results import over_seeds, write_results
+from reproduction.claims.results import repeated, write_results
 from reproduction.experiments.cccp_precision.algorithm import learn_from_partial_annotations
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -103,7 +103,7 @@ def summarize(runs: pd.DataFrame) -> dict[str, Any]:
     """
     limit = runs["optimum"] + STUCK * runs["optimum"].abs()
     return {
-        **{name: over_seeds(runs[name]) for name in runs.columns.drop("start")},
+        **{name: repeated(runs[name]) for name in runs.columns.drop("start")},
         **{f"stuck_{variant}": int((runs[f"objective_{variant}"] > limit).sum()) for variant in VARIANTS},
         **{
             f"stuck_as_printed_{variant}": int((runs[f"printed_{variant}"] > limit).sum())
@@ -172,7 +172,7 @@ def summarize_algorithm(runs: pd.DataFrame) -> dict[str, float]:
         "algorithm_end_difference_median": float(difference.median()),
         "algorithm_ends_lower": float((difference < -STUCK).mean()),
         "algorithm_ends_higher": float((difference > STUCK).mean()),
-        "algorithm_bounds_ratio": over_seeds(ratio),
+        "algorithm_bounds_ratio": repeated(ratio),
         "algorithm_bounds_ratio_low": float(low),
         "algorithm_bounds_ratio_high": float(high),
         "algorithm_same_as_transcribed": float((transcribed.abs() <= SAME).mean()),
@@ -182,7 +182,7 @@ def summarize_algorithm(runs: pd.DataFrame) -> dict[str, float]:
 def describe_algorithm(values: Mapping[str, Any]) -> str:
     """Return the results of `summarize_algorithm` as sentences."""
     found = {name: values[f"algorithm_{name}"] for name in _DESCRIBED}
-    ratio = np.mean(values["algorithm_bounds_ratio"]["per_seed"])
+    ratio = np.mean(values["algorithm_bounds_ratio"]["repeats"])
     return (
         "Over {problems} problems with {dimension} weights Algorithm 1.1 computes {ratio:.2f} times the "
         "bounds of plain CCCP on average ({bounds_ratio_low:.2f} to {bounds_ratio_high:.2f} in 95 %). "

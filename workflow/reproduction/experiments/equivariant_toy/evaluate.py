@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.results import over_seeds, write_results
+from reproduction.claims.results import repeated, write_results
 from reproduction.experiments.equivariant_toy.latent import (
     LatentRingModel,
     fit_latent_rings,
@@ -63,7 +63,7 @@ def main(
             "ranges": [str(Fraction(part)) for part in RANGES],
             **summarize_triples(measured),
             "equal_rotations_objective": {
-                name: over_seeds(_objective_ratios(measured, draws, degree, count))
+                name: repeated(_objective_ratios(measured, draws, degree, count))
                 for name, count in (("enough", degree + 1), ("too_few", degree))
             },
             "virtual_by_solver": _count_by_solver(draws[0], degree),
@@ -110,7 +110,7 @@ def summarize_triples(measured: pd.DataFrame) -> dict:
         lambda errors: errors.is_monotonic_decreasing
     )
     return {
-        **{name: [over_seeds(rows[name]) for rows in by_range] for name in measured.columns[2:]},
+        **{name: [repeated(rows[name]) for rows in by_range] for name in measured.columns[2:]},
         "ordered_triples": int(ordered.sum()),
     }
 
@@ -118,10 +118,10 @@ def summarize_triples(measured: pd.DataFrame) -> dict:
 def summarize_latent(models: Sequence[LatentRingModel]) -> dict[str, dict]:
     """Return the measures of the models with a latent rotation, over the triples."""
     return {
-        "latent_spread": over_seeds([model.spread for model in models]),
-        "latent_midpoint_rise": over_seeds([model.midpoint_rise for model in models]),
-        "latent_symmetry_error": over_seeds([symmetry_error(model) for model in models]),
-        "latent_ring_error": over_seeds([ring_error(model) for model in models]),
+        "latent_spread": repeated([model.spread for model in models]),
+        "latent_midpoint_rise": repeated([model.midpoint_rise for model in models]),
+        "latent_symmetry_error": repeated([symmetry_error(model) for model in models]),
+        "latent_ring_error": repeated([ring_error(model) for model in models]),
     }
 
 

@@ -39,7 +39,7 @@ def gain_table(moons: Mapping[str, Any], digits: Mapping[str, Any]) -> pd.DataFr
 def accuracy_table(problem: str, values: Mapping[str, Any], labels: Sequence[int]) -> pd.DataFrame:
     """Return the mean accuracy of each method, one row per number of labels."""
     means = {
-        STYLES[method][0]: [np.mean(found["per_seed"]) for found in values["accuracy"][method]]
+        STYLES[method][0]: [np.mean(found["repeats"]) for found in values["accuracy"][method]]
         for method in METHODS
     }
     return pd.DataFrame({"problem": problem, "labels per class": labels, **means})

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.taxonomy import Taxonomy, robinson_foulds, shuffled
-from reproduction.claims.results import over_seeds, read_json, write_json, write_results
+from reproduction.claims.results import read_json, repeated, write_json, write_results
 from reproduction.datasets.flowers17 import CLASSES
 from reproduction.experiments.flowers_taxonomy.protocol import METHODS
 from reproduction.experiments.taxonomies import share_inside_grid
@@ -60,7 +60,7 @@ def accuracies(predictions: pd.DataFrame) -> dict[str, Any]:
         [predictions["method"], predictions["split"]]
     )
     percent = 100 * correct.mean()
-    return {"accuracy": {method: over_seeds(percent[method]) for method in METHODS}}
+    return {"accuracy": {method: repeated(percent[method]) for method in METHODS}}
 
 
 def validation_values(trials: pd.DataFrame) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def validation_values(trials: pd.DataFrame) -> dict[str, Any]:
     by_method = {method: chosen[chosen["method"] == method].groupby("split") for method in METHODS}
     return {
         "validation": {
-            method: over_seeds(100 * rows["validation"].mean()) for method, rows in by_method.items()
+            method: repeated(100 * rows["validation"].mean()) for method, rows in by_method.items()
         },
         "price": {method: rows["C"].median().tolist() for method, rows in by_method.items()},
         "price_inside": share_inside_grid(trials, ["split", "run"]),
@@ -90,8 +90,8 @@ def topology_values(semantic: Sequence[Taxonomy], learned: Sequence[Taxonomy], s
     ]
     between_splits = [robinson_foulds(*two) for two in combinations(learned, 2)]
     return {
-        "topology_distance": over_seeds(robinson_foulds(given, found) for given, found in pairs),
-        "topology_distance_permuted": over_seeds(permuted),
+        "topology_distance": repeated(robinson_foulds(given, found) for given, found in pairs),
+        "topology_distance_permuted": repeated(permuted),
         "topology_distance_splits": float(np.mean(between_splits or [0.0])),
     }
 
@@ -108,9 +108,9 @@ def accuracy_by_class(predictions: pd.DataFrame) -> pd.DataFrame:
 def accuracy_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
     """Return table 5.3 with the controls: accuracies in percent, and standard deviations over the splits."""
     rows = []
-    one_vs_rest = np.mean(values["accuracy"]["one_vs_rest"]["per_seed"])
+    one_vs_rest = np.mean(values["accuracy"]["one_vs_rest"]["repeats"])
     for method, title in TITLES.items():
-        of_splits = values["accuracy"][method]["per_seed"]
+        of_splits = values["accuracy"][method]["repeats"]
         rows.append(
             {
                 "method": title,
@@ -119,7 +119,7 @@ def accuracy_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFr
                 "over one-vs-rest": np.mean(of_splits) - one_vs_rest,
                 "published": published.get(method, np.nan),
                 "published spread": PUBLISHED_SPREAD.get(method, np.nan),
-                "validation": np.mean(values["validation"][method]["per_seed"]),
+                "validation": np.mean(values["validation"][method]["repeats"]),
                 "C chosen": ", ".join(f"{C:.3g}" for C in values["price"][method]),
             }
         )

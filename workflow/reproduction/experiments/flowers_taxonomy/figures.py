@@ -65,7 +65,7 @@ def plot_accuracies(values: Mapping, published: Mapping[str, float]) -> Figure:
     """Plot the accuracy of each method: per split, mean, and published."""
     fig, ax = plt.subplots(figsize=(7.5, 3.1))
     for row, method in enumerate(TITLES):
-        accuracies = values["accuracy"][method]["per_seed"]
+        accuracies = values["accuracy"][method]["repeats"]
         mean = np.mean(accuracies)
         ax.plot(accuracies, [row] * len(accuracies), "o", color=GREY, markersize=4, alpha=0.7)
         ax.plot(mean, row, "D", color=STYLES[method]["color"], markersize=8)

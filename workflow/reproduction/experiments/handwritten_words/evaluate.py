@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.datasets.letters import ALPHABET
 from reproduction.experiments.handwritten_words.protocol import MODELS, N_STATES, Words
 from reproduction.experiments.handwritten_words.train import SHOWN
@@ -46,16 +46,16 @@ def error_values(trials: pd.DataFrame) -> dict[str, Any]:
     gain = {study: paired_interval(table["unary"], table["chain"]) for study, table in letter.items()}
     given = trials[trials["study"] == "given"]
     return {
-        "letter_error": {model: over_seeds(letter["given"][model]) for model in MODELS},
-        "word_error": {model: over_seeds(word[model]) for model in MODELS},
+        "letter_error": {model: repeated(letter["given"][model]) for model in MODELS},
+        "word_error": {model: repeated(word[model]) for model in MODELS},
         "letter_gain": gain["given"],
         "word_gain": paired_interval(word["unary"], word["chain"]),
         "relative_gain": gain["given"]["mean"] / float(letter["given"]["unary"].mean()),
         "documented_error": {model: float(letter["given"].loc[SHOWN, model]) for model in MODELS},
         "shuffled_gain": gain["shuffled"],
         "unseen_gain": gain["unseen"],
-        "unseen_error": {model: over_seeds(letter["unseen"][model]) for model in MODELS},
-        "shuffled_error": {model: over_seeds(letter["shuffled"][model]) for model in MODELS},
+        "unseen_error": {model: repeated(letter["unseen"][model]) for model in MODELS},
+        "shuffled_error": {model: repeated(letter["shuffled"][model]) for model in MODELS},
         "training_words": int(given["training_words"].mean()),
         "test_words": int(given["test_words"].mean()),
         "folds": int(given["fold"].nunique()),
@@ -135,7 +135,7 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
     }
     rows = []
     for title, (errors, gain) in studies.items():
-        means = {model: np.mean(values[errors][model]["per_seed"]) for model in MODELS}
+        means = {model: np.mean(values[errors][model]["repeats"]) for model in MODELS}
         interval = {"gain": values[gain]["mean"], "low": values[gain]["low"], "high": values[gain]["high"]}
         rows.append(
             {"errors": title, "each letter alone": means["unary"], "chain": means["chain"], **interval}

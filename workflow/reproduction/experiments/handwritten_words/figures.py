@@ -19,7 +19,7 @@ TITLES = {"unary": "each letter\nalone", "chain": "chain"}
 
 def draw_errors(ax: Axes, errors: Mapping[str, Any], published: Mapping[str, float] | None = None) -> None:
     """Draw the errors of both models, a line per training fold, and published ones beside them."""
-    table = np.array([errors[model]["per_seed"] for model in MODELS])
+    table = np.array([errors[model]["repeats"] for model in MODELS])
     for fold in table.T:
         ax.plot([0, 1], fold, color=GREY, linewidth=0.8, alpha=0.7)
     for place, (values, color) in enumerate(zip(table, (ORANGE, BLUE), strict=True)):

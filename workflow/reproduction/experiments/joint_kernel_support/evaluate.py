@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.metrics.detection import DetectionCurve, detection_curve, ellipse_agreement, equal_error_rate
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.joint_kernel_support.train import METHODS, SIDES, box_arrays
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -37,7 +37,7 @@ def main(inputs: Paths, outputs: Paths) -> None:
             "parameter": _chosen(choices, noise, "parameter"),
             "area": _chosen(choices, noise, "area"),
             "labels_on_a_car": [
-                over_seeds((table.loc[table["noise"] == r, "overlap"] >= 0.5).mean() for table in labels)
+                repeated((table.loc[table["noise"] == r, "overlap"] >= 0.5).mean() for table in labels)
                 for r in noise
             ],
             # For all values of C together, as are the training times.
@@ -92,14 +92,14 @@ def _error(curve: DetectionCurve) -> float:
 def _over_noise(
     curves: Curves, noise: Sequence[float], quantity: Callable[[DetectionCurve], float]
 ) -> dict[str, list]:
-    return {method: [over_seeds(map(quantity, curves[method, r])) for r in noise] for method in METHODS}
+    return {method: [repeated(map(quantity, curves[method, r])) for r in noise] for method in METHODS}
 
 
 def _chosen(choices: Sequence[pd.DataFrame], noise: Sequence[float], column: str) -> dict[str, list]:
     """Return a column of the chosen parameters for each method, over noise and seeds."""
     chosen = [table[table["chosen"]].set_index(["method", "noise"])[column] for table in choices]
     return {
-        method: [over_seeds(values.loc[method, r] for values in chosen) for r in noise] for method in METHODS
+        method: [repeated(values.loc[method, r] for values in chosen) for r in noise] for method in METHODS
     }
 
 
@@ -176,7 +176,7 @@ def error_table(values: Mapping[str, Any], published: Mapping[str, Sequence[floa
     for method in METHODS:
         for i, r in enumerate(values["noise"]):
             per_seed = {
-                name: values[name][method][i]["per_seed"]
+                name: values[name][method][i]["repeats"]
                 for name in ("eer", "eer_ellipse", "recall_reached", "parameter", "area")
             }
             rows.append(

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ermlab.fmri.weight_maps import target_share, threshold_weights
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.datasets.movie_watching import SHARING
 from reproduction.experiments.laplacian_kcca.movie_study import (
     HAXBY_SETS,
@@ -56,7 +56,7 @@ PUBLISHED_SPREAD = {
 }
 EDGES = ("eps at its least", "eps at its largest", "gamma at its least", "gamma at its largest")
 
-#: Experiment to one `over_seeds` entry per output.
+#: Experiment to one `repeated` entry per output.
 Correlations = Mapping[str, Sequence[Mapping[str, list[float]]]]
 
 
@@ -130,7 +130,7 @@ def map_values(arrays: Sequence[Mapping[str, NDArray]]) -> dict[str, Any]:
     return {
         "target_share": {
             target: [
-                over_seeds(
+                repeated(
                     target_share(maps[f"{target}_{experiment}"], maps[f"{target}_target"]) for maps in arrays
                 )
                 for experiment in PUBLISHED_EXPERIMENTS
@@ -149,8 +149,7 @@ def _correlations(rows: pd.DataFrame, criterion: str, outputs: Sequence[str]) ->
     means = chosen.groupby(["experiment", "output", "seed"])["correlation"].mean()
     experiments = [name for name in EXPERIMENTS if name in set(chosen["experiment"])]
     return {
-        experiment: [over_seeds(means[experiment, output]) for output in outputs]
-        for experiment in experiments
+        experiment: [repeated(means[experiment, output]) for output in outputs] for experiment in experiments
     }
 
 
@@ -222,7 +221,7 @@ def correlation_table(
     for experiment, title in TITLES.items():
         columns["ours", title] = [_mean_and_deviation(value) for value in ours[experiment]]
     for experiment in PUBLISHED_EXPERIMENTS if permuted else ():
-        means = [np.mean(value["per_seed"]) for value in permuted[experiment]]
+        means = [np.mean(value["repeats"]) for value in permuted[experiment]]
         columns["permuted volumes", experiment[3:]] = [f"{mean:.3f}" for mean in means]
     table = pd.DataFrame(columns, index=[OUTPUT_TITLES.get(name, name) for name in outputs])
     table.columns = pd.MultiIndex.from_tuples(columns)
@@ -262,8 +261,8 @@ def exhibit_table(
                         "protocol": how,
                         "output": output,
                         "experiment": experiment,
-                        "correlation": np.mean(value["per_seed"]),
-                        "sd_over_seeds": deviation(value["per_seed"]),
+                        "correlation": np.mean(value["repeats"]),
+                        "sd_over_seeds": deviation(value["repeats"]),
                         "sd_over_folds": spread_over_folds[experiment][output] if first else np.nan,
                         "published": published[experiment][i] if given else np.nan,
                         "published_spread": PUBLISHED_SPREAD[output][number] if given else np.nan,
@@ -327,8 +326,8 @@ def map_table(maps: Mapping[str, NDArray], target: str, values: Mapping[str, Any
                 "of_them_in_target": int((kept & inside).sum()),
                 "voxels_in_target": int(inside.sum()),
                 "largest_in_target_sd": float(weights[inside].max() / weights.std()),
-                "share_of_weight": share["per_seed"][0],
-                "share_mean_over_seeds": float(np.mean(share["per_seed"])),
+                "share_of_weight": share["repeats"][0],
+                "share_mean_over_seeds": float(np.mean(share["repeats"])),
                 "share_by_chance": values["target_chance"][target],
             }
         )
@@ -342,7 +341,7 @@ def deviation(repeats: Sequence[float]) -> float:
 
 def _mean_and_deviation(value: Mapping[str, list[float]], factor: float = 1.0, digits: int = 3) -> str:
     """Format mean and standard deviation over seeds; the mean alone for a single seed."""
-    repeats = factor * np.asarray(value["per_seed"])
+    repeats = factor * np.asarray(value["repeats"])
     mean = f"{np.mean(repeats):.{digits}f}"
     return mean if len(repeats) < 2 else f"{mean}\u00a0±\u00a0{deviation(repeats):.{min(digits, 2)}f}"
 

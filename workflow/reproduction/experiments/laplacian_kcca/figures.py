@@ -40,7 +40,7 @@ def plot_correlations(
     positions = np.arange(len(outputs))
     shifts = np.linspace(-0.3, 0.3, len(TITLES))
     for shift, (experiment, name) in zip(shifts, TITLES.items(), strict=True):
-        repeats = [item["per_seed"] for item in ours[experiment]]
+        repeats = [item["repeats"] for item in ours[experiment]]
         ax.errorbar(
             positions + shift,
             np.array([np.mean(values) for values in repeats]),

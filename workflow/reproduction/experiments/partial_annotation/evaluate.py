@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.partial_annotation.protocol import QUARTER, SOLVERS, VARIANTS
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -55,7 +55,7 @@ def main(inputs: Paths, outputs: Paths, *, studies: Mapping[str, Any]) -> None:
                 method: [float(_of(curve, method, share)["loss"].mean()) for share in shares]
                 for method in _METHODS
             },
-            "loss_at_quarter": over_seeds(_of(curve, "partial", QUARTER)["loss"]),
+            "loss_at_quarter": repeated(_of(curve, "partial", QUARTER)["loss"]),
             "loss_full": float(_of(curve, "full")["loss"].item()),
             "objective": {variant: float(ends["objective"][variant]) for variant in VARIANTS},
             "bounds": {variant: int(ends["bounds"][variant]) for variant in VARIANTS},

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from ermlab.features.hog_crops import HogLayout
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.datasets.daimler_pedestrians import TEST, TRAIN
 from reproduction.experiments.pedestrians.crop_versions import BORDERS, VERSIONS, transform_crops
 from reproduction.experiments.pedestrians.protocol import (
@@ -40,7 +40,7 @@ class HeldOutSets:
 
     def measure(self, learned: Sequence[Scores], key: str, quantity: Callable[..., float]) -> Repeats:
         """Return ``quantity(labels, scores)`` for all pairs of a training set and a test set."""
-        return over_seeds(quantity(labels, scores) for labels, scores in self._pairs(learned, key))
+        return repeated(quantity(labels, scores) for labels, scores in self._pairs(learned, key))
 
     def mean_roc(self, learned: Sequence[Scores], key: str) -> NDArray[np.float64]:
         """Return the mean ROC curve over the same pairs at `FALSE_POSITIVE_RATES`."""
@@ -102,7 +102,7 @@ def _load(paths: Sequence[str]) -> list[Scores]:
 
 
 def _counts(learned: Sequence[Scores], key: str) -> Repeats:
-    return over_seeds(scores[key] for scores in learned)
+    return repeated(scores[key] for scores in learned)
 
 
 def by_grouping(
@@ -125,7 +125,7 @@ def by_grouping(
 def _group_sizes(learned: Sequence[Scores], quantity: Callable) -> list[Repeats]:
     """Return a quantity of the sizes of the groups at each degree of grouping."""
     degrees = range(len(learned[0]["groups"]))
-    return [over_seeds(quantity(np.bincount(scores["groups"][k])) for scores in learned) for k in degrees]
+    return [repeated(quantity(np.bincount(scores["groups"][k])) for scores in learned) for k in degrees]
 
 
 def mean_roc(
@@ -172,9 +172,9 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """
     rows = []
     for errors, suffix in ((values["eer_of_all"], ""), (values["eer_cropped"], "; cut crops")):
-        plain = np.array(errors["none"]["per_seed"])
+        plain = np.array(errors["none"]["repeats"])
         for name in (name for name in TITLES if name in errors):
-            repeats = np.array(errors[name]["per_seed"])
+            repeats = np.array(errors[name]["repeats"])
             row = {
                 "method": TITLES[name] + suffix,
                 "C": values["price"][name],
@@ -185,8 +185,8 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
                 "virtual samples used": "",
             }
             if not suffix:
-                row["area under ROC"] = f"{np.mean(values['auc'][name]['per_seed']):.4f}"
-                row["virtual samples used"] = round(np.mean(values["virtual_used_of_all"][name]["per_seed"]))
+                row["area under ROC"] = f"{np.mean(values['auc'][name]['repeats']):.4f}"
+                row["virtual samples used"] = round(np.mean(values["virtual_used_of_all"][name]["repeats"]))
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -200,11 +200,11 @@ def group_table(values: Mapping[str, Any]) -> pd.DataFrame:
                 {
                     "method": name.replace("_", ", "),
                     "grouping": k + 1,
-                    "groups": round(np.mean(values["groups"][k]["per_seed"])),
-                    "eer": _mean_sd(repeats["per_seed"]),
-                    "area under ROC": f"{np.mean(values['grouped_auc'][name][k]['per_seed']):.4f}",
-                    "pedestrians used": round(np.mean(values["samples_used"][name][k]["per_seed"])),
-                    "virtual samples used": round(np.mean(values["virtual_used"][name][k]["per_seed"])),
+                    "groups": round(np.mean(values["groups"][k]["repeats"])),
+                    "eer": _mean_sd(repeats["repeats"]),
+                    "area under ROC": f"{np.mean(values['grouped_auc'][name][k]['repeats']):.4f}",
+                    "pedestrians used": round(np.mean(values["samples_used"][name][k]["repeats"])),
+                    "virtual samples used": round(np.mean(values["virtual_used"][name][k]["repeats"])),
                 }
             )
     return pd.DataFrame(rows)
@@ -220,7 +220,7 @@ def curve_table(roc: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
     for panel, quantity in (("b", "grouped_eer"), ("c", "samples_used")):
         for name, degrees in values[quantity].items():
             for k, repeats in enumerate(degrees, start=1):
-                mean, sd = np.mean(repeats["per_seed"]), np.std(repeats["per_seed"], ddof=1)
+                mean, sd = np.mean(repeats["repeats"]), np.std(repeats["repeats"], ddof=1)
                 rows.append({"panel": panel, "line": name, "x": k, "y": mean, "sd": sd})
     return pd.DataFrame(rows)
 

@@ -87,7 +87,7 @@ def _plot_groups(fig: Figure, examples: Mapping[str, np.ndarray]) -> None:
 def _plot_roc(ax: Axes, roc: pd.DataFrame, values: Mapping[str, Any], published: Mapping[str, float]) -> None:
     false_positives = 100 * roc["false_positive_rate"]
     for name, color in ROC_COLORS.items():
-        mean = np.mean(values["eer_of_all"][name]["per_seed"])
+        mean = np.mean(values["eer_of_all"][name]["repeats"])
         ax.plot(false_positives, 100 * roc[name], color=color, label=f"{TITLES[name]}: {mean:.1f}")
     for name, rate in published.items():
         ax.plot(rate, 100 - rate, "o", color=ROC_COLORS[name], markeredgecolor="black", markersize=6)
@@ -101,7 +101,7 @@ def _plot_roc(ax: Axes, roc: pd.DataFrame, values: Mapping[str, Any], published:
 
 def _plot_grouping(ax: Axes, lines: Mapping[str, Any]) -> None:
     for name, (label, color, style) in KINDS.items():
-        means = [np.mean(repeats["per_seed"]) for repeats in lines[name]]
+        means = [np.mean(repeats["repeats"]) for repeats in lines[name]]
         ax.plot(range(1, len(means) + 1), means, style, color=color, marker="s", markersize=4, label=label)
 
 

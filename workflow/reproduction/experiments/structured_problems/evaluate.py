@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ermlab.structured import StructuredSVM, Task
-from reproduction.claims.results import over_seeds, write_results
+from reproduction.claims.results import repeated, write_results
 from reproduction.experiments.intervals import paired_interval
 from reproduction.experiments.structured_problems import parsing, segmentation, sequences, tracking
 from reproduction.pipeline.job import Paths, run_stage
@@ -146,7 +146,7 @@ def summarize(table: pd.DataFrame) -> dict[str, Any]:
     }
     return {
         **{
-            f"{kind}_loss": {name: over_seeds(rows[f"{kind}_loss"]) for name, rows in groups.items()}
+            f"{kind}_loss": {name: repeated(rows[f"{kind}_loss"]) for name, rows in groups.items()}
             for kind in ("structured", "independent")
         },
         **{f"gain_{end}": {name: gain[end] for name, gain in gains.items()} for end in ("low", "high")},
@@ -159,7 +159,7 @@ def describe_losses(values: Mapping[str, Any]) -> str:
     sentences = []
     for name, low in values["gain_low"].items():
         structured, independent = (
-            100 * np.mean(values[f"{kind}_loss"][name]["per_seed"]) for kind in ("structured", "independent")
+            100 * np.mean(values[f"{kind}_loss"][name]["repeats"]) for kind in ("structured", "independent")
         )
         high = values["gain_high"][name]
         sentences.append(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from reproduction.claims.results import over_seeds, read_json, write_json, write_results
+from reproduction.claims.results import read_json, repeated, write_json, write_results
 from reproduction.experiments.taxonomies import share_inside_grid
 from reproduction.experiments.text_taxonomy.protocol import CONTROLS, LOSSES, PUBLISHED
 from reproduction.pipeline.job import Paths, run_stage
@@ -36,7 +36,7 @@ def main(inputs: Paths, outputs: Paths) -> None:
         Path(outputs["values"]).parent,
         {
             **loss_values(trials),
-            "topology_distance": over_seeds(document["topology_distance"] for document in documents),
+            "topology_distance": repeated(document["topology_distance"] for document in documents),
             "splits": len(documents),
             "posts": documents[0]["posts"],
             "words": [document["words"] for document in documents],
@@ -62,7 +62,7 @@ def loss_values(trials: pd.DataFrame) -> dict[str, Any]:
 
     def measured(names: Sequence[str], column: str) -> dict[str, dict[str, Any]]:
         found = per_split(names, column)
-        return {loss: {name: over_seeds(found[loss][name]) for name in names} for loss in LOSSES}
+        return {loss: {name: repeated(found[loss][name]) for name in names} for loss in LOSSES}
 
     return {
         "loss": {loss: list(by_name.values()) for loss, by_name in measured(PUBLISHED, "test").items()},
@@ -102,7 +102,7 @@ def late_ratio(slow: ArrayLike, fast: ArrayLike) -> float:
 def losses_by_covariance(values: Mapping, loss: str) -> dict[str, np.ndarray]:
     """Return the losses of each split for all covariances, the controls last."""
     measured = dict(zip(PUBLISHED, values["loss"][loss], strict=True)) | values["controls"][loss]
-    return {name: np.array(measured[name]["per_seed"]) for name in PUBLISHED + CONTROLS}
+    return {name: np.array(measured[name]["repeats"]) for name in PUBLISHED + CONTROLS}
 
 
 def loss_table(values: Mapping, published: Mapping[str, Sequence[float]]) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def loss_table(values: Mapping, published: Mapping[str, Sequence[float]]) -> pd.
                     "published": published_losses.get(name, np.nan),
                     "ours": of_splits.mean(),
                     "spread": of_splits.std(ddof=1) if len(of_splits) > 1 else np.nan,
-                    "validation": np.mean(values["validation"][loss][name]["per_seed"]),
+                    "validation": np.mean(values["validation"][loss][name]["repeats"]),
                     "C": np.median(values["price"][loss][name]),
                 }
             )

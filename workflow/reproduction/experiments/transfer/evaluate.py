@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.transfer.protocol import SHARED, STRATEGIES
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -126,17 +126,17 @@ def summarize(runs: pd.DataFrame) -> dict[str, Any]:
     at_fifth = {
         "loss_all_source": whole["all_source"],
         "loss_all_target": whole["all_target"],
-        "loss_at_fifth": {name: over_seeds(curve.loc[FIFTH]) for name, curve in curves.items()},
+        "loss_at_fifth": {name: repeated(curve.loc[FIFTH]) for name, curve in curves.items()},
     }
     if runs.share[runs.strategy.isin(list(SHARED))].max() <= THIRD:
         return at_fifth
     return {
         **at_fifth,
         "loss_beyond_third": {
-            name: over_seeds(curve[curve.index > THIRD].mean()) for name, curve in curves.items()
+            name: repeated(curve[curve.index > THIRD].mean()) for name, curve in curves.items()
         },
         "share_needed": {
-            name: over_seeds(share_needed(curve.index, curve[draw], level) for draw in curve)
+            name: repeated(share_needed(curve.index, curve[draw], level) for draw in curve)
             for name, curve in curves.items()
         },
     }
@@ -210,7 +210,7 @@ def loss_table(values: Mapping[str, Any], studies: Mapping[str, str]) -> pd.Data
                     "study": title,
                     "strategy": TITLES[strategy][0],
                     **{
-                        label: _mean_and_range(found[key][strategy]["per_seed"], factor)
+                        label: _mean_and_range(found[key][strategy]["repeats"], factor)
                         for key, (label, factor) in _COLUMNS.items()
                         if key in found
                     },

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 from ermlab.structured import EquivariantTask, MultiClassTask, StructuredSVM
 from ermlab.structured.vicinal import equivariant_losses, scaled_family, smallest_members, step_family
-from reproduction.claims.results import over_seeds
+from reproduction.claims.results import repeated
 
 Array = NDArray[np.float64]
 #: Angles in degrees, and the standard deviation of the Gaussian from which they are drawn.
@@ -154,10 +154,10 @@ def summarize_training(table: pd.DataFrame) -> dict:
     trained = {method: rows for method, rows in by_method.items() if method != "none"}
     return {
         "training_violations": int(table["training_violations"].sum()),
-        "training_bound": {method: over_seeds(rows["training_bound"]) for method, rows in trained.items()},
-        "training_risk": {method: over_seeds(rows["training_risk"]) for method, rows in trained.items()},
+        "training_bound": {method: repeated(rows["training_bound"]) for method, rows in trained.items()},
+        "training_risk": {method: repeated(rows["training_risk"]) for method, rows in trained.items()},
         **{
-            name: {method: over_seeds(rows[name]) for method, rows in by_method.items()}
+            name: {method: repeated(rows[name]) for method, rows in by_method.items()}
             for name in ("test_risk", "worst_risk", "upright_error")
         },
     }
@@ -174,7 +174,7 @@ def training_table(values: Mapping) -> pd.DataFrame:
     }
     rows = {
         TITLES[method]: {
-            title: _mean_sd(values[name][method]["per_seed"]) if method in values[name] else "-"
+            title: _mean_sd(values[name][method]["repeats"]) if method in values[name] else "-"
             for name, title in names.items()
         }
         for method in METHODS

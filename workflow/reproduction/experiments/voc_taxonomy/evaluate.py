@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_curve
 
 from ermlab.taxonomy import Taxonomy, robinson_foulds
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.voc_taxonomy.protocol import areas_under_roc
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -51,7 +51,7 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, permutations: int) -> None
             "orders": len(runs),
             "train_images": [run["train_images"] for run in runs],
             "auc": {name: area.mean(axis=0) for name, area in areas.items()},
-            "mean_auc": {name: over_seeds(area.mean(axis=1)) for name, area in areas.items()},
+            "mean_auc": {name: repeated(area.mean(axis=1)) for name, area in areas.items()},
             "topology_distance": distances["projection"]["distance"],
             "topology_distance_permuted": distances["projection"]["permuted"],
             "topology_by_fit": distances,
@@ -153,9 +153,9 @@ def _at_grid(false: NDArray[np.float64], true: NDArray[np.float64]) -> NDArray[n
 def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """Return the mean area over the classes of each method, and its range over the orders of the roles."""
     rows = []
-    learned = np.array(values["mean_auc"]["learned"]["per_seed"])
+    learned = np.array(values["mean_auc"]["learned"]["repeats"])
     for method, title in METHOD_TITLES.items():
-        areas = np.array(values["mean_auc"][method]["per_seed"])
+        areas = np.array(values["mean_auc"][method]["repeats"])
         better = "" if method == "learned" else f"{(learned > areas).sum()} of {len(areas)}"
         rows.append(
             {

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ermlab.detection.boxes import best_overlap, overlap
 from ermlab.metrics.detection import recall_overlap
-from reproduction.claims.results import over_seeds, read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.window_cascade.objectness import CUES
 from reproduction.experiments.window_cascade.train import (
     COUNTS,
@@ -61,16 +61,16 @@ def main(inputs: Paths, outputs: Paths, *, seed: int) -> None:
             "auc": {variant: _areas_over_splits(overlaps, variant) for variant in VARIANTS},
             "auc_chance": _areas_over_splits(overlaps, CHANCE),
             "auc_all": _areas_over_splits(overlaps, ALL)[0],
-            "initial_recall": over_seeds(shares[-1] for shares in reached),
-            "initial_recall_by_count": [over_seeds(shares) for shares in np.transpose(reached)],
+            "initial_recall": repeated(shares[-1] for shares in reached),
+            "initial_recall_by_count": [repeated(shares) for shares in np.transpose(reached)],
             "initial_counts": INITIAL_COUNTS,
             "splits": len(pools),
             "train_images": models[0]["images"],
             "test_images": len(pools[0]),
             "windows_per_image": int(np.diff(pools[0].starts).max()),
             "train_samples": models[0]["samples"],
-            "share_of_misses": over_seeds(model["share_of_misses"] for model in models),
-            "test_objects": over_seeds((~pool.difficult).sum() for pool in pools),
+            "share_of_misses": repeated(model["share_of_misses"] for model in models),
+            "test_objects": repeated((~pool.difficult).sum() for pool in pools),
         },
         datasets={"voc2007_sample": read_json(inputs["receipt"])["kind"]},
     )
@@ -103,7 +103,7 @@ def covered_by_any(pool: WindowPool) -> NDArray[np.float64]:
 
 def _areas_over_splits(overlaps: Sequence[Overlaps], name: str) -> list[dict]:
     """Return the area of each number of windows, over the splits."""
-    return [over_seeds(column) for column in np.transpose([areas(split[name]) for split in overlaps])]
+    return [repeated(column) for column in np.transpose([areas(split[name]) for split in overlaps])]
 
 
 def recall_curves(overlaps: Sequence[Overlaps]) -> pd.DataFrame:
@@ -166,8 +166,8 @@ def area_table(values: Mapping[str, Any]) -> pd.DataFrame:
         {
             "variant": variant,
             "windows": count,
-            "mean": np.mean(item["per_seed"]),
-            "sd": np.std(item["per_seed"], ddof=1),
+            "mean": np.mean(item["repeats"]),
+            "sd": np.std(item["repeats"], ddof=1),
         }
         for variant in NAMES
         if variant in areas_of
@@ -183,7 +183,7 @@ def difference_table(values: Mapping[str, Any], reference: str) -> pd.DataFrame:
     have the same test images.
     """
     per_split = {
-        variant: np.array([item["per_seed"] for item in items]) for variant, items in values["auc"].items()
+        variant: np.array([item["repeats"] for item in items]) for variant, items in values["auc"].items()
     }
     rows = {
         name: [
