@@ -1,7 +1,7 @@
-"""No result of a run is typed into prose: numbers in notebooks are published, settings, or constants of the code.
+"""No result of a run is typed into prose: numbers in notebooks are published, settings, or constants of code.
 
-A number that a notebook states in its text must occur in the ledger, in the settings of the section's experiments or in
-their code; all others have to be computed, so that a page is true for any scale and any data.
+A number that a notebook states in its text must occur in the ledger, in the settings of the section's
+experiments or in their code; all others have to be computed, so that a page is true for any run.
 """
 
 import ast
@@ -31,7 +31,7 @@ _PLACE = r"\(?[A-Z]?\.?\d[\d.]*[a-z]?\)?(?:\([a-z]\))?"
 _NOT_PROSE = re.compile(
     r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\]\([^)]*\)|<[^>]*>|"
     rf"\b(?:{_PLACES})\s*{_PLACE}(?:\s*(?:,|,? and|to|or|–|-)\s*{_PLACE})*|"
-    r"\b(?:1[89]|20)\d\d\b|\b[A-Za-zχ]+[\d²][\w.]*|\b\d+-D\b",
+    r"\(\d\.\d+\)|\b(?:1[89]|20)\d\d\b|\b[A-Za-zχ]+[\d²][\w.]*|\b\d+-D\b",
     flags=re.DOTALL | re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.,])(\d[\d,]*\.?\d*|\.\d+)(e-?\d+)?(\s?%)?(?![\w])")
@@ -92,7 +92,7 @@ def published_numbers(section):
 
 
 def settings(section):
-    """Yield the numbers of the section's settings at any scale, of its data sets, and in the code that it runs."""
+    """Yield the numbers of the section's settings at any scale, of its data sets and in its code."""
     for path in [ROOT / "config/config.yaml", *(ROOT / "config/scale").glob("*.yaml")]:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
         blocks = {name: item for name, item in document.items() if name in section.experiments}
