@@ -115,6 +115,14 @@ def test_data_without_a_receipt_count_for_the_badge(run):
     assert run.badge(LOSSES) == "simulated data"
 
 
+def test_the_badge_of_an_exhibit_is_that_of_its_own_data(run):
+    run.claims[1]["badge"] = None
+    assert run.exhibit_badge(FIGURE) == "no data"
+    assert run.exhibit_badge(TABLE) == "real data"
+    run.claims[0]["datasets"] = {"cars": "simulated"}
+    assert run.exhibit_badge(FIGURE) == "simulated data"
+
+
 def test_equations_get_no_random_label(run, tmp_path):
     assert "\\begin{align*}\nx &= y\n\\end{align*}" in told_cells(run, tmp_path / "book")[0].source
 

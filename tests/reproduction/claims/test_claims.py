@@ -374,6 +374,15 @@ def test_badges():
     assert (row.badge, row.datasets) == ("real data", {"cars": "real"})
 
 
+def test_a_claim_may_name_the_data_sets_it_rests_on():
+    kinds = {"cars": "real", "cats": "simulated"}
+    some = outcome(claim(check="x > 0", datasets=("cars",)), {"x": 1}, datasets=kinds)
+    assert (some.badge, some.datasets) == ("real data", {"cars": "real"})
+    assert outcome(claim(check="x > 0", datasets=()), {"x": 1}, datasets=kinds).badge == "no data"
+    with pytest.raises(DataError, match="do not use 'dogs'"):
+        outcome(claim(check="x > 0", datasets=("dogs",)), {"x": 1}, datasets=kinds)
+
+
 # ----------------------------------- broken files
 
 SMALL = {

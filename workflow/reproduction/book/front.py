@@ -167,7 +167,7 @@ def _exhibit_lists(run: Run) -> list[str]:
                 markup.text(exhibit.title),
                 f'<a href="{page_name(section)}.html">{markup.html_text(section.title)}</a>',
                 _tally(run, exhibit),
-                markup.data_badge(run.badge(section)) if run.is_built(exhibit) else "to come",
+                markup.data_badge(run.exhibit_badge(exhibit)) if run.is_built(exhibit) else "to come",
             ]
             for section in part_sections(run, part.id)
             for exhibit in run.exhibits_in(section)

@@ -50,7 +50,7 @@ class Run:
         return all((self.reports / file).is_file() for file in exhibit.outputs)
 
     def badge(self, section: Section) -> str:
-        """Return the data badge of ``section``: real only when all its data sets are.
+        """Return the data badge of ``section``: real only if all its data sets are.
 
         Data that come with a dependency have no receipt; the results on them name them.
         """
@@ -58,6 +58,16 @@ class Run:
         for claim in self.claims_of(*self.exhibits_in(section)):
             kinds |= claim["datasets"]
         return badge({name: kind for name, kind in kinds.items() if kind})
+
+    def exhibit_badge(self, exhibit: Exhibit) -> str:
+        """Return the badge of the data that the claims about ``exhibit`` rest on.
+
+        An exhibit without tested claims has the badge of its section.
+        """
+        tested = [claim["datasets"] for claim in self.claims_of(exhibit) if claim["badge"]]
+        if not tested:
+            return self.badge(self.catalogue.section_of(exhibit.id))
+        return badge({name: kind for datasets in tested for name, kind in datasets.items()})
 
     def notebook(self, section: Section) -> Path:
         """Return the path of the executed notebook of ``section``."""

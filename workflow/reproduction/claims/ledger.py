@@ -54,6 +54,8 @@ class Claim:
         Ids of the controls without which the claim cannot be decided.
     history
         Earlier criteria, and why they were changed after results had been seen.
+    datasets
+        Names of the data sets that the claim's values were computed from; by default all of the experiment.
     """
 
     id: str
@@ -71,6 +73,7 @@ class Claim:
     control: bool = False
     requires: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
+    datasets: tuple[str, ...] | None = None
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -126,9 +129,10 @@ def load_claims(path: str | Path, schema: str | Path | None = None) -> tuple[Cla
     """Read ``config/claims.yaml``; every expression must parse and use documented values only."""
     document = read_document(path, schema)
     unique_ids(path, document["claims"], "claim")
-    lists = ("show", "requires", "history")
+    lists = ("show", "requires", "history", "datasets")
     claims = tuple(
-        Claim(**{**row, **{name: tuple(row.get(name, ())) for name in lists}}) for row in document["claims"]
+        Claim(**{**row, **{name: tuple(row[name]) for name in lists if name in row}})
+        for row in document["claims"]
     )
     controls = {claim.id for claim in claims if claim.control}
     for claim in claims:
@@ -203,7 +207,7 @@ def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] |
         verdict = _decide(claim, results)
     if results is not None:
         ours, intervals = _shown(claim, results)
-    datasets = dict(results["datasets"]) if results is not None else {}
+    datasets = _datasets(claim, results["datasets"]) if results is not None else {}
     given = {name: getattr(claim, name) for name in _COPIED}
     return ClaimResult(
         **given,
@@ -216,6 +220,15 @@ def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] |
         badge=None if results is None else badge(datasets),
         datasets=datasets,
     )
+
+
+def _datasets(claim: Claim, used: Mapping[str, str]) -> dict[str, str]:
+    """Return the kinds of the data sets that the claim's values were computed from."""
+    if claim.datasets is None:
+        return dict(used)
+    if unknown := [name for name in claim.datasets if name not in used]:
+        raise DataError(f"claim {claim.id}: the results of {claim.experiment} do not use {unknown[0]!r}")
+    return {name: used[name] for name in claim.datasets}
 
 
 _COPIED = (
