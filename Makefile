@@ -3,6 +3,7 @@
 # make test-bounds            only the tests of compiled code, with bounds checking
 # make figure ID=T-fig-2.1    run one exhibit again
 # make smoke, make paper      the report at another scale
+# make reference  run the report on real data and keep its verdicts in reference/; make compare holds a run against it
 # make track IN=film/01 OUT=film/01_RES          track the cells of a film; MODEL=my.json for a tracker of your own
 # make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json    learn one from the cells that you annotated
 # make lock       pin the newest versions that pyproject.toml allows
@@ -13,7 +14,7 @@ BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := report
-.PHONY: report smoke paper figure track tracker test test-bounds lint format lock environment clean
+.PHONY: report smoke paper reference compare figure track tracker test test-bounds lint format lock environment clean
 
 # Tests of all packages with compiled code, which also run with bounds checking.
 KERNEL_TESTS := $(addprefix tests/unit/,_utils detection features fmri kernels metrics optimize ranking segmentation sparse \
@@ -28,6 +29,13 @@ report: environment
 smoke paper: environment
 	@$(SNAKEMAKE) --config scale=$@
 	@echo "The report: reports/html/index.html"
+
+reference: environment
+	@$(SNAKEMAKE) --config scale=demo data=auto
+	@$(BIN)/python -m reproduction.book.write_reference
+
+compare: environment
+	@$(BIN)/python -m reproduction.book.compare_reference
 
 figure: environment
 	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }

@@ -51,7 +51,7 @@ class Claim:
     control
         Whether the row is a control of this project instead of a published claim.
     requires
-        Ids of the controls without which the claim cannot be decided.
+        Ids of the controls of the same experiment without which the claim cannot be decided.
     history
         Earlier criteria, and why they were changed after results had been seen.
     datasets
@@ -134,11 +134,12 @@ def load_claims(path: str | Path, schema: str | Path | None = None) -> tuple[Cla
         Claim(**{**row, **{name: tuple(row[name]) for name in lists if name in row}})
         for row in document["claims"]
     )
-    controls = {claim.id for claim in claims if claim.control}
+    controls = {(claim.id, claim.experiment) for claim in claims if claim.control}
     for claim in claims:
         _check_names(path, claim, document["values"].get(claim.experiment))
-        if unknown := [name for name in claim.requires if name not in controls]:
-            raise DataError(f"{path}: claim {claim.id}: it requires {unknown[0]!r}, which is not a control")
+        if unknown := [name for name in claim.requires if (name, claim.experiment) not in controls]:
+            what = f"it requires {unknown[0]!r}, which is not a control of {claim.experiment}"
+            raise DataError(f"{path}: claim {claim.id}: {what}")
     return claims
 
 

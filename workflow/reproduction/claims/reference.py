@@ -1,16 +1,43 @@
 """The reference run: values and verdicts of the last complete run on real data at demo scale.
 
-``reference/demo-real.json`` is committed, so that pages show its numbers next to those of any other run.
+``reference/demo-real.json`` is committed, so that pages show its numbers next to those of any other run, and
+so that a run can be compared with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reproduction.claims.exhibits import Catalogue
+from reproduction.claims.ledger import STATUSES, Claim
 from reproduction.claims.results import read_json
 
 REFERENCE = Path("reference/demo-real.json")
-_KEPT = ("status", "reason", "probability", "units", "ours", "intervals", "badge", "datasets")
+_KEPT = (
+    "exhibit",
+    "control",
+    "status",
+    "reason",
+    "probability",
+    "units",
+    "ours",
+    "intervals",
+    "badge",
+    "datasets",
+)
+#: Numbers that were not measured repeatedly are the same up to rounding, which differs between machines.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One way in which a run differs from the reference."""
+
+    claim: str
+    what: str
+    reference: str
+    run: str
 
 
 def read_reference(path: str | Path = REFERENCE) -> dict[str, Any] | None:
@@ -18,21 +45,107 @@ def read_reference(path: str | Path = REFERENCE) -> dict[str, Any] | None:
     return read_json(path) if Path(path).exists() else None
 
 
-def reference_document(claims: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
+def reference_document(
+    ledger: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+    claims: Iterable[Claim],
+    results: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
     """Return the content of the reference file.
 
     Parameters
     ----------
-    claims
+    ledger
         The content of ``reports/claims.json``.
     provenance
         The content of ``reports/provenance.json``.
+    claims
+        As `load_claims` returns them.
+    results
+        Experiment names to what `read_results` returns. The values that claims name are kept, with repeats.
     """
-    rows = [*claims["claims"], *claims["controls"]]
+    rows = [*ledger["claims"], *ledger["controls"]]
+    values: dict[str, dict[str, Any]] = {}
+    for claim in claims:
+        known = results.get(claim.experiment, {"values": {}})["values"]
+        kept = {name: known[name] for name in sorted(claim.names) if name in known}
+        values.setdefault(claim.experiment, {}).update(kept)
     return {
         "code": provenance["code"],
         "scale": provenance["config"]["scale"],
         "packages": provenance["packages"],
-        "counts": claims["counts"],
+        "counts": ledger["counts"],
         "claims": {row["id"]: {name: row[name] for name in _KEPT} for row in rows},
+        "values": values,
     }
+
+
+def compare(reference: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[Difference]:
+    """Return what differs between the reference and the claims of a run.
+
+    A verdict differs if it is another one, and a number if the 95 % intervals do not overlap. Claims without
+    results in either run are left out.
+    """
+    return [
+        difference for row in rows for difference in _compare_row(reference["claims"].get(row["id"]), row)
+    ]
+
+
+def results_table(reference: Mapping[str, Any], catalogue: Catalogue) -> str:
+    """Return a Markdown table of the reference run by chapter: exhibits, verdicts, and kind of the data."""
+    header = ["chapter", "exhibits", *STATUSES, "with real data"]
+    lines = [header, ["---", *["---:"] * (len(header) - 1)]]
+    totals = [0] * (len(header) - 1)
+    for part in catalogue.parts:
+        sections = {section.id for section in catalogue.sections if section.part == part.id}
+        exhibits = {exhibit.id for exhibit in catalogue.exhibits if exhibit.section in sections}
+        rows = [
+            row for row in reference["claims"].values() if row["exhibit"] in exhibits and not row["control"]
+        ]
+        if not exhibits:
+            continue
+        counts = [sum(row["status"] == status for row in rows) for status in STATUSES]
+        numbers = [len(exhibits), *counts, sum(row["badge"] == "real data" for row in rows)]
+        totals = [total + number for total, number in zip(totals, numbers, strict=True)]
+        lines.append([part.title, *map(str, numbers)])
+    lines.append(["all", *map(str, totals)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _compare_row(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> Iterator[Difference]:
+    if before is None or row["badge"] is None:
+        return
+    if before["status"] != row["status"]:
+        yield Difference(row["id"], "verdict", before["status"], row["status"])
+    for text, ours in row["ours"].items():
+        if text not in before["ours"]:
+            continue
+        old = _intervals(before["ours"][text], before["intervals"].get(text))
+        new = _intervals(ours, row["intervals"].get(text))
+        for place in old.keys() & new.keys():
+            (low, high), (other_low, other_high) = old[place], new[place]
+            rounding = _ROUNDING * max(1.0, abs(low), abs(high))
+            if other_low > high + rounding or other_high < low - rounding:
+                yield Difference(row["id"], text + place, _text(low, high), _text(other_low, other_high))
+
+
+def _intervals(value: Any, ends: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
+    """Return the interval of each number in a value, by its place; of length 0 for one that is certain."""
+    low, high = (value, value) if ends is None else (ends["low"], ends["high"])
+    lows, highs = dict(_leaves(low)), dict(_leaves(high))
+    return {place: (lows[place], highs[place]) for place in sorted(lows)}
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _leaves(item, f"{place}.{name}")
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _leaves(item, f"{place}[{i}]")
+    else:
+        yield place, float(value)
+
+
+def _text(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
