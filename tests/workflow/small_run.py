@@ -11,6 +11,8 @@ import yaml
 from matplotlib.figure import Figure
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from reproduction.book.verdicts import verdicts_text
+
 ROOT = Path(__file__).parents[2]
 
 EXHIBITS = {
@@ -239,6 +241,19 @@ def picture() -> str:
     return stream.getvalue().decode()
 
 
+def _shown_claims() -> list[dict]:
+    """Return the claims of the executed notebook, and a control."""
+    claims = [claim for claim in CLAIMS if claim["exhibit"] == "T-fig-2.1"]
+    control = {**claims[0], "id": "T-fig-2.1.control", "text": "Noise bounds nothing.", "control": True}
+    return [*claims, {**control, "status": "not reproduced"}]
+
+
+#: The reference run knows one of the claims.
+REFERENCE = {
+    "claims": {"T-fig-2.1.bounds": {**CLAIMS[0], "ours": {"smallest_gap": 0.0111}, "status": "undecided"}}
+}
+
+
 def executed_notebook() -> nbformat.NotebookNode:
     """Return a notebook as the workflow leaves it: prose, parameters, a figure, a table."""
     table = '<table border="1" class="dataframe"><tr><th>loss</th></tr><tr><td>1.0</td></tr></table>'
@@ -258,6 +273,19 @@ def executed_notebook() -> nbformat.NotebookNode:
             execution_count=3,
             outputs=[
                 new_output("execute_result", {"text/html": table, "text/plain": "loss"}, execution_count=3)
+            ],
+        ),
+        new_markdown_cell("## Published and ours", id="published-and-ours"),
+        new_code_cell(
+            'verdicts("structured_losses", results)',
+            id="verdicts",
+            execution_count=4,
+            outputs=[
+                new_output(
+                    "execute_result",
+                    {"text/markdown": verdicts_text(_shown_claims(), REFERENCE), "text/plain": "verdicts"},
+                    execution_count=4,
+                )
             ],
         ),
     ]

@@ -142,9 +142,13 @@ def test_mathematics_is_one_script_beside_the_pages(book):
 
 def test_claims_stand_beside_the_published_values(book):
     text = page(book, "sections/structured_losses.html")
-    assert "0.01235 ± 0.001" in text
+    assert "0.01235 (0.01 to 0.01469)" in text
+    assert "holds in 98 % of draws" in text
+    assert "5 seeds" in text
+    assert "0.0111" in text  # the reference run
     assert "1, −2.5" in text
     assert '<span class="badge not-reproduced">' in text
+    assert "does not hold" in text
     assert "uiuc_cars" in text
     assert 'href="../figures/T-fig-2.1.svg"' in text
     assert (book / "figures/T-fig-2.1.csv").is_file()

@@ -5,7 +5,7 @@ from typing import Any
 
 from reproduction.book import markup
 
-_HEADER = ["Claim", "Published", "Reference run", "This run", "Verdict", "Data"]
+_HEADER = ["Claim", "Published", "Reference run", "This run", "Verdict"]
 
 
 def claims_table(
@@ -28,7 +28,6 @@ def claims_table(
             _reference_cell(claim, reference.get(claim["id"])),
             _ours_cell(claim),
             _verdict_cell(claim),
-            markup.data_badge(claim["badge"], claim["datasets"]) if claim["badge"] else "–",
         ]
         for claim in claims
     ]
@@ -50,7 +49,7 @@ def _published_cell(claim: Mapping[str, Any]) -> str:
 
 
 def _reference_cell(claim: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:
-    return "–" if row is None else f"{_ours_cell(row)}{_verdict_cell({**row, 'control': claim['control']})}"
+    return "–" if row is None else f"{_ours_cell(row)} {_status(row['status'], claim['control'])}"
 
 
 def _ours_cell(claim: Mapping[str, Any]) -> str:
@@ -64,8 +63,7 @@ def _ours_cell(claim: Mapping[str, Any]) -> str:
 
 
 def _verdict_cell(claim: Mapping[str, Any]) -> str:
-    """Return the badge of the status, the share of draws in which the claim holds, and what was repeated."""
-    words = markup.CONTROL_WORDS.get(claim["status"]) if claim["control"] else None
+    """Return the status, the share of draws in which the claim holds, what was repeated, and the data."""
     notes = []
     if claim["probability"] is not None:
         notes.append(f"holds in {100 * claim['probability']:.0f} % of draws")
@@ -73,7 +71,12 @@ def _verdict_cell(claim: Mapping[str, Any]) -> str:
         notes.append(", ".join(plural(number, unit) for unit, number in claim["units"].items()))
     if claim["reason"]:
         notes.append(claim["reason"])
-    return " ".join([markup.status_badge(claim["status"], words=words), *map(markup.note, notes)])
+    cell = " ".join([_status(claim["status"], claim["control"]), *map(markup.note, notes)])
+    return f"{cell} {markup.data_badge(claim['badge'], claim['datasets'])}" if claim["badge"] else cell
+
+
+def _status(status: str, control: bool) -> str:
+    return markup.status_badge(status, words=markup.CONTROL_WORDS.get(status) if control else None)
 
 
 def plural(number: int, noun: str) -> str:
