@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import lazy_loader
@@ -12,14 +14,38 @@ from ermlab._utils.compilation import announce_if_numba
 #: Modules of optional dependencies, and the extra that installs each.
 EXTRAS = {
     "PIL": "vision",
+    "geff": "zarr",
+    "geff_spec": "zarr",
     "matplotlib": "plot",
     "mip": "tracking",
     "nibabel": "fmri",
     "nilearn": "fmri",
-    "pandas": "fmri",
+    "pandas": "tracking",
     "skimage": "vision",
     "tifffile": "tracking",
+    "zarr": "zarr",
 }
+
+
+def import_optional(module: str, purpose: str) -> ModuleType:
+    """Return a module of an optional dependency, or raise an ImportError that names its extra.
+
+    Parameters
+    ----------
+    module : str
+        The module, which may be one of the library that imports the dependency.
+    purpose : str
+        What needs it, the beginning of the message.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        raise ImportError(
+            f"{purpose} needs {missing}: run `pip install 'ermlab[{EXTRAS[missing]}]'`", name=missing
+        ) from error
 
 
 def attach(

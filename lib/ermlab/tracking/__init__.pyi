@@ -13,6 +13,7 @@ from .cell_detection import DetectionSettings as DetectionSettings
 from .cell_detection import detect as detect
 from .cell_detection import detect_frames as detect_frames
 from .cell_detection import film_of_images as film_of_images
+from .cell_detection import measure_nuclei as measure_nuclei
 from .cell_detection import typical_diameter as typical_diameter
 from .cell_tracker import CellTracker as CellTracker
 from .cells import film_of_masks as film_of_masks
@@ -39,8 +40,11 @@ from .films import CellFilm as CellFilm
 from .films import FramePair as FramePair
 from .films import frame_pairs as frame_pairs
 from .films import halves as halves
+from .image_stacks import read_stack as read_stack
 from .integer_program import assignment_program as assignment_program
 from .integer_program import solve_assignment as solve_assignment
+from .label_films import LabelFilm as LabelFilm
+from .label_films import measured_frames as measured_frames
 from .lineage import CellTracks as CellTracks
 from .lineage import relabel as relabel
 from .lineage import track_film as track_film
@@ -50,6 +54,7 @@ from .patches import pair_patches as pair_patches
 from .perceptron import PerceptronResult as PerceptronResult
 from .perceptron import train_perceptron as train_perceptron
 from .plotting import show_tracked_frame as show_tracked_frame
+from .points import film_of_points as film_of_points
 from .selection import AlphaChoice as AlphaChoice
 from .selection import choose_alpha as choose_alpha
 from .small_assignment import SmallAssigner as SmallAssigner
@@ -57,6 +62,9 @@ from .small_assignment import SmallHypotheses as SmallHypotheses
 from .small_assignment import SmallProblems as SmallProblems
 from .task import PartialTrackingRisk as PartialTrackingRisk
 from .task import TrackingTask as TrackingTask
+from .track_tables import napari_tracks as napari_tracks
+from .track_tables import track_table as track_table
+from .track_tables import write_geff as write_geff
 from .training import average_loss as average_loss
 from .training import initial_weights as initial_weights
 from .training import train_tracker as train_tracker

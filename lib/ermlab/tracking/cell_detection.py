@@ -8,7 +8,7 @@ grows the cores to whole nuclei, each up to a share of its own brightness.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -158,9 +158,12 @@ def film_of_images(
 
 
 def detect_frames(
-    images: Sequence[ArrayLike], settings: DetectionSettings | None = None
+    images: Iterable[ArrayLike], settings: DetectionSettings | None = None
 ) -> Iterator[tuple[Labels, Cells]]:
     """Yield for each frame the label image of its nuclei, and their measurements by ascending label.
+
+    Frames are used one after the other, and not kept. Unless ``settings`` contain the diameter of a nucleus,
+    ``images`` must be a sequence, of which a few frames are read first to estimate it.
 
     The intensity is the mean above the background, at least the standard deviation of the noise. A warning
     names the frames in which most detections look like noise: they are barely brighter than it, and the
@@ -168,6 +171,11 @@ def detect_frames(
     """
     settings = settings or DetectionSettings()
     if settings.diameter is None:
+        if not hasattr(images, "__getitem__"):
+            raise ValueError(
+                f"images is a {type(images).__name__}, which can be read only once: expected a sequence, or "
+                "the diameter of a nucleus in `DetectionSettings`"
+            )
         settings = replace(settings, diameter=typical_diameter(images, settings.contrast))
     doubtful: list[str] = []
     for t, image in enumerate(images):
@@ -206,6 +214,40 @@ def _detect_nuclei(image: Image, settings: DetectionSettings) -> tuple[Labels, C
     # Not by `measure`, which rejects a mean below 0: it may occur beside a much brighter spot.
     light = np.bincount(labels.ravel(), weights=signal.ravel())[1:] / cells.area
     return labels, replace(cells, intensity=np.maximum(light, noise)), noise
+
+
+def measure_nuclei(labels: ArrayLike, image: ArrayLike) -> tuple[Labels, Cells]:
+    """Return the labels of the regions of an image, ascending, and their measurements as in `detect_frames`.
+
+    Unlike in `measure`, the intensity is the mean above the background, at least the standard deviation of
+    the noise.
+
+    Parameters
+    ----------
+    labels : array-like of shape (height, width)
+        Label image, 0 for the background.
+    image : array-like of shape (height, width)
+        A gray image.
+    """
+    numbers, cells = measure(labels)
+    signal, exponent = _in_range(as_image(image, cells.shape))
+    if not len(numbers):
+        return numbers, cells
+    diameter = min(max(_disc_diameter(cells), _MIN_DIAMETER), max(2 * max(cells.shape), _LARGE_DIAMETER))
+    signal = signal - _background(signal, diameter)
+    noise = _noise(ndimage.gaussian_filter(signal, _MIN_SMOOTHING, mode="nearest", truncate=3), diameter)
+    labels = np.asarray(labels)
+    inside = labels > 0
+    region = np.searchsorted(numbers, labels[inside])
+    light = np.bincount(region, weights=signal[inside]) / cells.area
+    # An image without any contrast has no noise either.
+    light = np.ldexp(np.maximum(light, noise or 1.0), exponent)
+    return numbers, replace(cells, intensity=light)
+
+
+def _disc_diameter(cells: Cells) -> float:
+    """Return the diameter of a disc with the median area of the cells."""
+    return float(np.sqrt(4 / np.pi * np.median(cells.area)))
 
 
 def _noise_like(image: Image, cells: Cells, noise: float, settings: DetectionSettings) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,22 +16,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ermlab._utils.files import broken, read_json, reading, write_json
+from ermlab._utils.lazy import import_optional
 from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.progress import progress
 from ermlab.optimize import L1, L2
+from ermlab.tracking.assignment import Assignment, Candidates, Hypotheses
 from ermlab.tracking.cell_detection import DetectionSettings, detect_frames
 from ermlab.tracking.cells import join_frames
 from ermlab.tracking.ctc import Lineage
-from ermlab.tracking.events import FEATURES, Gates
+from ermlab.tracking.events import FEATURES, Cells, Gates
 from ermlab.tracking.films import CellFilm, FramePair, frame_pairs
-from ermlab.tracking.lineage import CellTracks, relabel, track_film
+from ermlab.tracking.image_stacks import as_frames
+from ermlab.tracking.label_films import LabelFilm, measured_frames
+from ermlab.tracking.lineage import CellTracks, track_film
 from ermlab.tracking.training import average_loss, train_tracker
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMAT = "ermlab cell tracker 1"
 #: Parameters that files contain unchanged.
 _PLAIN = ("alpha", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
 _SETTINGS = {"gates": Gates, "detection": DetectionSettings}
+#: Limit on the distance of pieces of a cell that leaves no candidates.
+_NO_PIECES = 1e-9
 #: Limit on parameters and weights in files, which excludes infinity and NaN, too.
 _LARGEST = 1e100
 
@@ -127,32 +136,96 @@ class CellTracker(BaseEstimator):
         """
         check_is_fitted(self)
         if not isinstance(film, CellFilm):
-            film = self._detect(film)[1]
-        pairs = frame_pairs(film, self._gates)
-        best = map_in_threads(
-            lambda pair: pair.assigner.best(pair.hypotheses.scores(self.coef_)), pairs, self.n_jobs
-        )
-        return track_film(film, pairs, best)
+            film = join_frames([cells for _, cells in detect_frames(film, self.detection)])
+        return self._track_film(film, self._gates)
 
-    def track_images(self, images: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int32]], Lineage]:
+    def track_images(self, images: str | Path | Iterable[ArrayLike]) -> tuple[LabelFilm, Lineage]:
         """Detect and track the cells of a film.
+
+        Frames are used one after the other, and none is kept: a film on disk need not fit into memory. There
+        is no volume (3-D) tracking, and a cell that is not detected in a frame begins a new track.
 
         Parameters
         ----------
-        images : sequence of array-like of shape (height, width)
-            The frames.
+        images : str, Path or iterable of array-like of shape (height, width)
+            The frames, or what `read_stack` reads: a folder, a TIFF stack or a zarr array. An iterator, which
+            can be read only once, needs the diameter of a nucleus in ``detection``.
 
         Returns
         -------
-        label_images : list of ndarray of int
-            For each frame the label of the track at the pixels of a cell, 0 elsewhere.
+        label_images : LabelFilm
+            For each frame the label of the track at the pixels of a cell, 0 elsewhere: a sequence of arrays
+            of int, compressed in memory.
         lineage : Lineage
             First and last frame of each label, and its parent.
         """
         check_is_fitted(self)
-        label_images, film = self._detect(images)
-        tracks = self.predict(film)
-        return list(relabel(label_images, film, tracks.label)), tracks.lineage
+        return self._track(detect_frames(as_frames(images), self.detection))
+
+    def track_masks(
+        self,
+        masks: str | Path | Iterable[ArrayLike],
+        images: str | Path | Iterable[ArrayLike] | None = None,
+    ) -> tuple[LabelFilm, Lineage]:
+        """Track the cells of a segmentation of your own.
+
+        Parameters
+        ----------
+        masks : str, Path or iterable of array-like of int of shape (height, width)
+            The label images of the frames, 0 for the background, or what `read_stack` reads. Labels need not
+            agree between frames. They are used one after the other, and none is kept.
+        images : str, Path or iterable of array-like of shape (height, width), optional
+            The frames, for the intensities. Without them, intensities do not distinguish cells.
+
+        Returns
+        -------
+        label_images : LabelFilm
+            The masks with the labels of the tracks, as from `track_images`.
+        lineage : Lineage
+            First and last frame of each label, and its parent.
+        """
+        check_is_fitted(self)
+        return self._track(measured_frames(as_frames(masks), None if images is None else as_frames(images)))
+
+    def track_points(
+        self,
+        table: pd.DataFrame | Mapping[str, Any] | str | Path,
+        columns: Mapping[str, str] | None = None,
+        *,
+        diameter: float | None = None,
+        shape: tuple[float, float] | None = None,
+    ) -> pd.DataFrame:
+        """Track points, one per cell and frame, from a table.
+
+        Points have no shape: each is one cell, so that merges and splits are no candidates. Measurements
+        that the table lacks are the same for all cells, so that their differences are 0.
+
+        Parameters
+        ----------
+        table : DataFrame, mapping of str to array-like, str or Path
+            The table or CSV file with columns of the frame, x, y, and optionally area, intensity and
+            eccentricity.
+        columns : mapping of str to str, optional
+            Names of the columns as in `film_of_points`, by default recognized.
+        diameter : float, optional
+            Diameter of a typical cell in the unit of x and y, by default estimated from areas or distances.
+        shape : tuple of float, optional
+            Height and width of the frames in the unit of x and y, by default those of all points.
+
+        Returns
+        -------
+        DataFrame
+            The table, with the same rows, and columns ``track_id``, from 1; ``tree_id``, the first track of
+            the family; and ``parent_track_id``, the track of the mother or 0. A frame without points, or a
+            cell without a point in a frame, ends tracks: gaps are not closed.
+        """
+        check_is_fitted(self)
+        # Imported here, as pandas takes long to import and only tables need it.
+        points = import_optional("ermlab.tracking.points", "CellTracker.track_points")
+        return points.track_table_of(
+            points.read_points(table, columns, diameter=diameter, shape=shape),
+            lambda film: self._track_film(film, replace(self._gates, pieces=_NO_PIECES)),
+        )
 
     def score(self, films: CellFilm | Sequence[CellFilm], y: None = None) -> float:
         """Return the share of the known true events that the tracker finds."""
@@ -195,9 +268,23 @@ class CellTracker(BaseEstimator):
         films = [films] if isinstance(films, CellFilm) else films
         return [pair for film in films for pair in frame_pairs(film, self._gates)]
 
-    def _detect(self, images: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int32]], CellFilm]:
-        found = [(labels.astype(np.int32), cells) for labels, cells in detect_frames(images, self.detection)]
-        return [labels for labels, _ in found], join_frames([cells for _, cells in found])
+    def _track(self, found: Iterable[tuple[NDArray[np.integer], Cells]]) -> tuple[LabelFilm, Lineage]:
+        """Track regions and their measurements, frame by frame."""
+        frames: list[Cells] = []
+        label_images = LabelFilm(_noting(found, frames))
+        film = join_frames(frames)
+        tracks = self.predict(film)
+        labels = [tracks.label[film.numbers(t)] for t in range(len(film))]
+        return label_images.with_labels(labels), tracks.lineage
+
+    def _track_film(self, film: CellFilm, gates: Gates) -> CellTracks:
+        def solve(t: int) -> tuple[FramePair, Assignment]:
+            (pair,) = frame_pairs(film, gates, range(t, t + 1))
+            return _happened(pair, pair.assigner.best(pair.hypotheses.scores(self.coef_)))
+
+        # The candidates of one pair at a time: those of a long film take gigabytes.
+        solved = map_in_threads(solve, range(len(film) - 1), self.n_jobs)
+        return track_film(film, [pair for pair, _ in solved], [chosen for _, chosen in solved])
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters for JSON, without those that depend on the machine and the occasion."""
@@ -205,6 +292,28 @@ class CellTracker(BaseEstimator):
         return {name: getattr(self, name) for name in _PLAIN} | {
             name: None if value is None else asdict(value) for name, value in settings.items()
         }
+
+
+def _noting(
+    found: Iterable[tuple[NDArray[np.integer], Cells]], frames: list[Cells]
+) -> Iterator[NDArray[np.integer]]:
+    """Yield label images, and append the cells of each to ``frames``."""
+    for labels, cells in found:
+        frames.append(cells)
+        yield labels
+
+
+def _happened(pair: FramePair, chosen: Assignment) -> tuple[FramePair, Assignment]:
+    """Return a pair without features, of the events that happened and those that each cell must have."""
+    candidates, kept = {}, []
+    starts = np.cumsum([0, *map(len, pair.hypotheses.candidates.values())])
+    for (name, events), start in zip(pair.hypotheses.candidates.items(), starts, strict=False):
+        taken = chosen[start : start + len(events)]
+        here = np.flatnonzero(taken | (name in ("appearance", "disappearance")))
+        candidates[name] = Candidates(events.sources[here], events.targets[here], np.zeros((len(here), 0)))
+        kept.append(taken[here])
+    hypotheses = Hypotheses(pair.hypotheses.n_sources, pair.hypotheses.n_targets, candidates)
+    return FramePair(pair.frame, hypotheses, pair.annotation), np.concatenate(kept)
 
 
 def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[CellFilm]) -> list[ArrayLike]:
