@@ -31,7 +31,7 @@ smoke paper: environment
 	@echo "The report: reports/html/index.html"
 
 reference: environment
-	@$(SNAKEMAKE) --config scale=demo data=auto
+	@$(SNAKEMAKE) --config scale=demo data=real
 	@$(BIN)/python -m reproduction.book.write_reference
 
 compare: environment

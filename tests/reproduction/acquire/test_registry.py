@@ -50,10 +50,6 @@ def test_data_without_a_source_are_simulated_and_nothing_else(registry, tmp_path
     for name in SIMULATED:
         row = registry[name]
         assert (row.tree, row.mirror, row.package, row.address) == (None, None, None, None)
-    with pytest.raises(
-        DataError, match=r"movie_watching: no source has the real data: .*no source is registered"
-    ):
-        acquire("movie_watching", tmp_path, policy="real", registry=registry)
     (tmp_path / "movie_watching").mkdir()
     (tmp_path / "movie_watching/mine.txt").write_text("mine")
     with pytest.raises(DataError, match="expected simulated files only; it is left alone"):

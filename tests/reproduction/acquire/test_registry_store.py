@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,11 @@ class TestSimulated:
         with pytest.raises(DataError, match="no source has the real data"):
             acquire("toy", raw, policy="real", registry=toy(simulator=simulator))
         assert not (raw / "toy").exists()
+
+    def test_data_that_were_never_published_are_simulated(self, raw, toy, simulator):
+        private = {"toy": replace(toy(simulator=simulator)["toy"], tree=None, mirror=None)}
+        receipt = acquire("toy", raw, policy="real", registry=private)
+        assert (receipt.kind, receipt.source) == ("simulated", "simulator")
 
     def test_without_a_simulator_there_is_a_receipt_with_the_reason(self, raw, toy):
         receipt = acquire("toy", raw, policy="simulated", registry=toy())
@@ -172,6 +178,7 @@ class TestPresent:
 
 SCRIPT = """
 import sys
+from dataclasses import replace
 from reproduction.acquire import archive as _archive
 from reproduction.acquire.registry import Dataset, acquire
 from reproduction.acquire.sources import Mirror

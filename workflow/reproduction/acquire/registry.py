@@ -105,7 +105,8 @@ def acquire(
     ----------
     policy
         ``auto``: data in place, the mirror, a package, else the simulator; never the official address.
-        ``real``: data in place, the mirror, a package, the official address. ``simulated``: the simulator.
+        ``real``: data in place, the mirror, a package, the official address; the simulator for data that
+        were never published. ``simulated``: the simulator.
     mirror
         Folder of archives; by default the one that the variable ``ERMLAB_MIRROR`` names, if it is set.
     seed, size
@@ -142,7 +143,7 @@ def acquire(
                 return _receipt(dataset, store, real)
         fill = _fillers(dataset, store, Path(mirror).expanduser() if mirror else None, seed, size, patience)
         failures = []
-        for source in POLICIES[policy]:
+        for source in _sources(dataset, policy):
             try:
                 detail = fill[source]()
             except Unavailable as error:
@@ -155,6 +156,12 @@ def acquire(
     if policy == "real":
         raise DataError(f"{name}: no source has the real data: {reason}")
     return Receipt(name, "unavailable", reason=reason)
+
+
+def _sources(dataset: Dataset, policy: str) -> tuple[str, ...]:
+    """Return the sources to try, in order; data that have no source are simulated in any case."""
+    never_published = policy == "real" and dataset.tree is None
+    return POLICIES["simulated" if never_published else policy]
 
 
 def forget_stale_receipts(
