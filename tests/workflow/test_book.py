@@ -1,5 +1,6 @@
 """The book opens from disk without a network, whole; and the check of that can fail."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -170,6 +171,7 @@ def test_the_front_page_keeps_the_score(book):
     assert "1 <small>of 2 available</small>" in text
     assert "3 min 08 s" in text
     assert 'src="figures/T-fig-2.1.svg"' in text
+    assert re.search(r"<p>all</p></td>\s*<td><p>3</p></td>\s*<td><p>1</p></td>", text)
 
 
 def test_the_workflow_report_is_never_a_dead_link(book):

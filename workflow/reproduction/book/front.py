@@ -11,6 +11,7 @@ from reproduction.book.run import Run
 from reproduction.book.sections import exhibit_place, page_name
 from reproduction.claims.exhibits import Exhibit, Section
 from reproduction.claims.ledger import REAL_DATA, SIMULATED_DATA
+from reproduction.claims.reference import count_by_part
 
 TITLE = "Every published figure and table, redone"
 _LEAD = (
@@ -32,6 +33,9 @@ def front_page(run: Run) -> str:
             "",
             _scorecard(run),
             "",
+            "## By chapter",
+            "",
+            *_chapters(run),
             *_gallery(run),
             "## All exhibits",
             "",
@@ -110,6 +114,33 @@ def _time_tile(run: Run) -> str:
     note = '<p class="note"><a href="provenance.html">Commit, versions, configuration, machine</a></p>'
     figure = f"{markup.duration(run.seconds())} <small>over all jobs</small>"
     return _tile("Run time", figure, _key(key) + note)
+
+
+def _chapters(run: Run) -> list[str]:
+    """Return the table of exhibits and verdicts by chapter, next to the reference run if there is one."""
+    ours = count_by_part(run.claims, run.catalogue)
+    theirs = count_by_part(run.reference["claims"].values(), run.catalogue) if run.reference else {}
+    rows = [
+        [
+            markup.text(title),
+            *(_with_reference(n, theirs.get(title, {}).get(name)) for name, n in row.items()),
+        ]
+        for title, row in ours.items()
+    ]
+    table = markup.table(["chapter", *ours["all"]], rows, "chapters")
+    if not run.reference:
+        return [table]
+    code = run.reference["code"]["commit"][:7]
+    scale = run.reference["scale"]
+    return [
+        f"This run, and in parentheses the reference run on real data ({scale} scale, commit {code}).",
+        "",
+        table,
+    ]
+
+
+def _with_reference(count: int, reference: int | None) -> str:
+    return str(count) if reference is None else f"{count} ({reference})"
 
 
 def _gallery(run: Run) -> list[str]:

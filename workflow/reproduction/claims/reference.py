@@ -4,13 +4,13 @@
 so that a run can be compared with it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reproduction.claims.exhibits import Catalogue
-from reproduction.claims.ledger import STATUSES, Claim
+from reproduction.claims.ledger import REAL_DATA, STATUSES, Claim
 from reproduction.claims.results import read_json
 
 REFERENCE = Path("reference/demo-real.json")
@@ -91,25 +91,31 @@ def compare(reference: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> 
     ]
 
 
-def results_table(reference: Mapping[str, Any], catalogue: Catalogue) -> str:
-    """Return a Markdown table of the reference run by chapter: exhibits, verdicts, and kind of the data."""
-    header = ["chapter", "exhibits", *STATUSES, "with real data"]
-    lines = [header, ["---", *["---:"] * (len(header) - 1)]]
-    totals = [0] * (len(header) - 1)
+def count_by_part(rows: Iterable[Mapping[str, Any]], catalogue: Catalogue) -> dict[str, dict[str, int]]:
+    """Count exhibits, and claims by verdict and with real data, for the title of each part and ``all``."""
+    rows = [row for row in rows if not row["control"]]
+    counts = {}
     for part in catalogue.parts:
         sections = {section.id for section in catalogue.sections if section.part == part.id}
         exhibits = {exhibit.id for exhibit in catalogue.exhibits if exhibit.section in sections}
-        rows = [
-            row for row in reference["claims"].values() if row["exhibit"] in exhibits and not row["control"]
-        ]
-        if not exhibits:
-            continue
-        counts = [sum(row["status"] == status for row in rows) for status in STATUSES]
-        numbers = [len(exhibits), *counts, sum(row["badge"] == "real data" for row in rows)]
-        totals = [total + number for total, number in zip(totals, numbers, strict=True)]
-        lines.append([part.title, *map(str, numbers)])
-    lines.append(["all", *map(str, totals)])
+        if exhibits:
+            counts[part.title] = _count([row for row in rows if row["exhibit"] in exhibits], len(exhibits))
+    return counts | {"all": _count(rows, len(catalogue.exhibits))}
+
+
+def results_table(reference: Mapping[str, Any], catalogue: Catalogue) -> str:
+    """Return a Markdown table of the reference run by chapter: exhibits, verdicts, and kind of the data."""
+    counts = count_by_part(reference["claims"].values(), catalogue)
+    header = ["chapter", *counts["all"]]
+    lines = [header, ["---", *["---:"] * (len(header) - 1)]]
+    lines += [[title, *map(str, row.values())] for title, row in counts.items()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _count(rows: Sequence[Mapping[str, Any]], exhibits: int) -> dict[str, int]:
+    by_status = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
+    real = sum(row["badge"] == REAL_DATA for row in rows)
+    return {"exhibits": exhibits, **by_status, "with real data": real}
 
 
 def _compare_row(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> Iterator[Difference]:
