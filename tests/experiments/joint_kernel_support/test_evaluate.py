@@ -6,8 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ermlab.metrics.detection import DetectionCurve
 from reproduction.claims.results import read_results
-from reproduction.experiments.joint_kernel_support.evaluate import error_table, example_boxes, main
+from reproduction.experiments.joint_kernel_support.evaluate import (
+    error_table,
+    example_boxes,
+    main,
+    precise_share,
+)
 from reproduction.experiments.joint_kernel_support.train import METHODS, SIDES
 
 #: Cars of two test images.
@@ -81,20 +87,34 @@ def test_errors_of_methods_noise_levels_and_seeds(results):
         assert noisy["repeats"] == pytest.approx([1 / 3, 1])
     assert values["recall_reached"]["jkse_chi2"][0]["repeats"] == pytest.approx([2 / 3, 0])
     assert values["recall_reached"]["ssvm"][0]["repeats"] == [1, 1]
+    # The precision of the first seed is never below one half, and that of the second is 0.
+    assert values["precise_share"]["jkse_chi2"][1]["repeats"] == [1, 0]
+    assert values["precise_share"]["ssvm"][0]["repeats"] == [1, 1]
     # By the rule of the ellipse the first is the only car: precision and recall are 1 of 3 at the third.
     assert values["eer_ellipse"]["jkse_linear"][1]["repeats"] == pytest.approx([2 / 3, 1])
+
+
+def test_share_of_recalls_with_a_high_precision():
+    unused = np.zeros(3)
+    curve = DetectionCurve(unused, np.array([1, 0.5, 0.35]), np.array([0.1, 0.2, 0.3]), unused)
+    # Precision is above .4 up to a recall of .2667: at 27 of the 51 levels from 0 to .5.
+    assert precise_share(curve) == pytest.approx(27 / 51)
 
 
 def test_chosen_parameters_labels_and_counts(results):
     values = results["values"]
     assert values["parameter"]["jkse_linear"][1]["repeats"] == pytest.approx([11, 11.1])
     assert values["area"]["ssvm"][0]["repeats"] == [0.6, 0.6]
+    assert values["area_spread"]["ssvm"][0]["repeats"] == pytest.approx([0.1, 0.1])
     assert values["map_calls"][1]["repeats"] == [100, 100]
+    # 100 calls for both values of C, at each of two noise levels.
+    assert values["map_calls_per_training"]["repeats"] == [50, 50]
     assert [item["repeats"] for item in values["labels_on_a_car"]] == [[1, 1], [0.25, 0.25]]
     assert (values["train_images"], values["train_cars"]) == (2, 1)
     assert (values["test_images"], values["test_cars"], values["crops"]) == (2, 3, 7)
     assert results["datasets"] == {"uiuc_cars": "simulated"}
     timings = {"map_share": 3 / 9, "ssvm_training_seconds": 5, "jkse_training_seconds": 7}
+    timings["map_call_seconds"] = 3 / 400  # 100 calls for each of two seeds and two noise levels
     assert results["timings"] == pytest.approx(timings)
 
 

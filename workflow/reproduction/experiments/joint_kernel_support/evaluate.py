@@ -13,6 +13,8 @@ from reproduction.experiments.joint_kernel_support.train import METHODS, SIDES, 
 from reproduction.pipeline.job import Paths, run_stage
 
 RECALLS = np.linspace(0, 1, 101)
+#: "JKSE reaches a recall level of 50% and over most of the plot precision lies above 40%" (thesis, 3.1.9).
+HALF, PRECISE = 0.5, 0.4
 #: Curves over seeds of each method and noise level.
 Curves = dict[tuple[str, float], list[DetectionCurve]]
 
@@ -33,15 +35,18 @@ def main(inputs: Paths, outputs: Paths) -> None:
             "noise": noise,
             "eer": _over_noise(curves, noise, _error),
             "recall_reached": _over_noise(curves, noise, lambda curve: curve.recall[-1]),
+            "precise_share": _over_noise(curves, noise, precise_share),
             "eer_ellipse": _over_noise(ellipse_curves, noise, _error),
             "parameter": _chosen(choices, noise, "parameter"),
             "area": _chosen(choices, noise, "area"),
+            "area_spread": _area_spread(choices, noise),
             "labels_on_a_car": [
                 repeated((table.loc[table["noise"] == r, "overlap"] >= 0.5).mean() for table in labels)
                 for r in noise
             ],
             # For all values of C together, as are the training times.
             "map_calls": _chosen(choices, noise, "searches")["ssvm"],
+            "map_calls_per_training": repeated(map(_calls_per_training, choices)),
             "seeds": len(detections),
             "train_images": len(train_boxes),
             "train_cars": sum(map(len, train_boxes)),
@@ -50,7 +55,7 @@ def main(inputs: Paths, outputs: Paths) -> None:
             "crops": scenes["crops"],
         },
         datasets={"uiuc_cars": read_json(inputs["receipt"])["kind"]},
-        timings=_timings([pd.DataFrame(read_json(path)) for path in inputs["timings"]]),
+        timings=_timings([pd.DataFrame(read_json(path)) for path in inputs["timings"]], choices),
     )
     mean_curves(curves).to_csv(outputs["curves"], index=False, lineterminator="\n")
     for name in ("variants", "validated"):
@@ -89,6 +94,16 @@ def _error(curve: DetectionCurve) -> float:
     return equal_error_rate(curve.precision, curve.recall)
 
 
+def precise_share(curve: DetectionCurve) -> float:
+    """Return the share of recalls up to one half that the curve reaches with a precision above `PRECISE`."""
+    levels = RECALLS[RECALLS <= HALF]
+    return float(((_precision_at(curve, levels) > PRECISE) & (levels <= curve.recall[-1])).mean())
+
+
+def _precision_at(curve: DetectionCurve, recalls: np.ndarray) -> np.ndarray:
+    return np.interp(recalls, np.append(0, curve.recall), np.append(curve.precision[0], curve.precision))
+
+
 def _over_noise(
     curves: Curves, noise: Sequence[float], quantity: Callable[[DetectionCurve], float]
 ) -> dict[str, list]:
@@ -103,11 +118,32 @@ def _chosen(choices: Sequence[pd.DataFrame], noise: Sequence[float], column: str
     }
 
 
-def _timings(tables: Sequence[pd.DataFrame]) -> dict[str, float]:
+def _area_spread(choices: Sequence[pd.DataFrame], noise: Sequence[float]) -> dict[str, list]:
+    """Return the largest minus the smallest area on the crops over all values of the parameter."""
+    areas = [table.groupby(["method", "noise"])["area"] for table in choices]
+    spreads = [groups.max() - groups.min() for groups in areas]
+    return {
+        method: [repeated(found.loc[method, r] for found in spreads) for r in noise] for method in METHODS
+    }
+
+
+def _ssvm_calls(choices: pd.DataFrame) -> pd.Series:
+    """Return the MAP calls of the structured SVM at each noise level, which every row of the level has."""
+    return choices[choices["method"] == "ssvm"].groupby("noise")["searches"].first()
+
+
+def _calls_per_training(choices: pd.DataFrame) -> float:
+    """Return the mean number of MAP calls of the structured SVM for one C and one noise level."""
+    return float(_ssvm_calls(choices).sum() / (choices["method"] == "ssvm").sum())
+
+
+def _timings(tables: Sequence[pd.DataFrame], choices: Sequence[pd.DataFrame]) -> dict[str, float]:
     table = pd.concat(tables)
     ssvm = table[table["method"] == "ssvm"]
+    calls = sum(_ssvm_calls(of_seed).sum() for of_seed in choices)
     return {
         "map_share": ssvm["search_seconds"].sum() / ssvm["seconds"].sum(),
+        "map_call_seconds": ssvm["search_seconds"].sum() / calls,
         "ssvm_training_seconds": ssvm["seconds"].max(),
         "jkse_training_seconds": table.loc[table["method"] != "ssvm", "seconds"].max(),
     }
@@ -118,11 +154,8 @@ def mean_curves(curves: Curves) -> pd.DataFrame:
     rows = []
     for (method, r), of_seeds in curves.items():
         reached = RECALLS[min(curve.recall[-1] for curve in of_seeds) >= RECALLS]
-        precision = [
-            np.interp(reached, np.append(0, curve.recall), np.append(curve.precision[0], curve.precision))
-            for curve in of_seeds
-        ]
-        table = {"method": method, "noise": r, "recall": reached, "precision": np.mean(precision, axis=0)}
+        precision = np.mean([_precision_at(curve, reached) for curve in of_seeds], axis=0)
+        table = {"method": method, "noise": r, "recall": reached, "precision": precision}
         rows.append(pd.DataFrame(table))
     return pd.concat(rows)
 
