@@ -100,8 +100,9 @@ rule evaluate_ranking_bounds:
         excess="data/results/ranking_bounds/excess.csv",
         ratios="data/results/ranking_bounds/ratios.csv",
         changes="data/results/ranking_bounds/changes.csv",
+        measured="data/results/ranking_bounds/measured.csv",
     message:
-        "generalization bounds of ranking and measured stability"
+        "generalization bounds of ranking, measured stability and measured risks"
     script:
         "../reproduction/experiments/ranking_bounds/evaluate.py"
 

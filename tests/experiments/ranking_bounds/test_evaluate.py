@@ -13,6 +13,7 @@ from reproduction.experiments.ranking_bounds.evaluate import (
     loss_changes,
     main,
     ratio_curves,
+    summarize_measured,
     tight_crossing,
     trained_changes,
 )
@@ -67,19 +68,29 @@ def test_changes_of_losses_never_exceed_the_bound():
     assert max(ratios) == pytest.approx(1)
 
 
+def test_the_largest_shares_of_measured_risks_count():
+    rows = [("slack", 2.0, 1.0, 0.1), ("slack", 4.0, 3.0, 0.0), ("margin", 1.0, -1.0, 0.2)]
+    measured = pd.DataFrame(rows, columns=["rescaling", "bound", "quantile", "violations"])
+    assert summarize_measured(measured) == {
+        "violation_share_max": {"slack": 0.1, "margin": 0.2},
+        "quantile_over_bound_max": {"slack": 0.75, "margin": -1.0},
+    }
+
+
 def test_values_and_tables_of_a_small_run(tmp_path):
-    names = ("excess", "ratios", "changes")
+    names = ("excess", "ratios", "changes", "measured")
     outputs = {name: str(tmp_path / f"{name}.csv") for name in names}
-    main({}, {"values": str(tmp_path / "values.json"), **outputs}, seed=1, trials=12)
+    main({}, {"values": str(tmp_path / "values.json"), **outputs}, seed=1, trials=12, problems=2, draws=3)
     values = read_results(tmp_path)["values"]
-    excess, ratios, changes = (pd.read_csv(outputs[name]) for name in names)
+    excess, ratios, changes, measured = (pd.read_csv(outputs[name]) for name in names)
     assert values["slack_minus_margin_sigma_half_max"] < 0 < values["slack_minus_margin_sigma_two_min"]
     assert values["slack_minus_margin_sigma_one_abs_max"] == 0
     # The difference is largest where n is small and lambda weak: smallest for n = 1e8, lambda = 10.
     n, regularization = 1e8, 10.0
     difference = 32 * 3 / (regularization * n) + 16 * 3 / regularization * np.sqrt(2 * np.log(20) / n)
     assert values["slack_minus_margin_sigma_two_min"] == pytest.approx(difference)
-    assert values["rate"] == pytest.approx(-0.5, abs=0.01)
+    assert values["violation_share_max"] == {"margin": 0, "slack": 0}
+    assert values["measured_samples"] == 3 * len(measured) == 3 * 2 * 5 * 2
     assert values["stability_ratio_max"] <= 1
     assert values["trained_stability_ratio_slack_max"] == 0.25
     assert values["trained_stability_ratio_margin_max"] == values["trained_stability_ratio_max"] == 0.5
@@ -93,8 +104,8 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path):
     for turn in ("once", "twice"):
         folder = tmp_path / turn / "ranking_bounds"
         folder.mkdir(parents=True)
-        outputs = {name: str(folder / f"{name}.csv") for name in ("excess", "ratios", "changes")}
-        main({}, {"values": str(folder / "values.json"), **outputs}, seed=1, trials=3)
+        outputs = {name: str(folder / f"{name}.csv") for name in ("excess", "ratios", "changes", "measured")}
+        main({}, {"values": str(folder / "values.json"), **outputs}, seed=1, trials=3, problems=2, draws=2)
         runs.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert runs[0] == runs[1]
-    assert len(runs[0]) == 4
+    assert len(runs[0]) == 5

@@ -20,7 +20,6 @@ def test_the_losses_are_compared_column_by_column():
     assert compare_losses(curves) == {
         "margin_minus_step_min": 2.5,
         "slack_minus_step_min": 0.25,
-        "difference_at_margin_point": 2.5,
         "distance_from_delta_at_margin_point": 2.5,
         "convexity_violation": 1.25,
     }

@@ -23,10 +23,11 @@ SCHEMA = ROOT / "workflow/schemas/claims.schema.yaml"
 
 # What the built experiments write, agreed between the claims and the experiments.
 BUILT_VALUES = {
-    "structured_losses": """margin_minus_step_min slack_minus_step_min difference_at_margin_point
-        convexity_violation""",
+    "structured_losses": """margin_minus_step_min slack_minus_step_min
+        distance_from_delta_at_margin_point convexity_violation""",
     "ranking_bounds": """slack_minus_margin_sigma_half_max slack_minus_margin_sigma_two_min
-        slack_minus_margin_sigma_one_abs_max rate stability_ratio_max""",
+        slack_minus_margin_sigma_one_abs_max violation_share_max quantile_over_bound_max
+        stability_ratio_max""",
     "vicinal_risk": """lemma_violations trials bound_over_plain_mean training_violations training_bound
         test_risk""",
     "cccp_precision": """bounds_fixed bounds_adaptive outer_fixed outer_adaptive objective_fixed
@@ -36,7 +37,11 @@ BUILT_VALUES = {
     "partial_bound": "rate monte_carlo_violations monte_carlo_trials bound_over_excess_min",
 }
 #: Those that are not single numbers.
-BUILT_MAPPINGS = {"test_risk": {"step": 1, "plain": 1}}
+BUILT_MAPPINGS = {
+    "test_risk": {"step": 1, "plain": 1},
+    "violation_share_max": {"slack": 0, "margin": 0},
+    "quantile_over_bound_max": {"slack": 0.5, "margin": 0.5},
+}
 
 
 @pytest.fixture(scope="module")

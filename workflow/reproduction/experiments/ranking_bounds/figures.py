@@ -14,8 +14,10 @@ from reproduction.plotting.style import PUBLISHED
 _RESCALINGS = {"slack": (ORANGE, "o"), "margin": (BLUE, "s")}
 
 
-def plot_ranking_bounds(excess: pd.DataFrame, ratios: pd.DataFrame, changes: pd.DataFrame) -> Figure:
-    """Plot the ranking bounds over n, their ratio over sigma, and measured changes of scores.
+def plot_ranking_bounds(
+    excess: pd.DataFrame, ratios: pd.DataFrame, changes: pd.DataFrame, measured: pd.DataFrame
+) -> Figure:
+    """Plot the ranking bounds over n, their ratio over sigma, and measured changes of scores and risks.
 
     Parameters
     ----------
@@ -25,11 +27,14 @@ def plot_ranking_bounds(excess: pd.DataFrame, ratios: pd.DataFrame, changes: pd.
         Columns ``sigma``, ``published``, ``tight``: slack bound over margin bound.
     changes : DataFrame
         Columns ``rescaling``, ``regularization``, ``ratio``: measured change of scores over its bound.
+    measured : DataFrame
+        Columns ``rescaling``, ``n``, ``bound``, ``quantile``: bound, and quantile of the measured excess.
     """
-    fig, axes = plt.subplots(1, 3, figsize=(11, 3.7))
-    _plot_excess(axes[0], excess)
-    _plot_ratio(axes[1], ratios)
-    _plot_changes(axes[2], changes)
+    fig, axes = plt.subplots(2, 2, figsize=(9, 7.2))
+    _plot_excess(axes[0, 0], excess)
+    _plot_ratio(axes[0, 1], ratios)
+    _plot_changes(axes[1, 0], changes)
+    _plot_measured(axes[1, 1], measured)
     return fig
 
 
@@ -96,6 +101,20 @@ def _plot_changes(ax: Axes, changes: pd.DataFrame) -> None:
     ax.set_title("(c) one training example exchanged")
     title = "dashed: tight bound"
     _opaque(ax.legend(fontsize=8, loc="lower right", title=title, title_fontsize=8, frameon=True))
+
+
+def _plot_measured(ax: Axes, measured: pd.DataFrame) -> None:
+    for (rescaling, (color, marker)), shift in zip(_RESCALINGS.items(), (0.88, 1.14), strict=True):
+        group = measured[measured["rescaling"] == rescaling]
+        ratio = group["quantile"] / group["bound"]
+        ax.plot(shift * group["n"], ratio, marker, color=color, markersize=3, alpha=0.5, label=rescaling)
+    ax.axhline(1, **PUBLISHED)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.annotate("published bound", (measured["n"].min(), 1), xytext=(0, 3), textcoords="offset points")
+    ax.set(xscale="log", xlabel="sample size $n$", ylabel="95 % quantile of the measured excess / bound")
+    ax.set_ylim(top=1.15)
+    ax.set_title("(d) rankers trained on random samples")
+    ax.legend(fontsize=8, loc="center right")
 
 
 def _opaque(legend: Legend) -> None:

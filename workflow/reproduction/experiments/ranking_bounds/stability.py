@@ -75,24 +75,32 @@ def loss_change_ratio(
 
 
 def train_ranker(
-    problem: RankingProblem, regularization: float, rescaling: Rescaling, tol: float = 1e-6
+    problem: RankingProblem,
+    regularization: float,
+    rescaling: Rescaling,
+    tol: float = 1e-6,
+    pair_weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return ``argmin_w`` of the mean pairwise hinge loss plus ``regularization * ||w||^2``.
 
-    The method is dual coordinate ascent. The duality gap bounds the squared distance from the minimizer by
+    With ``pair_weights``, one for each pair ``i < j``, it is their weighted sum instead of the mean. The
+    method is dual coordinate ascent. The duality gap bounds the squared distance from the minimizer by
     ``gap / regularization``; a ValueError is raised if this distance is above ``tol``.
     """
     if not (regularization > 0 and np.isfinite(regularization)):
         raise ValueError(f"regularization is {regularization}: expected a finite positive number")
     i, j = np.triu_indices(len(problem.losses), 1)
     gaps = problem.losses[j] - problem.losses[i]
+    if pair_weights is None:
+        pair_weights = np.full(len(gaps), 1 / len(gaps))
     ordered = gaps != 0
-    i, j, gaps = i[ordered], j[ordered], gaps[ordered]
+    i, j, gaps, pair_weights = i[ordered], j[ordered], gaps[ordered], pair_weights[ordered]
     directions = (problem.features[i] - problem.features[j]) * np.sign(gaps)[:, None]
     weights = np.abs(gaps) if rescaling == "slack" else np.ones(len(gaps))
     margin = np.ones(len(gaps)) if rescaling == "slack" else np.abs(gaps)
-    pairs = len(problem.losses) * (len(problem.losses) - 1) / 2
-    w, gap = minimize_hinges(directions, margin, weights / pairs, regularization, tol**2 * regularization)
+    w, gap = minimize_hinges(
+        directions, margin, weights * pair_weights, regularization, tol**2 * regularization
+    )
     if not gap <= tol**2 * regularization:
         raise ValueError(
             f"the ranker was not trained: duality gap {gap:.1e}, expected {tol**2 * regularization:.1e}"

@@ -38,7 +38,7 @@ def main(inputs: Paths, outputs: Paths, *, points: int) -> None:
 
 
 def compare_losses(curves: pd.DataFrame) -> dict[str, float]:
-    """Return how far the hinges are above the step, apart at difference 0, and from convex.
+    """Return how far the hinges are above the step, from ``delta`` at difference 0, and from convex.
 
     ``curves`` has columns ``delta``, ``difference``, ``step``, ``margin`` and ``slack``, with equally spaced
     differences for each ``delta``.
@@ -48,8 +48,9 @@ def compare_losses(curves: pd.DataFrame) -> dict[str, float]:
     return {
         "margin_minus_step_min": (curves["margin"] - curves["step"]).min(),
         "slack_minus_step_min": (curves["slack"] - curves["step"]).min(),
-        "difference_at_margin_point": (at_zero["margin"] - at_zero["slack"]).abs().max(),
-        "distance_from_delta_at_margin_point": (at_zero["margin"] - at_zero["delta"]).abs().max(),
+        "distance_from_delta_at_margin_point": max(
+            (at_zero[kind] - at_zero["delta"]).abs().max() for kind in ("margin", "slack")
+        ),
         "convexity_violation": max(convexity_violation(hinge) for hinge in hinges),
     }
 
