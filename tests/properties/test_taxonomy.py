@@ -18,7 +18,7 @@ from ermlab.taxonomy import (
 )
 from ermlab.taxonomy.learning import hsic, hsic_cov, learn_edge_lengths, optimal_covariance
 from ermlab.taxonomy.tree_fitting import nearest_tree, neighbor_joining
-from reproduction.experiments.tree_covariance.evaluate import random_taxonomy
+from reproduction.experiments.tree_covariance.theorems import random_taxonomy
 
 seeds = st.integers(0, 2**32 - 1)
 

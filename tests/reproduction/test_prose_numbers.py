@@ -140,7 +140,6 @@ PENDING = {
     "41_laplacian_kcca",
     "42_ksupport",
     "43_graph_kernels",
-    "51_subwindow_search",
     "52_taxonomies",
     "61_equivariant_toy",
     "62_aerial_cars",

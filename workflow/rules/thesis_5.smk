@@ -132,6 +132,7 @@ rule evaluate_detection_strategies:
         model="data/processed/detection_strategies/model.json",
     output:
         values="data/results/detection_strategies/values.json",
+        timings="data/results/detection_strategies/timings.json",
         costs="data/results/detection_strategies/costs.csv",
         strategies="data/results/detection_strategies/strategies.csv",
         examples="data/results/detection_strategies/examples.csv",

@@ -13,13 +13,14 @@ from reproduction.experiments.detection_strategies import evaluate
 from reproduction.experiments.detection_strategies.evaluate import (
     GAMMAS,
     N_DETECTIONS,
-    area_correlations,
     box_areas,
     found_share,
     main,
     measure,
+    same_detections_share,
     shown_detections,
     strategies_by_class,
+    tight_over_published,
     weighted_points,
 )
 from reproduction.experiments.detection_strategies.prepare import AnnotatedImages
@@ -97,18 +98,6 @@ def test_detections_shown(found):
     assert list(absent["class"].unique()) == ["dog"]
 
 
-def test_correlation_is_over_the_classes_of_the_published_search():
-    strategies = pd.DataFrame(
-        {
-            "search": ["published"] * 6 + ["tight"] * 3,
-            "gamma": [0.25, 0.25, 0.25, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25],
-            "box_area": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3],
-            "all_reset": [1, 2, 3, 3, 2, 1, 9, 8, 7],
-        }
-    )
-    assert area_correlations(strategies) == pytest.approx([1, -1])
-
-
 def test_strategies_are_of_the_sum_over_images():
     """With 5, 9, 9 / 4, 1 / 3 twice and 5, 1, 1 / 5, 1 / 5 once the sums are 15, 19, 19 / 13, 3 / 11."""
     once, keep = (
@@ -144,6 +133,25 @@ def test_splits_are_those_of_the_search(grids):
     np.testing.assert_array_equal([detection.box for detection in found[0, 1][2]], boxes)
 
 
+def test_ratio_of_bounds_is_that_of_searches_from_all_boxes():
+    published, tight = np.full((2, 2), 10.0), np.full((2, 2), 99.0)
+    tight[[0, 1], [0, 1]] = 5, 8
+    assert tight_over_published(tight, published) == 0.8
+
+
+def test_a_strategy_with_other_detections_is_noticed(grids, monkeypatch):
+    points = weighted_points(grids[0], WEIGHTS[0])
+    quality = linear(points[["x", "y"]] // 4, points["weight"], (6, 8), "classical")
+    assert same_detections_share([quality]) == 1
+
+    def lose_the_second(quality, n_detections, gamma, reset):
+        found = best_boxes(quality, n_detections, gamma, reset)
+        return found[:1] + found[2:] if reset == "1" * 9 else found
+
+    monkeypatch.setattr(evaluate, "best_boxes", lose_the_second)
+    assert same_detections_share([quality]) == pytest.approx(2 / 3)
+
+
 def test_evaluation_of_two_images(grids, tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "CLASSES", (*NAMES, "bus"))
     annotated(shapes=np.tile([24, 32], (6, 1)), labels=np.array([0, 0, 1, 1, 1])).write(
@@ -154,17 +162,22 @@ def test_evaluation_of_two_images(grids, tmp_path, monkeypatch):
     (tmp_path / "model.json").write_text(json.dumps(model))
     (tmp_path / "receipt.json").write_text('{"kind": "simulated"}')
     files = ("annotations.npz", "words.npz", "model.json", "receipt.json")
-    results = ("values.json", "costs.csv", "strategies.csv", "examples.csv", "points.csv")
+    results = ("values.json", "timings.json", "costs.csv", "strategies.csv", "examples.csv", "points.csv")
     folder = tmp_path / "detection_strategies"
     main(
         {name.split(".")[0]: tmp_path / name for name in files},
         {name.split(".")[0]: folder / name for name in results},
+        seed=0,
         n_words=4,
         test_images=2,
         unit=4,
         threads=1,
     )
-    values = read_results(folder)["values"]
+    found = read_results(folder)
+    values = found["values"]
+    assert found["timings"]["detection_seconds"] > 0
+    assert values["same_detections_share"] == 1
+    assert values["tight_over_published_max"] <= 1
     assert values["shortest_path_minus_brute_force_max"] == 0
     assert values["reset_over_kept_max"] <= 1
     assert (values["classes"], values["left_out"], values["classes_with_and_without"]) == (2, ["bus"], 1)
@@ -180,7 +193,7 @@ def test_evaluation_of_two_images(grids, tmp_path, monkeypatch):
     assert of_search["published"] == of_search["places"] > of_search["tight"]
     published = strategies[strategies["search"] == "published"]
     middle = published[published["gamma"] == 0.5]
-    assert values["all_reset_ratio"]["max"][1] == pytest.approx(middle["all_reset"].max())
+    assert values["all_reset_ratio"]["max"][1]["value"] == pytest.approx(middle["all_reset"].max())
     assert (
         values["tight"]["resets"]["min"][0] == strategies[strategies["search"] == "tight"]["resets"][:2].min()
     )

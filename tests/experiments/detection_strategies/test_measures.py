@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from ermlab.detection import best_strategy
+from reproduction.claims.results import resampled
 from reproduction.experiments.detection_strategies.measures import (
     brute_force_gap,
     compare_strategies,
     cost_table,
     mean_costs,
-    presence_difference,
+    measure_strategies,
     reset_over_kept,
     seen_with_and_without,
     statistics_table,
@@ -33,16 +35,28 @@ def test_strategies_by_hand():
     np.testing.assert_allclose(found["best_reset_first"], [1, 1, 15 / 11])
 
 
+def test_ties_keep_the_queue_as_the_shortest_path_does():
+    costs = np.random.default_rng(1).integers(1, 3, size=(200, 6, 6)).astype(float)
+    digits = compare_strategies(costs)["reset"].tolist()
+    assert digits == [best_strategy(table).reset for table in costs]
+    assert measure_strategies(costs.reshape(10, 20, 6, 6))["resets"].shape == (10, 20)
+
+
 def test_shortest_path_is_as_good_as_brute_force():
     costs = np.random.default_rng(0).integers(1, 50, size=(40, 7, 7)).astype(float)
     assert brute_force_gap(costs) == 0
 
 
 def test_reset_against_the_kept_queue():
-    assert reset_over_kept(np.stack([RESET_ONCE, RESET_LATE])) == 1
-    assert reset_over_kept(np.stack([RESET_ONCE, KEEP])[:, :2, :2]) == 1
+    # The second search of `RESET_LATE` costs 5, the kept queue 5 + 1; the third 5 against 5 + 1 + 9, 5 + 9.
+    assert reset_over_kept(RESET_LATE[None]) == 5 / 6
     expensive_reset = np.array([[2.0, 3], [NAN, 10]])
     assert reset_over_kept(np.stack([expensive_reset, RESET_ONCE[:2, :2]])) == 2
+
+
+def test_reset_against_a_queue_that_was_reset_later():
+    """The third search costs 9, the queue of the second 2 + 1, and the first 5 + 5 + 5."""
+    assert reset_over_kept(np.array([[[5.0, 5, 5], [NAN, 2, 1], [NAN, NAN, 9]]])) == 3
 
 
 def splits_of_two_classes():
@@ -56,22 +70,19 @@ def splits_of_two_classes():
 
 
 def test_values_by_hand():
-    values = strategy_values(splits_of_two_classes(), PRESENT)
-    assert values["resets"] == {"min": [0, 0], "median": [0.5, 0], "max": [1, 0]}
-    assert values["no_reset_ratio"]["max"] == [2.3, 1.0]
+    values = strategy_values(splits_of_two_classes())
+    assert {name: column.tolist() for name, column in values["resets"].items()} == {
+        "min": [0, 0],
+        "median": [0.5, 0],
+        "max": [1, 0],
+    }
+    assert values["no_reset_ratio"]["max"].tolist() == [2.3, 1.0]
     assert values["reset_first_share"] == 1
-    assert values["never_beats_always_share"] == 0.75
-    np.testing.assert_allclose(values["reset_cost_last_over_first"], [(4 + 5) / (20 / 3 + 5), 1])
-    np.testing.assert_allclose(values["presence_difference"], [1, 0])
-    assert values["presence_difference_max"] == pytest.approx(1)
     np.testing.assert_allclose(values["splits_without_reset"], [(23 * 4 / 3 + 7) / 2, (21 + 7) / 2])
 
 
-def test_presence_compares_within_classes():
+def test_classes_with_and_without():
     assert seen_with_and_without(PRESENT).tolist() == [0]
-    assert presence_difference(splits_of_two_classes()[0], PRESENT) == pytest.approx(1)
-    with pytest.raises(ValueError, match="expected more images"):
-        presence_difference(splits_of_two_classes()[0], np.ones((2, 3), dtype=bool))
 
 
 def test_curves_in_long_form():
@@ -93,7 +104,8 @@ def test_costs_come_back_as_a_table():
 
 
 def test_statistics_side_by_side():
-    ours = strategy_values(splits_of_two_classes(), PRESENT)["resets"]
+    ours = strategy_values(splits_of_two_classes())["resets"]
+    ours["max"] = [resampled(1, [0.0, 3.0], "image", 2), 0]
     table = statistics_table(
         [0.25, 0.75], {"published": {"min": [3, 1], "median": [4, 2], "max": [4, 3]}, "here": ours}
     )

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import auc, roc_auc_score
 
 from reproduction.claims.results import read_results
-from reproduction.experiments.tree_covariance.evaluate import random_taxonomy
+from reproduction.experiments.tree_covariance.theorems import random_taxonomy
 from reproduction.experiments.voc_taxonomy.evaluate import (
     ALL,
     METHOD_TITLES,

@@ -1,17 +1,19 @@
 """Evaluate the costs of ten detections with all reset strategies (rule evaluate_detection_strategies)."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import thread_time
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
 
 from ermlab._utils.parallel import map_in_threads
 from ermlab.detection import (
     Detection,
+    Quality,
     WordGrid,
     best_boxes,
     best_overlap,
@@ -31,6 +33,7 @@ from reproduction.experiments.detection_strategies.measures import (
     strategy_values,
 )
 from reproduction.experiments.detection_strategies.prepare import AnnotatedImages
+from reproduction.experiments.detection_strategies.resampling import resampled_values
 from reproduction.pipeline.job import Paths, run_stage
 
 GAMMAS = [0.25, 0.5, 0.75]
@@ -40,6 +43,11 @@ N_DETECTIONS = 10
 SEARCHES = ("published", "tight", "places")
 #: The classes of figure 5.3. One that is in no test image is replaced by another class.
 SHOWN_CLASSES = ("aeroplane", "cat", "train")
+
+#: Strategies whose detections are compared: never and always reset, first, and every other time.
+COMPARED_STRATEGIES = ("000000000", "111111111", "111000000", "010101010")
+#: Number of pairs of a class and an image whose detections are compared and timed.
+N_COMPARED = 10
 
 #: Detections for each gamma, by (class, image).
 Found = dict[tuple[int, int], list[list[Detection]]]
@@ -52,7 +60,9 @@ class Measured(NamedTuple):
     found: Found
 
 
-def main(inputs: Paths, outputs: Paths, *, n_words: int, test_images: int, unit: int, threads: int) -> None:
+def main(
+    inputs: Paths, outputs: Paths, *, seed: int, n_words: int, test_images: int, unit: int, threads: int
+) -> None:
     """Measure the costs in test images, and compare the strategies of each class."""
     annotated, model = AnnotatedImages.read(inputs["annotations"]), read_json(inputs["model"])
     names, weights = model["classes"], np.array(model["weights"])
@@ -61,7 +71,8 @@ def main(inputs: Paths, outputs: Paths, *, n_words: int, test_images: int, unit:
     shapes = [annotated.shape(i) for i in images]
     splits, found = measure(shapes, grids, weights, unit, threads)
     present = np.array([[CLASSES.index(name) in annotated.present(i) for i in images] for name in names])
-    published, tight, places = (strategy_values(of_search, present) for of_search in splits)
+    published, tight, places = (strategy_values(of_search) for of_search in splits)
+    compared = compared_searches(shapes, grids, weights, unit)
     areas = box_areas(found, shapes)
     strategies = _by_search(splits, lambda of_search: strategies_by_class(of_search, names, areas))
     summed = splits.sum(axis=3, keepdims=True)
@@ -69,12 +80,14 @@ def main(inputs: Paths, outputs: Paths, *, n_words: int, test_images: int, unit:
     write_results(
         Path(outputs["values"]).parent,
         published
+        | resampled_values(splits[0], present, seed)
         | {
             "tight": tight,
             "places": places,
             "shortest_path_minus_brute_force_max": brute_force_gap(every_table),
             "reset_over_kept_max": reset_over_kept(every_table),
-            "area_all_reset_correlation": area_correlations(strategies),
+            "tight_over_published_max": tight_over_published(splits[1], splits[0]),
+            "same_detections_share": same_detections_share(compared),
             "found_share": found_share(annotated, images, names, found),
             "gammas": GAMMAS,
             "classes": len(names),
@@ -91,6 +104,7 @@ def main(inputs: Paths, outputs: Paths, *, n_words: int, test_images: int, unit:
             "held_out_auc": model["held_out_auc"],
         },
         datasets={"voc2007_sample": read_json(inputs["receipt"])["kind"]},
+        timings={"detection_seconds": median_seconds(compared)},
     )
     examples = shown_detections(found, names, images, present)
     shown_class, shown_image = names.index(examples["class"][0]), images.index(examples["image"][0])
@@ -147,6 +161,46 @@ def _count(
     return splits, in_pixels
 
 
+def compared_searches(
+    shapes: Sequence[tuple[int, int]], grids: Sequence[WordGrid], weights: NDArray[np.float64], unit: int
+) -> list[Quality]:
+    """Return the published search of classes in images, each class with another image."""
+    searches = []
+    for c in range(min(N_COMPARED, len(weights))):
+        i = c % len(grids)
+        points, words = words_at_points(grids[i])
+        shape = tuple(-(-side // unit) for side in shapes[i])
+        searches.append(linear(points // unit, weights[c][words], shape, "classical"))
+    return searches
+
+
+def same_detections_share(searches: Sequence[Quality]) -> float:
+    """Return the share of searches, gammas and strategies with the detections of a queue that is kept."""
+    same = []
+    for quality, gamma in itertools.product(searches, GAMMAS):
+        boxes = [
+            [detection.box.tolist() for detection in best_boxes(quality, N_DETECTIONS, gamma, reset)]
+            for reset in COMPARED_STRATEGIES
+        ]
+        same += [other == boxes[0] for other in boxes[1:]]
+    return float(np.mean(same))
+
+
+def median_seconds(searches: Sequence[Quality]) -> float:
+    """Return the median time of a detection with a kept queue and gamma = .5, in seconds of the processor."""
+    seconds = []
+    for quality in searches:
+        start = thread_time()
+        best_boxes(quality, N_DETECTIONS, 0.5)
+        seconds.append((thread_time() - start) / N_DETECTIONS)
+    return float(np.median(seconds))
+
+
+def tight_over_published(tight: NDArray[np.float64], published: NDArray[np.float64]) -> float:
+    """Return the largest ratio of the splits from the set of all boxes with two bounds, the tighter first."""
+    return float(np.max(np.diagonal(tight, axis1=-2, axis2=-1) / np.diagonal(published, axis1=-2, axis2=-1)))
+
+
 def found_share(annotated: AnnotatedImages, images: list[int], names: list[str], found: Found) -> float:
     """Return the share of objects that one of the detections at gamma = .5 overlaps by at least a half."""
     overlaps = []
@@ -177,15 +231,6 @@ def box_areas(found: Found, shapes: Sequence[tuple[int, int]]) -> NDArray[np.flo
             boxes = np.array([detection.box for detection in detections])
             shares[g, c, i] = (boxes[:, 2:] - boxes[:, :2] + 1).prod(axis=1) / np.prod(shapes[i])
     return np.median(shares, axis=(2, 3))
-
-
-def area_correlations(strategies: pd.DataFrame) -> list[float]:
-    """Return the rank correlation over classes of box area and cost of always resetting, for each gamma."""
-    published = strategies[strategies["search"] == "published"]
-    return [
-        float(spearmanr(of_gamma["box_area"], of_gamma["all_reset"]).statistic)
-        for _, of_gamma in published.groupby("gamma")
-    ]
 
 
 def shown_detections(
