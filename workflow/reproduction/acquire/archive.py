@@ -13,7 +13,8 @@ from typing import IO, NamedTuple, Self
 
 from ermlab._utils.files import require_file
 from ermlab.exceptions import DataError
-from reproduction.acquire.treehash import Tree, tree_hash
+from reproduction.acquire.tree_writer import TreeWriter
+from reproduction.acquire.treehash import Tree
 
 _ZIP_SUFFIXES = (".zip", ".whl")
 _CHUNK = 1 << 20
@@ -27,6 +28,7 @@ _NAMES = (
     tarfile.GNUTYPE_LONGLINK,
 )
 _LONGEST_NAME = 1 << 20
+_TWICE = "{archive}: member {name!r} comes twice: nothing was unpacked"
 
 
 class _Member(NamedTuple):
@@ -56,8 +58,7 @@ def unpack(archive: Path, target: Path, members: Mapping[str, str | None], expec
         require_file(archive)
     target.mkdir(parents=True)
     try:
-        _write_members(archive, target, members, expected)
-        found = tree_hash(target)
+        found = _write_members(archive, target, members, expected)
         if found != expected:
             raise DataError(
                 f"{archive} does not hold the registered data: found {found}; expected {expected}; "
@@ -68,9 +69,41 @@ def unpack(archive: Path, target: Path, members: Mapping[str, str | None], expec
         raise
 
 
-def _write_members(archive: Path, target: Path, members: Mapping[str, str | None], limit: Tree) -> None:
+def _write_members(archive: Path, target: Path, members: Mapping[str, str | None], limit: Tree) -> Tree:
+    """Write the chosen members, and return the tree of what was written."""
+    names: dict[str, str] = {}
+    with TreeWriter(target) as writer:
+        try:
+            for name, member in _chosen(archive, members, limit):
+                if name in names:
+                    raise DataError(_TWICE.format(archive=archive, name=member.name))
+                names[name] = member.name
+                _copy(archive, member, name, writer)
+            return writer.finish()
+        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+            # A file and a folder of one name, or a file system that does not tell cases apart.
+            place = os.path.relpath(error.filename, target)
+            raise DataError(_TWICE.format(archive=archive, name=names.get(place, place))) from None
+
+
+def _copy(archive: Path, member: _Member, name: str, writer: TreeWriter) -> None:
+    with _damage_reported(archive), member.open() as source:
+        left = member.size
+        while True:
+            content = source.read(min(left, _CHUNK) or 1)
+            left -= len(content)
+            if left < 0 or (left and not content):
+                raise ValueError(
+                    f"member {member.name!r} does not have the {member.size} bytes that it promises"
+                )
+            writer.write(name, content, last=not left)
+            if not left:
+                return
+
+
+def _chosen(archive: Path, members: Mapping[str, str | None], limit: Tree) -> Iterator[tuple[str, _Member]]:
+    """Yield the chosen members with their paths in the target folder, no more than the limit allows."""
     files = size = 0
-    made = {str(target)}
     for member in _members(archive):
         name = _safe_name(member.name, archive)
         place = _place(name, members)
@@ -84,16 +117,7 @@ def _write_members(archive: Path, target: Path, members: Mapping[str, str | None
                 f"{archive}: more than the registered {limit.files} files and {limit.bytes} bytes "
                 f"at member {member.name!r}: nothing was unpacked"
             )
-        path = f"{target}/{_safe_name(place, archive)}"
-        try:
-            if (folder := os.path.dirname(path)) not in made:  # noqa: PTH120 (a path object a file doubles the time)
-                os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                made.add(folder)
-            destination = open(path, "xb", buffering=0)  # noqa: PTH123, SIM115
-        except (FileExistsError, NotADirectoryError):
-            raise DataError(f"{archive}: member {member.name!r} comes twice: nothing was unpacked") from None
-        with destination, _damage_reported(archive), member.open() as source:
-            shutil.copyfileobj(source, destination, _CHUNK)
+        yield _safe_name(place, archive), member
 
 
 def _safe_name(name: str, archive: Path) -> str:

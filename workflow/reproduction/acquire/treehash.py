@@ -7,7 +7,7 @@ The hash is that of the text which, inside the folder, this command prints::
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,14 +30,15 @@ class Tree:
 
 def tree_hash(folder: str | Path) -> Tree:
     """Hash the regular files below ``folder``; links and empty folders do not count."""
-    total, size = hashlib.sha256(), 0
-    names = []
-    for name, entry in _regular_files(folder):
-        digest, length = _hash_file(entry.path)
-        total.update(_checksum_line(digest, name))
-        size += length
-        names.append(name)
-    return Tree(total.hexdigest(), len(names), size)
+    return tree_of({name: _hash_file(entry.path) for name, entry in _regular_files(folder)})
+
+
+def tree_of(hashed: Mapping[bytes, tuple[str, int]]) -> Tree:
+    """Return the tree of files from their paths inside the folder, with SHA-256 and length of each."""
+    total = hashlib.sha256()
+    for name in sorted(hashed):
+        total.update(_checksum_line(hashed[name][0], name))
+    return Tree(total.hexdigest(), len(hashed), sum(length for _, length in hashed.values()))
 
 
 def tree_stamp(folder: str | Path) -> str:
