@@ -141,10 +141,7 @@ PENDING = {
     "42_ksupport",
     "43_graph_kernels",
     "52_taxonomies",
-    "61_equivariant_toy",
     "62_aerial_cars",
-    "63_pedestrians",
-    "73_partial_bound",
     "75_active_learning",
     "76_transfer",
 }

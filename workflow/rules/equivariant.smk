@@ -180,6 +180,7 @@ rule train_pedestrian_groups:
     input:
         sets=pedestrian_sets,
         selected="data/processed/pedestrians/selected.json",
+        scores="data/processed/pedestrians/scores_{part}.npz",
     output:
         scores="data/processed/pedestrians/groups_{kind}_{part}.npz",
     wildcard_constraints:

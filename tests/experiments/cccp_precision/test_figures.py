@@ -20,7 +20,10 @@ def test_cccp_counts_stand_in_the_titles_and_ratios_in_the_panels():
     starts = pd.DataFrame(
         {
             f"{count}_{variant}": values
-            for count, fixed, adaptive in (("bounds", [4, 4], [2, 6]), ("outer", [1, 1], [3, 5]))
+            for count, fixed, adaptive in (
+                ("bounds", [4, 4, 4], [2, 6, 9]),
+                ("iterations", [1, 1, None], [3, 5, 7]),
+            )
             for variant, values in (
                 ("fixed", fixed),
                 ("adaptive", adaptive),
@@ -29,13 +32,14 @@ def test_cccp_counts_stand_in_the_titles_and_ratios_in_the_panels():
             )
         }
     )
-    dimensions = pd.DataFrame({"dimension": [1, 2], "not_recycled": [2.0, 1.5], "recycled": [1.0, 0.5]})
+    dimensions = pd.DataFrame({"not_recycled": [2.0, 1.5], "recycled": [1.0, 0.5]}, index=[1, 2])
     fig = plot_cccp_precision(curves, paths, starts, dimensions)
     titles = [ax.get_title() for ax in fig.axes]
     assert titles[:2] == [
         "(a) fixed precision: 1 iterations, 9 bounds",
         "(b) adaptive precision: 1 iterations, 7 bounds",
     ]
+    # The third start does not reach the optimum.
     assert fig.axes[2].get_lines()[0].get_ydata().tolist() == [0.5, 1.5]
     assert drawn(fig.axes[3], "recycled")[1].tolist() == [1.0, 0.5]
 

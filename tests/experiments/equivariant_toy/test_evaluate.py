@@ -7,10 +7,12 @@ import pytest
 from reproduction.claims.results import read_results, repeated
 from reproduction.experiments.equivariant_toy.evaluate import (
     RANGES,
+    describe_virtual,
     main,
     point_table,
     range_label,
     ring_table,
+    solver_table,
     summarize_triples,
 )
 from reproduction.experiments.equivariant_toy.rings import RingModel
@@ -21,14 +23,14 @@ FILES = ("values.json", "triples.csv", "degrees.csv", "points.csv", "regions.npz
 def test_measures_of_two_triples_by_range():
     errors = {0: [0.5, 0.4, 0.4, 0.1, 0], 1: [0.5, 0.6, 0.2, 0.1, 0]}  # the second triple rises once
     rows = [
-        (triple, part, error, 10 * triple + k)
+        (triple, part, error, None if triple else k)
         for triple, values in errors.items()
         for k, (part, error) in enumerate(zip(RANGES, values, strict=True))
     ]
     measured = pd.DataFrame(rows, columns=["triple", "range", "symmetry_error", "n_virtual"])
     assert summarize_triples(measured) == {
-        "symmetry_error": [repeated(pair) for pair in zip(*errors.values(), strict=True)],
-        "n_virtual": [repeated((k, 10 + k)) for k in range(5)],
+        "symmetry_error": [repeated(pair, unit="triple") for pair in zip(*errors.values(), strict=True)],
+        "n_virtual": [repeated([k], unit="triple") for k in range(5)],  # counted for the first triple only
         "ordered_triples": 1,
     }
 
@@ -44,19 +46,37 @@ def test_points_of_each_range():
 
 
 def test_table_in_percent_with_labels():
-    rows = [(2, 0, 0.5, 0.25, 3), (2, 1, 0.1, 0.05, 12), (4, 0, 0.4, 0.2, 3), (4, 1, 0, 0.01, 15)]
-    table = ring_table(
-        pd.DataFrame(rows, columns=["degree", "range", "symmetry_error", "ring_error", "n_virtual"])
-    )
-    columns = [
-        (name, label)
-        for name in ("symmetry error (%)", "ring error (%)", "virtual samples")
-        for label in ("0", "±π")
-    ]
-    assert list(table.columns) == columns
-    assert table.loc[2].tolist() == [50, 10, 25, 5, 3, 12]
-    assert table.loc[4].tolist() == [40, 0, 20, 1, 3, 15]
+    rows = [(2, 0, 0.5, 0.25), (2, 1, 0.1, 0.05), (4, 0, 0.4, 0.2), (4, 1, 0, 0.01)]
+    table = ring_table(pd.DataFrame(rows, columns=["degree", "range", "symmetry_error", "ring_error"]))
+    names = ("symmetry error (%)", "ring error (%)")
+    assert list(table.columns) == [(name, label) for name in names for label in ("0", "±π")]
+    assert table.loc[2].tolist() == [50, 10, 25, 5]
+    assert table.loc[4].tolist() == [40, 0, 20, 1]
     assert [range_label(part) for part in (1 / 8, 1 / 2)] == ["±π/8", "±π/2"]
+
+
+def test_virtual_samples_of_joint_and_separate_constraints():
+    rows = [(0, 0.5, 9, 99, 9, 99), (0, 1, 20, 30, 8, 5), (1, 1, 30, 40, 10, 6)]
+    names = ["triple", "range", "n_virtual", "calls", "n_separate", "calls_separate"]
+    assert solver_table(pd.DataFrame(rows, columns=names)).values.tolist() == [[25, 35], [9, 6]]
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"), [(0.05, "sparse: up to 5.0%"), (0.3, "grows fast: up to 30.0%")]
+)
+def test_virtual_samples_are_described(below, expected):
+    text = describe_virtual(
+        {
+            "degree": 4,
+            "virtual_share": [repeated([share]) for share in (0.0, below, 0.01, 0.02, 0.25)],
+            "n_virtual": [repeated([0.0])] * 4 + [repeated([260.0, 280.0])],
+            "plain_virtual": repeated([15.0, 12.0, 15.0]),
+        }
+    )
+    assert expected in text
+    assert "it is 25%, 270 points" in text
+    assert "needs 14 to come within 1%" in text
+    assert "which 5 rotations of the 3 points" in text
 
 
 def test_results_are_written_and_reproducible(tmp_path):
@@ -77,8 +97,9 @@ def test_results_are_written_and_reproducible(tmp_path):
     ratios = values["equal_rotations_objective"]
     assert ratios["enough"]["repeats"][0] == pytest.approx(1, rel=2e-3)
     assert ratios["too_few"]["repeats"][0] < 0.99
-    solvers = [(row["solver"], row["tol"]) for row in values["virtual_by_solver"]]
-    assert solvers == [("blocks", 1e-2), ("bundle", 1e-3)]
+    # So plain virtual sampling needs three rotations of three points; the optimizer uses more.
+    assert values["plain_virtual"]["repeats"] == [9]
+    assert min(values[name][-1]["repeats"][0] for name in ("n_virtual", "n_separate")) > 9
     assert set(pd.read_csv(outputs["degrees"])["degree"]) == {3}
     regions = [np.load(folder / "regions.npz") for folder in folders]
     assert regions[0]["classes"].shape == regions[0]["margins"].shape == (5, 241, 241)

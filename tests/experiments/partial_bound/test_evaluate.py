@@ -18,6 +18,7 @@ from reproduction.experiments.partial_bound.evaluate import (
     sampled_excess,
     simulate,
     summarize,
+    summarize_problems,
 )
 
 
@@ -113,8 +114,6 @@ def test_rates_and_ratios():
     )
     assert summarize(curves) == pytest.approx(
         {
-            "rate": -0.5,
-            "deviation_rate": -1.0,
             "bound_over_excess_min": 80,
             "repaired_over_excess_min": 20,
             "published_over_repaired": 4,
@@ -122,6 +121,35 @@ def test_rates_and_ratios():
             "repaired_informative_from": 3,  # 2.5
         }
     )
+
+
+def test_rates_and_violations_of_two_problems():
+    """The bound is informative at the last two sizes; the first problem violates it there once."""
+    sizes = [10, 1000, 100000]
+    runs = pd.concat(
+        pd.DataFrame(
+            {
+                "problem": problem,
+                "n": sizes,
+                "published": [8.0, 0.8, 0.08],
+                "largest_possible": 4.0,
+                "deviation_quantile": np.array(sizes) ** slope,
+                "excess_quantile": excess,
+                "excess_mean": [0.4, 0.2, last],
+                "violations": violations,
+            }
+        )
+        for problem, slope, excess, last, violations in (
+            (0, -0.5, [1.0, 0.01, 0.0001], 0.1, [5, 1, 0]),
+            (1, -0.4, [1.0, 0.1, 0.0], 0.0, [0, 0, 0]),
+        )
+    )
+    found = summarize_problems(runs, draws=10)
+    assert (found["monte_carlo_trials"], found["monte_carlo_violations"]) == (40, 1)
+    assert found["deviation_rate"]["repeats"] == pytest.approx([-0.5, -0.4])
+    # An excess risk of 0 has no rate, and two sizes are too few for one.
+    assert found["excess_rate"]["repeats"] == pytest.approx([-1.0])
+    assert [item["repeats"] for item in found["excess_first_last"]] == [[0.4, 0.4], [0.1, 0.0]]
 
 
 def test_two_runs_write_the_same_values_and_curves(tmp_path):
@@ -133,7 +161,8 @@ def test_two_runs_write_the_same_values_and_curves(tmp_path):
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
     values = read_results(folders[0])["values"]
-    assert (values["monte_carlo_trials"], values["monte_carlo_violations"]) == (2 * 10 * 8, 0)
+    # The bound is below the largest loss from the sixth size on.
+    assert (values["monte_carlo_trials"], values["monte_carlo_violations"]) == (2 * 10 * 4, 0)
     assert values["loss_over_printed_maximum"] == 1.5
     curves = pd.read_csv(folders[0] / "curves.csv")
     assert "violations" not in curves

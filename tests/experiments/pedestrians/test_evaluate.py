@@ -8,7 +8,10 @@ from sklearn.metrics import roc_auc_score
 from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.pedestrians.evaluate import (
     FALSE_POSITIVE_RATES,
+    PAIR,
+    TRAINING_SET,
     curve_table,
+    describe_beyond,
     error_table,
     group_table,
     growing_group,
@@ -84,23 +87,27 @@ def values(outputs):
 
 def test_errors_and_areas_by_pair_of_sets(values):
     """Pairs are ordered by training set, then by test set."""
-    perfect = repeated([0] * 6)
-    errors = dict.fromkeys(METHODS, perfect)
-    errors |= {"none": repeated([0, 100, 0, 0, 0, 0]), "flip": repeated([0, 0, 0, 0, 50, 0])}
+    errors = dict.fromkeys(METHODS, repeated([0] * 6, PAIR))
+    errors |= {"none": repeated([0, 100, 0, 0, 0, 0], PAIR), "flip": repeated([0, 0, 0, 0, 50, 0], PAIR)}
     assert values["eer_of_all"] == errors
     assert values["eer"] == {name: errors[name] for name in ("none", "flip", "all")}
-    assert values["auc"]["none"] == repeated([1, 0, 1, 1, 1, 1])
-    assert values["auc"]["flip"] == repeated([1, 1, 1, 1, 0.5, 1])
-    assert values["eer_cropped"] == {name: repeated([0 if name == "none" else 100] * 6) for name in CROPPED}
+    assert values["auc"]["none"] == repeated([1, 0, 1, 1, 1, 1], PAIR)
+    assert values["auc"]["flip"] == repeated([1, 1, 1, 1, 0.5, 1], PAIR)
+    assert values["eer_cropped"] == {
+        name: repeated([0 if name == "none" else 100] * 6, PAIR) for name in CROPPED
+    }
 
 
 def test_counts_and_sizes(values):
     assert values["virtual_used_of_all"] == {
-        name: repeated([1001 + 100 * i, 1002 + 100 * i, 1003 + 100 * i]) for i, name in enumerate(METHODS)
+        name: repeated([1000 + 100 * i + number for number in (1, 2, 3)], TRAINING_SET)
+        for i, name in enumerate(METHODS)
     }
+    # All is the third method; there are 18 versions of 7 crops.
+    assert values["virtual_share"]["repeats"] == pytest.approx([n / (18 * 7) for n in (1201, 1202, 1203)])
     assert values["price"] == {name: C[method.kind][1] for name, method in METHODS.items()}
-    assert values["groups"] == [repeated([3] * 3), repeated([2] * 3)]
-    assert values["largest_group"] == [repeated([1] * 3), repeated([2] * 3)]
+    assert values["groups"] == [repeated([3] * 3, TRAINING_SET), repeated([2] * 3, TRAINING_SET)]
+    assert values["largest_group"] == [repeated([1] * 3, TRAINING_SET), repeated([2] * 3, TRAINING_SET)]
     sizes = ("pedestrians", "others", "dimension", "versions")
     assert [values[name] for name in sizes] == [3, 4, 32, 18]
 
@@ -109,7 +116,7 @@ def test_quantities_by_grouping(values):
     """At the first degree natural transformations are those of single images."""
 
     def six(*errors):
-        return [repeated([error] * 6) for error in errors]
+        return [repeated([error] * 6, PAIR) for error in errors]
 
     assert values["grouped_eer"] == {
         "binary": six(0, 100),
@@ -117,11 +124,12 @@ def test_quantities_by_grouping(values):
         "ranking": six(0, 100),
         "ranking_natural": six(0, 50),
     }
+    assert values["grouping_rise"] == dict.fromkeys(GROUPED, repeated([100] * 6, PAIR))
     assert values["grouped_auc"]["ranking"] == six(1, 0)
     assert values["grouped_auc"]["ranking_natural"] == six(1, 0.5)
 
     def three(*starts):
-        return [repeated([start + 1, start + 2, start + 3]) for start in starts]
+        return [repeated([start + 1, start + 2, start + 3], TRAINING_SET) for start in starts]
 
     used = {
         "binary": three(0, 10),
@@ -222,6 +230,29 @@ def test_group_table_has_one_row_per_degree(table_values):
     assert len(table) == 4
     assert table.loc[("ranking", 1)].tolist() == [8, "21.00 ± 1.41", "41.0000", 61, 81]
     assert table.loc[("ranking, natural", 2)].tolist() == [5, "32.00 ± 1.41", "52.0000", 72, 92]
+
+
+def test_findings_beyond_the_source_are_described(table_values):
+    cropped = {"none": repeated([12.0]), "flip": repeated([11.5]), "all": repeated([9.0])}
+    text = describe_beyond(
+        {
+            **table_values,
+            "eer_cropped": cropped,
+            "versions": 18,
+            "pedestrians": 100,
+            "others": 200,
+        }
+    )
+    # Errors fall by 1 with each method in the order of the titles, from 11.
+    assert "an error of 7.0 against 9.0 % with all versions, and 8.0 against 10.0 % with flips" in text
+    assert "uses 99 of the 5,400 virtual samples" in text
+    assert (
+        "falls by 0.5 points with flips and by 3.0 with all versions; with repeated pixels by 1.0 and 2.0"
+        in text
+    )
+    assert (
+        "uses 72 pedestrians at the last grouping, and 92 virtual samples in all; without groups 81." in text
+    )
 
 
 def test_curve_table_holds_all_panels(table_values):

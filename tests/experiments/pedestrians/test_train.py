@@ -87,7 +87,7 @@ def test_every_method_is_trained_on_its_set_and_scores_the_others(inputs, tmp_pa
     train_stage.main(inputs, {"scores": output}, part="2", layout=layout, C=C, tol=TOL)
     scores, sets = np.load(output), prepared_sets(inputs["sets"])
     tests = ("1", "3", "T1", "T2")
-    assert len(scores.files) == len(METHODS) * 2 * (1 + len(tests))
+    assert len(scores.files) == len(METHODS) * 2 * (1 + len(tests)) + len(GROUPED) * 2
     for name, method in METHODS.items():
         for k, value in enumerate(C[method.kind]):
             model = train(method, sets["2"].store(layout).bags(), sets["2"].labels, value, TOL)
@@ -116,6 +116,8 @@ def test_controls_use_cropped_versions_and_the_selected_C(inputs, tmp_path, layo
 @pytest.mark.parametrize("kind", GROUPED)
 def test_groups_are_trained_alone_and_with_their_members(kind, inputs, tmp_path, layout):
     output = str(tmp_path / "groups.npz")
+    inputs["scores"] = str(tmp_path / "scores.npz")
+    train_stage.main(inputs, {"scores": inputs["scores"]}, part="2", layout=layout, C=C, tol=TOL)
     train_groups.main(
         inputs, {"scores": output}, part="2", kind=kind, layout=layout, C=C, groupings=[1, 0.5], tol=TOL
     )

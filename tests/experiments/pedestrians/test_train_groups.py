@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-from reproduction.experiments.pedestrians.protocol import GROUPED, METHODS, train
-from reproduction.experiments.pedestrians.train_groups import (
-    count_used_pedestrians,
-    group_counts,
-    group_training,
-    natural_groups,
-)
+from reproduction.experiments.pedestrians.protocol import GROUPED, METHODS, count_used_pedestrians, train
+from reproduction.experiments.pedestrians.train_groups import group_counts, group_training, natural_groups
 
 LABELS = np.repeat([1, -1], [6, 10])
 
@@ -100,7 +95,7 @@ def test_used_pedestrians_are_images_not_versions(kind, bags):
         by_hand = {
             training.crops[row // 18] for row in np.flatnonzero(model.used_) if training.crops[row // 18] < 6
         }
-        assert count_used_pedestrians(model, training, 18) == len(by_hand)
+        assert count_used_pedestrians(model, LABELS[training.crops], 18) == len(by_hand)
         assert 2 <= len(by_hand) <= most
 
 

@@ -37,7 +37,7 @@ def test_gains_are_paired_differences():
         }
     )
     values = summarize(table)
-    assert values["structured_loss"]["parsing"] == {"repeats": [0.1, 0.2]}
+    assert values["structured_loss"]["parsing"] == {"repeats": [0.1, 0.2], "unit": "draw"}
     assert values["relative_gap_max"] == 0.005
     middle = (values["gain_low"]["parsing"] + values["gain_high"]["parsing"]) / 2
     assert middle == pytest.approx(0.3)

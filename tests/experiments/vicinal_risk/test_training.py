@@ -12,8 +12,10 @@ from reproduction.experiments.vicinal_risk.training import (
     METHODS,
     TITLES,
     DigitTask,
+    RotatedDigits,
     Version,
     angle_probabilities,
+    draw_splits,
     errors_by_angle,
     fit,
     loss_weights,
@@ -73,9 +75,35 @@ def test_the_task_is_multi_class_classification():
         assert heights[0] == pytest.approx(heights[1])
 
 
+def test_rotations_that_are_scored_together_give_the_same_planes(digits):
+    X, y = digits
+    weights = loss_weights("square")
+    together = RotatedDigits(DigitTask(65), weights)
+    one_by_one = EquivariantTask(DigitTask(65), list(together.transformations), lambda t: weights[t.row])
+    rng = np.random.default_rng(0)
+    for i in range(20):
+        w = rng.normal(size=650)
+        found, expected = (task.virtual_plane(w, X[i], int(y[i]), "slack") for task in (together, one_by_one))
+        assert found[0] == expected[0]
+        np.testing.assert_allclose(found[1], expected[1])
+        assert found[2] == expected[2]
+
+
+def test_splits_share_the_test_digits_alone():
+    parts = draw_splits(np.random.default_rng(0), 90, 3, 10)
+    drawn = np.concatenate([part for train, valid, _ in parts for part in (train, valid)])
+    assert len(np.unique(drawn)) == 60
+    test = parts[0][2]
+    assert len(test) == 30
+    assert not np.isin(drawn, test).any()
+    assert all(part[2] is test for part in parts)
+    with pytest.raises(ValueError, match="4 splits of twice 10 digits: expected at most 60"):
+        draw_splits(np.random.default_rng(0), 90, 4, 10)
+
+
 def test_errors_and_bounds_of_a_split(digits):
     X, y = digits
-    rows = run_split(np.random.default_rng(0), X, y, 20, 0.2)
+    rows = run_split(X, y, *draw_splits(np.random.default_rng(0), len(X), 1, 20)[0], 0.2)
     assert [row["method"] for row in rows] == list(METHODS)
     for row in rows[1:]:
         assert row["training_violations"] == 0
@@ -104,7 +132,7 @@ def test_table_of_two_splits():
     ]
     values = summarize_training(pd.DataFrame(rows))
     assert values["training_violations"] == 6
-    assert values["test_risk"]["step"] == repeated([10.0, 11.0])
+    assert values["test_risk"]["step"] == repeated([10.0, 11.0], unit="split")
     assert set(values["training_bound"]) == {"plain", "step", "square"}
     table = training_table(values)
     assert table.loc[TITLES["none"], "bound, training"] == "-"

@@ -28,19 +28,24 @@ BUILT_VALUES = {
     "ranking_bounds": """slack_minus_margin_sigma_half_max slack_minus_margin_sigma_two_min
         slack_minus_margin_sigma_one_abs_max violation_share_max quantile_over_bound_max
         stability_ratio_max""",
-    "vicinal_risk": """lemma_violations trials bound_over_plain_mean training_violations training_bound
+    "vicinal_risk": """lemma_violations trials bound_over_plain training_violations training_bound
         test_risk""",
-    "cccp_precision": """bounds_fixed bounds_adaptive outer_fixed outer_adaptive objective_fixed
-        objective_adaptive bounds_fixed_recycled bounds_adaptive_recycled outer_fixed_recycled
-        outer_adaptive_recycled objective_fixed_recycled objective_adaptive_recycled optimum
-        algorithm_end_difference_median algorithm_bounds_ratio algorithm_bounds_ratio_high""",
-    "partial_bound": "rate monte_carlo_violations monte_carlo_trials bound_over_excess_min",
+    "cccp_precision": """bounds_fixed bounds_adaptive objective_fixed objective_adaptive
+        bounds_fixed_recycled bounds_adaptive_recycled objective_fixed_recycled
+        objective_adaptive_recycled optimum iterations_reached bounds_reached bounds_more_weights
+        algorithm_end_difference algorithm_bounds_ratio""",
+    "partial_bound": """deviation_rate excess_rate excess_first_last monte_carlo_violations
+        monte_carlo_trials""",
 }
 #: Those that are not single numbers.
 BUILT_MAPPINGS = {
     "test_risk": {"step": 1, "plain": 1},
     "violation_share_max": {"slack": 0, "margin": 0},
     "quantile_over_bound_max": {"slack": 0.5, "margin": 0.5},
+    "iterations_reached": dict.fromkeys(("fixed", "adaptive", "fixed_recycled", "adaptive_recycled"), 1),
+    "bounds_reached": dict.fromkeys(("fixed", "adaptive", "fixed_recycled", "adaptive_recycled"), 1),
+    "bounds_more_weights": {"fixed_recycled": 1, "adaptive_recycled": 1},
+    "excess_first_last": [1, 1],
 }
 
 

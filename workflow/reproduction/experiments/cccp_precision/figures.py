@@ -26,9 +26,11 @@ def plot_cccp_precision(
         Iterates of each ``variant``: columns ``iteration``, ``w``, ``convex``, ``reward``, ``slope`` and
         ``bounds``.
     starts : DataFrame
-        One row per start; columns ``bounds_<variant>`` and ``outer_<variant>``.
+        One row per start; columns ``bounds_<variant>`` and ``iterations_<variant>``, which are missing where
+        the optimum is not reached.
     dimensions : DataFrame
-        Columns ``dimension``, ``not_recycled`` and ``recycled``: bounds of adaptive over fixed precision.
+        Columns ``not_recycled`` and ``recycled``: bounds of adaptive over fixed precision, one row per number
+        of weights.
     """
     fig, axes = plt.subplots(2, 2, figsize=(9, 7))
     for ax, variant, letter in zip(axes[0], ("fixed", "adaptive"), "ab", strict=True):
@@ -100,28 +102,31 @@ def _plot_descent(ax: Axes, curves: pd.DataFrame, path: pd.DataFrame) -> None:
 def _plot_ratios(ax: Axes, starts: pd.DataFrame) -> None:
     """Draw the ratio of adaptive to fixed precision for each start, in ascending order from left to right."""
     labels = []
-    for place, (suffix, count) in enumerate((s, c) for s in ("", "_recycled") for c in ("bounds", "outer")):
-        ratio = np.sort(starts[f"{count}_adaptive{suffix}"] / starts[f"{count}_fixed{suffix}"])
+    solved = starts.dropna()
+    counts = ("bounds", "iterations")
+    for place, (suffix, count) in enumerate((s, c) for s in ("", "_recycled") for c in counts):
+        # A start near the optimum needs no iteration.
+        adaptive, fixed = (solved[f"{count}_{name}{suffix}"].clip(lower=1) for name in ("adaptive", "fixed"))
+        ratio = np.sort(adaptive / fixed)
         spread = np.linspace(-0.3, 0.3, len(ratio))
         ax.plot(place + spread, ratio, ".", color=BLUE if count == "bounds" else ORANGE, markersize=4)
         ax.plot([place - 0.3, place + 0.3], 2 * [np.median(ratio)], color="black", linewidth=1.5)
-        what = "bounds" if count == "bounds" else "iterations"
-        labels.append(f"{what}\n{'recycled' if suffix else 'not recycled'}")
+        labels.append(f"{count}\n{'recycled' if suffix else 'not recycled'}")
     ax.axhline(1, **PUBLISHED)
     ax.set_xticks(range(4), labels, fontsize=8)
-    ax.set(yscale="log", ylim=(0.4, 12), ylabel="adaptive / fixed")
+    ax.set(yscale="log", ylim=(0.2, 12), ylabel="adaptive / fixed")
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_yticks([0.5, 1, 2, 5, 10], ["½", "1", "2", "5", "10"])
-    ax.set_title(f"(c) {len(starts)} problems with one weight (bar: median)")
+    ax.set_title(f"(c) {len(solved)} problems with one weight (bar: median)")
 
 
 def _plot_dimensions(ax: Axes, dimensions: pd.DataFrame) -> None:
     for name, label, color in (("not_recycled", "not recycled", BLUE), ("recycled", "recycled", GREEN)):
-        ax.plot(dimensions["dimension"], dimensions[name], "o-", color=color, label=label)
+        ax.plot(dimensions.index, dimensions[name], "o-", color=color, label=label)
     ax.axhline(1, **PUBLISHED)
-    ax.annotate("published: below 1", (dimensions["dimension"].max(), 1), xytext=(0, 3), **_ABOVE_RIGHT)
+    ax.annotate("published: below 1", (dimensions.index.max(), 1), xytext=(0, 3), **_ABOVE_RIGHT)
     ax.set(xscale="log", ylim=(0, None), xlabel="number of weights", ylabel="bounds, adaptive / fixed")
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(dimensions["dimension"], dimensions["dimension"].astype(str))
+    ax.set_xticks(dimensions.index, dimensions.index.astype(str))
     ax.set_title("(d) more weights")
     ax.legend(fontsize=8, loc="upper right", title="bounds", title_fontsize=8)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ermlab.structured.bounds import fitted_rate, partial_annotation_bound
 from ermlab.structured.bridge import BridgeRisk
-from reproduction.claims.results import write_results
+from reproduction.claims.results import repeated, write_results
 from reproduction.pipeline.job import Paths, run_stage
 
 SIZES = 10 ** np.arange(1, 9)
@@ -21,18 +21,18 @@ LABELS, INPUTS, RADIUS, CONFIDENCE = 2, 3, 1.0, 0.95
 def main(inputs: Paths, outputs: Paths, *, seed: int, problems: int, draws: int) -> None:
     """Minimize the empirical bridge risk on many samples, and compare the excess risk with the bounds."""
     weights = disc(RADIUS, rings=12, spokes=48)
-    runs = []
-    for problem_seed in np.random.SeedSequence(seed).spawn(problems):
+    tables = []
+    for number, problem_seed in enumerate(np.random.SeedSequence(seed).spawn(problems)):
         rng = np.random.default_rng(problem_seed)
         problem = random_problem(rng, LABELS, INPUTS, dimension=2)
-        runs += simulate(rng, problem, weights, draws)
-    curves = pd.DataFrame(runs).groupby("n", as_index=False).max()
+        tables.append(pd.DataFrame(simulate(rng, problem, weights, draws)).assign(problem=number))
+    runs = pd.concat(tables)
+    curves = runs.drop(columns="problem").groupby("n", as_index=False).max()
     write_results(
         Path(outputs["values"]).parent,
         {
             **summarize(curves),
-            "monte_carlo_trials": problems * draws * len(SIZES),
-            "monte_carlo_violations": sum(run["violations"] for run in runs),
+            **summarize_problems(runs, draws),
             # mu = B = Delta_max = 1: the proof has 2 as the largest loss.
             "loss_over_printed_maximum": extreme_problem()([-1.0]) / 2,
         },
@@ -154,7 +154,9 @@ def simulate(
             "repaired": float(partial_annotation_bound(n, **constants, repaired=True)),
             "largest_possible": 2 * RADIUS * constants["feature_norm"] + constants["largest_loss"],
             "excess_quantile": np.quantile(excess, CONFIDENCE),
+            "excess_mean": excess.mean(),
             "excess_max": excess.max(),
+            "deviation_quantile": np.quantile(deviation, CONFIDENCE),
             "deviation_max": deviation.max(),
             "violations": int((excess > published).sum()),
         }
@@ -191,13 +193,43 @@ def summarize(curves: pd.DataFrame) -> dict[str, float]:
     """
     observed = curves[curves["excess_max"] > 0]
     return {
-        "rate": fitted_rate(curves["n"], curves["published"]),
-        "deviation_rate": fitted_rate(curves["n"], curves["deviation_max"]),
         "bound_over_excess_min": (observed["published"] / observed["excess_max"]).min(),
         "repaired_over_excess_min": (observed["repaired"] / observed["excess_max"]).min(),
         "published_over_repaired": (curves["published"] / curves["repaired"]).max(),
         "informative_from": _informative_from(curves, "published"),
         "repaired_informative_from": _informative_from(curves, "repaired"),
+    }
+
+
+def summarize_problems(runs: pd.DataFrame, draws: int) -> dict[str, Any]:
+    """Return what was measured in each problem: rates, excess risks, and violations of the bound.
+
+    Violations are counted where the bound is informative, below the largest possible loss.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per problem and sample size, as `simulate` returns them.
+    draws : int
+        Samples of each problem and size.
+    """
+    problems = [rows for _, rows in runs.groupby("problem")]
+    informative = runs[runs["published"] < runs["largest_possible"]]
+    seen = [rows[rows["excess_quantile"] > 0] for rows in problems]
+    return {
+        "monte_carlo_trials": len(informative) * draws,
+        "monte_carlo_violations": int(informative["violations"].sum()),
+        "deviation_rate": repeated(
+            [fitted_rate(rows["n"], rows["deviation_quantile"]) for rows in problems], unit="problem"
+        ),
+        "excess_rate": repeated(
+            [fitted_rate(rows["n"], rows["excess_quantile"]) for rows in seen if len(rows) > 2],
+            unit="problem",
+        ),
+        "excess_first_last": [
+            repeated([rows["excess_mean"].iloc[place] for rows in problems], unit="problem")
+            for place in (0, -1)
+        ],
     }
 
 

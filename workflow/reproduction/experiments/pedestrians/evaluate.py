@@ -26,6 +26,8 @@ from reproduction.pipeline.job import Paths, run_stage
 #: The methods that are drawn as curves.
 ROC_METHODS = ("none", "flip", "all", "all_mean", "ranking")
 FALSE_POSITIVE_RATES = np.linspace(0, 1, 501)
+#: What results are measured on, as in the protocol of the benchmark: three training and two test sets.
+PAIR, TRAINING_SET = "pair", "training set"
 #: Arrays that a training rule wrote for one training set.
 Scores = Mapping[str, np.ndarray]
 #: One value per pair of a training set and a test set, or per training set.
@@ -40,7 +42,7 @@ class HeldOutSets:
 
     def measure(self, learned: Sequence[Scores], key: str, quantity: Callable[..., float]) -> Repeats:
         """Return ``quantity(labels, scores)`` for all pairs of a training set and a test set."""
-        return repeated(quantity(labels, scores) for labels, scores in self._pairs(learned, key))
+        return repeated((quantity(labels, scores) for labels, scores in self._pairs(learned, key)), PAIR)
 
     def mean_roc(self, learned: Sequence[Scores], key: str) -> NDArray[np.float64]:
         """Return the mean ROC curve over the same pairs at `FALSE_POSITIVE_RATES`."""
@@ -60,6 +62,7 @@ def main(inputs: Paths, outputs: Paths, *, layout: HogLayout, C: Mapping[str, Se
     keys = {name: f"{name}/{selected[name]}" for name in METHODS}
     errors = {name: tests.measure(learned, key, error) for name, key in keys.items()}
     n_pedestrians = len(sets[TRAIN[0]].pedestrians)
+    grouped_eer = by_grouping(grouped, lambda runs, key: tests.measure(runs, key, error))
     write_results(
         Path(outputs["values"]).parent,
         {
@@ -69,7 +72,15 @@ def main(inputs: Paths, outputs: Paths, *, layout: HogLayout, C: Mapping[str, Se
             "auc": {name: tests.measure(learned, key, roc_auc_score) for name, key in keys.items()},
             "virtual_used_of_all": {name: _counts(learned, f"used/{key}") for name, key in keys.items()},
             "price": {name: C[method.kind][selected[name]] for name, method in METHODS.items()},
-            "grouped_eer": by_grouping(grouped, lambda runs, key: tests.measure(runs, key, error)),
+            "grouped_eer": grouped_eer,
+            "grouping_rise": grouping_rise(grouped_eer),
+            "virtual_share": repeated(
+                (
+                    scores[f"used/{keys['all']}"] / (len(VERSIONS) * len(sets[part].labels))
+                    for part, scores in zip(TRAIN, learned, strict=True)
+                ),
+                TRAINING_SET,
+            ),
             "grouped_auc": by_grouping(grouped, lambda runs, key: tests.measure(runs, key, roc_auc_score)),
             "samples_used": by_grouping(grouped, lambda runs, key: _counts(runs, f"used/{key}")),
             "virtual_used": by_grouping(grouped, lambda runs, key: _counts(runs, f"virtual/{key}")),
@@ -102,7 +113,7 @@ def _load(paths: Sequence[str]) -> list[Scores]:
 
 
 def _counts(learned: Sequence[Scores], key: str) -> Repeats:
-    return repeated(scores[key] for scores in learned)
+    return repeated((scores[key] for scores in learned), TRAINING_SET)
 
 
 def by_grouping(
@@ -122,10 +133,21 @@ def by_grouping(
     return values
 
 
+def grouping_rise(errors: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> Repeats:
+    """Return the rise of the error from single images to the coarsest groups, with representatives alone."""
+    return {
+        kind: repeated(np.subtract(errors[kind][-1]["repeats"], errors[kind][0]["repeats"]), PAIR)
+        for kind in GROUPED
+    }
+
+
 def _group_sizes(learned: Sequence[Scores], quantity: Callable) -> list[Repeats]:
     """Return a quantity of the sizes of the groups at each degree of grouping."""
     degrees = range(len(learned[0]["groups"]))
-    return [repeated(quantity(np.bincount(scores["groups"][k])) for scores in learned) for k in degrees]
+    return [
+        repeated((quantity(np.bincount(scores["groups"][k])) for scores in learned), TRAINING_SET)
+        for k in degrees
+    ]
 
 
 def mean_roc(
@@ -208,6 +230,39 @@ def group_table(values: Mapping[str, Any]) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+def describe_beyond(values: Mapping[str, Any]) -> str:
+    """Say what the page finds beyond the source: mean over versions, cropped versions, virtual samples."""
+
+    def mean(measured: Mapping[str, Sequence[float]]) -> float:
+        return float(np.mean(measured["repeats"]))
+
+    errors = {name: mean(error) for name, error in values["eer_of_all"].items()}
+    cropped = {name: mean(error) for name, error in values["eer_cropped"].items()}
+    flip, every = (
+        {kind: of["none"] - of[name] for kind, of in (("full", errors), ("cut", cropped))}
+        for name in ("flip", "all")
+    )
+    used = mean(values["virtual_used_of_all"]["all"])
+    total = values["versions"] * (values["pedestrians"] + values["others"])
+    pedestrians = mean(values["samples_used"]["ranking_natural"][-1])
+    natural, single = (
+        mean(values["virtual_used"][name][k]) for name, k in (("ranking_natural", -1), ("ranking", 0))
+    )
+    return (
+        "- *The mean over versions* instead of the worst case has an error of "
+        f"{errors['all_mean']:.1f} against {errors['all']:.1f} % with all versions, and "
+        f"{errors['flip_mean']:.1f} against {errors['flip']:.1f} % with flips. The worst case uses "
+        f"{used:,.0f} of the {total:,} virtual samples, the mean all of them.\n"
+        "- *Repeated pixels.* With cropped versions, where shifts repeat no pixels, the error falls by "
+        f"{flip['cut']:.1f} points with flips and by {every['cut']:.1f} with all versions; with repeated "
+        f"pixels by {flip['full']:.1f} and {every['full']:.1f}.\n"
+        "- *Virtual samples with groups.* The ranking SVM with natural transformations uses "
+        f"{pedestrians:.0f} pedestrians at the last grouping, and {natural:,.0f} virtual samples in all; "
+        f"without groups {single:,.0f}. The other crops outnumber the pedestrians, and several versions of "
+        "each are used."
+    )
 
 
 def curve_table(roc: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:

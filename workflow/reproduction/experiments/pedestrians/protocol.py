@@ -116,6 +116,14 @@ def train(
     return model.fit(bags if rows is None else bags.reshape(-1, bags.shape[2]), y, rows)
 
 
+def count_used_pedestrians(
+    model: InvariantSVM | InvariantRankingSVM, labels: NDArray[np.int64], n_versions: int
+) -> int:
+    """Count the pedestrians among the training crops of which the optimizer has used at least one version."""
+    used = model.used_.reshape(-1, n_versions).any(axis=1)
+    return int(np.sum(used & (labels > 0)))
+
+
 def error(labels: NDArray, scores: NDArray) -> float:
     """Return the equal error rate in percent."""
     return 100 * roc_equal_error_rate(labels, scores)

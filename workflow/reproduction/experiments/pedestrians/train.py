@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ermlab.features.hog_crops import HogLayout
-from reproduction.experiments.pedestrians.protocol import METHODS, prepared_sets, train
+from reproduction.experiments.pedestrians.crop_versions import VERSIONS
+from reproduction.experiments.pedestrians.protocol import (
+    GROUPED,
+    METHODS,
+    count_used_pedestrians,
+    prepared_sets,
+    train,
+)
 from reproduction.pipeline.job import Paths, run_stage
 
 
@@ -30,6 +37,8 @@ def main(
         for k, value in enumerate(C[method.kind]):
             model = train(method, bags, y, value, tol)
             scores[f"used/{name}/{k}"] = np.array(model.n_virtual_)
+            if name in GROUPED.values():
+                scores[f"pedestrians/{name}/{k}"] = np.array(count_used_pedestrians(model, y, len(VERSIONS)))
             for other, X in others.items():
                 scores[f"{name}/{k}/{other}"] = model.decision_function(X)
             print(f"{name}, C = {value:g}: {model.n_virtual_} virtual samples")

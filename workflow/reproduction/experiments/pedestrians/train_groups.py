@@ -12,12 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import linkage
 
 from ermlab.features.hog_crops import HogLayout
-from ermlab.ranking.invariant_ranking import InvariantRankingSVM
-from ermlab.structured.invariant import InvariantSVM
 from reproduction.claims.results import read_json
 from reproduction.datasets.daimler_pedestrians import TEST
 from reproduction.experiments.pedestrians.crop_versions import VERSIONS
-from reproduction.experiments.pedestrians.protocol import GROUPED, METHODS, prepared_sets, train
+from reproduction.experiments.pedestrians.protocol import (
+    GROUPED,
+    METHODS,
+    count_used_pedestrians,
+    prepared_sets,
+    train,
+)
 from reproduction.pipeline.job import Paths, run_stage
 
 
@@ -40,23 +44,43 @@ def main(
     bags, labels = sets[part].store(layout).bags(), sets[part].labels
     n_pedestrians = len(sets[part].pedestrians)
     tests = {test: sets[test].store(layout).features() for test in TEST}
-    value = C[kind][read_json(inputs["selected"])[GROUPED[kind]]]
+    selected = read_json(inputs["selected"])[GROUPED[kind]]
     degrees = natural_groups(bags[:n_pedestrians, 0], group_counts(n_pedestrians, groupings))
     results = {"groups": np.stack(degrees)}
     for k, groups in enumerate(degrees):
+        if groups.max() + 1 == n_pedestrians:
+            results |= of_single_images(inputs["scores"], GROUPED[kind], selected, f"alone/{k}")
+            continue
         for natural in (False, True):
-            if natural and groups.max() + 1 == n_pedestrians:
-                continue  # single images: there are no members besides the representatives
             key = f"{'natural' if natural else 'alone'}/{k}"
             training = group_training(labels, groups, natural=natural)
             model = train(
-                METHODS[GROUPED[kind]], bags[training.crops], training.y, value, tol, training.groups
+                METHODS[GROUPED[kind]],
+                bags[training.crops],
+                training.y,
+                C[kind][selected],
+                tol,
+                training.groups,
             )
             results[f"virtual/{key}"] = np.array(model.n_virtual_)
-            results[f"used/{key}"] = np.array(count_used_pedestrians(model, training, len(VERSIONS)))
+            used = count_used_pedestrians(model, labels[training.crops], len(VERSIONS))
+            results[f"used/{key}"] = np.array(used)
             results |= {f"{key}/{test}": model.decision_function(X) for test, X in tests.items()}
             print(f"{kind}, {key}: {model.n_virtual_} virtual samples")
     np.savez(outputs["scores"], **results)
+
+
+def of_single_images(path: str, method: str, selected: int, key: str) -> dict[str, NDArray]:
+    """Return the results of groups of single images, whose training is that of the method without groups.
+
+    ``path`` has the scores of all methods with every C, of which the one with index ``selected`` is taken.
+    """
+    with np.load(path) as scores:
+        return {
+            f"virtual/{key}": scores[f"used/{method}/{selected}"],
+            f"used/{key}": scores[f"pedestrians/{method}/{selected}"],
+            **{f"{key}/{test}": scores[f"{method}/{selected}/{test}"] for test in TEST},
+        }
 
 
 def group_counts(n: int, shares: Sequence[float]) -> list[int]:
@@ -118,14 +142,6 @@ def group_training(
     return GroupedTraining(
         np.concatenate([members, others]), groups, np.repeat([1, -1], [n_groups, len(others)])
     )
-
-
-def count_used_pedestrians(
-    model: InvariantSVM | InvariantRankingSVM, training: GroupedTraining, n_versions: int
-) -> int:
-    """Count the pedestrian images of which the optimizer has used at least one version."""
-    used = model.used_.reshape(-1, n_versions).any(axis=1)
-    return int(np.sum(used & (training.y[training.groups] > 0)))
 
 
 if "snakemake" in globals():

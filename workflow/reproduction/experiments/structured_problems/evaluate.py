@@ -146,7 +146,9 @@ def summarize(table: pd.DataFrame) -> dict[str, Any]:
     }
     return {
         **{
-            f"{kind}_loss": {name: repeated(rows[f"{kind}_loss"]) for name, rows in groups.items()}
+            f"{kind}_loss": {
+                name: repeated(rows[f"{kind}_loss"], unit="draw") for name, rows in groups.items()
+            }
             for kind in ("structured", "independent")
         },
         **{f"gain_{end}": {name: gain[end] for name, gain in gains.items()} for end in ("low", "high")},

@@ -15,6 +15,7 @@ from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
 
 from ermlab.structured import EquivariantTask, MultiClassTask, StructuredSVM
+from ermlab.structured.task import violation_plane
 from ermlab.structured.vicinal import equivariant_losses, scaled_family, smallest_members, step_family
 from reproduction.claims.results import repeated
 
@@ -68,6 +69,32 @@ class DigitTask(MultiClassTask):
         return int(scores.argmax())
 
 
+class RotatedDigits(EquivariantTask):
+    """The digit task with all rotations of a digit, which are scored together instead of one by one.
+
+    The slack-rescaled violation of a rotation is its weight times one plus the difference of the best other
+    score and that of the class.
+    """
+
+    def __init__(self, task: DigitTask, weights: Array):
+        # The identity first, which is the worst of equally bad versions.
+        self._rows = np.argsort(np.abs(ANGLES), kind="stable")
+        super().__init__(task, [Version(int(row)) for row in self._rows], lambda t: weights[t.row])
+        self._weights = weights[self._rows]
+
+    def virtual_plane(self, w: Array, x: Array, y: int, rescaling: str) -> tuple[int, Array, float]:
+        """Return the position of the worst rotation, and slope and offset of its violation."""
+        scores = x[self._rows] @ w.reshape(self.task.n_classes, -1).T
+        true = scores[:, y].copy()
+        scores[:, y] = -np.inf
+        worst = int(np.argmax(self._weights * (1 + scores.max(axis=1) - true)))
+        t = self.transformations[worst]
+        plane = violation_plane(
+            self.task, t.input(x), y, int(scores[worst].argmax()), rescaling, self._weights[worst]
+        )
+        return worst, *plane
+
+
 def angle_probabilities() -> Array:
     """Return the probability of each angle."""
     weights = np.exp(-0.5 * (ANGLES / DEVIATION) ** 2)
@@ -98,11 +125,8 @@ def fit(method: str, X: Array, y: NDArray[np.int64], C: float, tol: float) -> Ar
     if method == "none":
         identity = X[:, np.flatnonzero(ANGLES == 0)[0]]
         return StructuredSVM(task, C=C, rescaling="slack", tol=tol).fit(identity, y).coef_.reshape(10, -1)
-    weights = loss_weights(method)
-    # The identity first, which is the worst of equally bad versions.
-    versions = [Version(int(row)) for row in np.argsort(np.abs(ANGLES), kind="stable")]
-    equivariant = EquivariantTask(task, versions, weight=lambda t: weights[t.row])
-    svm = StructuredSVM(equivariant, C=C, rescaling="slack", tol=tol, max_iter=300)
+    rotated = RotatedDigits(task, loss_weights(method))
+    svm = StructuredSVM(rotated, C=C, rescaling="slack", tol=tol, max_iter=300)
     return svm.fit(X, y).coef_.reshape(10, -1)
 
 
@@ -111,10 +135,15 @@ def errors_by_angle(weights: Array, X: Array, y: NDArray[np.int64]) -> NDArray[n
     return (X @ weights.T).argmax(axis=-1) != y[:, None]
 
 
-def run_split(rng: np.random.Generator, X: Array, y: NDArray[np.int64], n: int, tol: float) -> list[dict]:
-    """Train all methods on ``n`` digits, select C on as many others, and test on the rest."""
-    order = rng.permutation(len(X))
-    train, valid, test = order[:n], order[n : 2 * n], order[2 * n :]
+def run_split(
+    X: Array,
+    y: NDArray[np.int64],
+    train: NDArray[np.int64],
+    valid: NDArray[np.int64],
+    test: NDArray[np.int64],
+    tol: float,
+) -> list[dict]:
+    """Train all methods on the digits ``train``, select C on ``valid``, and test on ``test``."""
     probabilities = angle_probabilities()
     rows = []
     for method in METHODS:
@@ -139,12 +168,26 @@ def run_split(rng: np.random.Generator, X: Array, y: NDArray[np.int64], n: int, 
     return rows
 
 
+def draw_splits(
+    rng: np.random.Generator, total: int, splits: int, digits: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Return digits to train, to validate and to test on; only the test digits are common to all splits."""
+    order = rng.permutation(total)
+    test, rest = order[: total // 3], order[total // 3 :]
+    if 2 * splits * digits > len(rest):
+        raise ValueError(
+            f"{splits} splits of twice {digits} digits: expected at most {len(rest)} digits in all"
+        )
+    parts = rest[: 2 * splits * digits].reshape(splits, 2, digits)
+    return [(train, valid, test) for train, valid in parts]
+
+
 def train_digits(seed: int, splits: int, digits: int, tol: float) -> pd.DataFrame:
     """Return the measures of each split and method."""
     X, y = rotated_digits()
-    rng = np.random.default_rng(seed)
+    parts = draw_splits(np.random.default_rng(seed), len(X), splits, digits)
     return pd.DataFrame(
-        {"split": split, **row} for split in range(splits) for row in run_split(rng, X, y, digits, tol)
+        {"split": number, **row} for number, part in enumerate(parts) for row in run_split(X, y, *part, tol)
     )
 
 
@@ -154,10 +197,12 @@ def summarize_training(table: pd.DataFrame) -> dict:
     trained = {method: rows for method, rows in by_method.items() if method != "none"}
     return {
         "training_violations": int(table["training_violations"].sum()),
-        "training_bound": {method: repeated(rows["training_bound"]) for method, rows in trained.items()},
-        "training_risk": {method: repeated(rows["training_risk"]) for method, rows in trained.items()},
         **{
-            name: {method: repeated(rows[name]) for method, rows in by_method.items()}
+            name: {method: repeated(rows[name], unit="split") for method, rows in trained.items()}
+            for name in ("training_bound", "training_risk")
+        },
+        **{
+            name: {method: repeated(rows[name], unit="split") for method, rows in by_method.items()}
             for name in ("test_risk", "worst_risk", "upright_error")
         },
     }
