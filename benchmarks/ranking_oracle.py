@@ -13,7 +13,7 @@ import numpy as np
 
 from ermlab.ranking import most_violated
 from reproduction.experiments.ranking_oracle.algorithms import complete_constraint
-from reproduction.experiments.ranking_oracle.evaluate import best_seconds, random_losses_and_scores
+from reproduction.experiments.ranking_oracle.cost import best_seconds, random_losses_and_scores
 
 
 def one_thread(action):

@@ -7,14 +7,21 @@ import pytest
 
 from ermlab.ranking import most_violated
 from reproduction.claims.results import read_results
-from reproduction.experiments.ranking_oracle.evaluate import (
+from reproduction.experiments.ranking_oracle import evaluate
+from reproduction.experiments.ranking_oracle.cost import (
+    LOSS_VALUES,
     best_seconds,
+    random_losses_and_scores,
+    time_loss_values,
+    time_sizes,
+    timed_sizes,
+)
+from reproduction.experiments.ranking_oracle.evaluate import (
     brute_force_constraint,
+    brute_force_differences,
     fill_planted_problem,
     main,
-    random_losses_and_scores,
     relative_difference,
-    timed_sizes,
 )
 
 LOSSES, SCORES = np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.75, 0.25])
@@ -48,8 +55,8 @@ def test_differences_are_relative_to_the_first_constraint():
 
 
 def test_sizes_end_with_the_largest():
-    assert timed_sizes(60_000) == [10_000, 20_000, 50_000, 60_000]
-    assert timed_sizes(100_000) == [10_000, 20_000, 50_000, 100_000]
+    assert timed_sizes(60_000) == [10_000, 30_000, 60_000]
+    assert timed_sizes(200_000) == [10_000, 30_000, 100_000, 200_000]
 
 
 def test_the_shortest_time_of_each_action_counts(monkeypatch):
@@ -85,11 +92,49 @@ def test_results_of_a_small_run(tmp_path):
     assert values["level_nodes"] == [1, 2, 4]
     assert values["level_samples"] == [8, 8, 8]
     assert values["brute_force_problems"] == 2
-    assert values["brute_force_difference_max"] < 1e-12
+    assert max(values["brute_force_difference_max"].values()) < 1e-12
+    assert values["loss_values"] == list(LOSS_VALUES)
     assert values["thread_difference_max"] == 0
     training = values["training"]
     assert (training["samples"], training["features"], training["pairs"]) == (200, 7, 200 * 199 // 2)
     assert 0 <= training["gap"] <= 1e-3
     assert "at_100000" not in timings
     assert len(timings["level_seconds"]) == 3
-    assert timings["per_n_log_n"][0] == pytest.approx(timings["oracle_seconds"][0] / (3000 * np.log2(3000)))
+    steps = 3000 * np.log2(3000)
+    assert timings["per_n_log_n"][0] == pytest.approx(timings["algorithm_seconds"][0] / steps)
+    assert timings["oracle_per_n_log_n"][0] == pytest.approx(timings["oracle_seconds"][0] / steps)
+    assert timings["per_n_log_r"][1] == pytest.approx(timings["loss_value_seconds"][1] / (8 * 4))
+
+
+def test_each_wrong_oracle_is_found_by_brute_force(monkeypatch):
+    exact = brute_force_differences(seed=1, problems=3)
+    assert exact == pytest.approx(dict.fromkeys(("algorithm_1", "algorithm_2", "library"), 0.0), abs=1e-12)
+    shifted = {
+        "bipartite_constraint": "algorithm_1",
+        "complete_constraint": "algorithm_2",
+        "most_violated": "library",
+    }
+    for name, row in shifted.items():
+        right = getattr(evaluate, name)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                evaluate,
+                name,
+                lambda *args, right=right, **options: (
+                    (found := right(*args, **options))[0] + 1.0,
+                    *found[1:],
+                ),
+            )
+            found = brute_force_differences(seed=1, problems=3)
+        assert {oracle for oracle, difference in found.items() if difference > 1e-3} == {row}
+
+
+def test_the_recursion_has_as_many_levels_as_the_loss_values_have_bits():
+    levels, seconds = time_loss_values(2**18, seed=0)
+    assert levels == [np.log2(R) for R in LOSS_VALUES]
+    assert len(seconds) == len(LOSS_VALUES)
+
+
+def test_sorting_is_part_of_the_time_of_algorithm_2():
+    timings = time_sizes([5000], seed=0)
+    assert timings["algorithm_seconds"][0] > timings["argsort_seconds"][0] > 0

@@ -11,7 +11,9 @@ from reproduction.experiments.window_cascade.evaluate import (
     covered_by_any,
     difference_table,
     example_detections,
+    high_areas,
     main,
+    recall_at_levels,
     recall_curves,
 )
 from reproduction.experiments.window_cascade.objectness import CUES
@@ -70,6 +72,13 @@ def test_no_order_covers_more_than_all_windows(pool):
 def test_areas_of_columns():
     # Overlaps of .75 and .5 leave half and nothing of the range from .5 to 1.
     assert areas(np.array([[0.75, 1.0], [0.5, 1.0]])).tolist() == [0.25, 1.0]
+
+
+def test_areas_and_recalls_above_an_overlap():
+    overlaps = np.array([[0.65, 1.0], [0.8, 0.75]])
+    # Overlaps of .8 and .75 leave a fifth and nothing of the range from .75 to 1.
+    assert high_areas(overlaps).tolist() == pytest.approx([0.1, 0.5])
+    assert recall_at_levels(overlaps).tolist() == [1, 1, 0.5, 0.5, 0]
 
 
 def test_examples_show_the_window_that_overlaps_most(pool):
@@ -188,6 +197,15 @@ def test_areas_of_variants_and_splits(results):
     assert [item["repeats"] for item in best] == [[0.5, 1], [0.5, 1], [0.5, 1]]
     # In the opposite order both objects come after ten other windows.
     assert [item["repeats"] for item in other] == [[0, 0], [0.5, 1], [0.5, 1]]
+    # Both splits have one test image, and three images in training.
+    assert best[0] == {"repeats": [0.5, 1], "unit": "split", "test_over_train": pytest.approx(1 / 3)}
+    assert [item["repeats"] for item in values["auc_high"]["complete_slack"]] == [[0.5, 1]] * 3
+    # At an overlap of .5 both objects of the first split are found among 10 windows, above it one.
+    found = [item["repeats"] for item in values["recall_at_10"]["complete_slack"]]
+    assert found == [[1, 1], [0.5, 1], [0.5, 1], [0.5, 1], [0.5, 1]]
+    # Among 10 windows the other graphs find nothing.
+    assert [item["repeats"] for item in values["complete_over_best"]] == [[1, 1]] * 3
+    assert [item["repeats"] for item in values["bipartite_over_best"]] == [[0, 0], [1, 1], [1, 1]]
     assert values["auc_all"]["repeats"] == [0.5, 1]
     assert values["auc_chance"][2]["repeats"] == [0.5, 1]
 

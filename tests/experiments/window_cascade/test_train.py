@@ -54,7 +54,7 @@ def samples():
     return TrainingWindows.of(random_pool(seed=0, n_images=3, n_windows=12, noise=0.5))
 
 
-def hinges(samples, w, variant, share):
+def hinges(samples, w, variant, best_windows):
     """The rescaled hinge of every pair to be ranked, or of every object against its worst window."""
     scores, losses = samples.X @ w, samples.losses
     if variant == "sosvm":
@@ -65,7 +65,7 @@ def hinges(samples, w, variant, share):
             yield max(0, *(losses[j] + scores[j] - scores[k] for j in rivals))
         return
     graph, rescaling = variant.split("_")
-    thresholds = {"star": np.zeros(3), "bipartite": samples.thresholds(share), "complete": None}[graph]
+    thresholds = {"star": np.zeros(3), "bipartite": samples.thresholds(best_windows), "complete": None}[graph]
     for i, j in permutations(range(len(losses)), 2):
         if samples.image[i] != samples.image[j] or not losses[i] < losses[j]:
             continue
@@ -80,16 +80,16 @@ def hinges(samples, w, variant, share):
 @pytest.mark.parametrize("C", [0.1, 30.0])
 def test_the_weights_minimize_the_objective_written_out(samples, variant, C):
     def objective(w):
-        return w @ w / 2 + C * np.mean(list(hinges(samples, w, variant, 0.25)))
+        return w @ w / 2 + C * np.mean(list(hinges(samples, w, variant, 3)))
 
-    w = train_variant(samples, variant, C, best_share=0.25, tol=1e-5) * samples.scale
+    w = train_variant(samples, variant, C, best_windows=3, tol=1e-5) * samples.scale
     starts = [w, w + 0.3, np.zeros(2)]
     best = min(minimize(objective, start, method="Nelder-Mead").fun for start in starts)
     assert objective(w) <= best * (1 + 1e-4)
 
 
 def test_thresholds_divide_the_best_windows_from_the_others(samples):
-    for image, threshold in enumerate(samples.thresholds(0.25)):
+    for image, threshold in enumerate(samples.thresholds(3)):
         initial = samples.losses[samples.starts[image] : samples.starts[image + 1]]
         assert (initial <= threshold).sum() >= 3
         assert (initial < threshold).sum() < 3
@@ -115,7 +115,7 @@ def test_the_most_violated_window_is_that_of_a_search(samples, rescaling):
 @pytest.mark.parametrize("variant", RANKINGS)
 def test_a_ranking_finds_the_cue_that_orders_windows(variant):
     train, test = (random_pool(seed, n_images=12, n_windows=200, noise=0.02) for seed in (1, 2))
-    weights = train_variant(TrainingWindows.of(train), variant, C=10.0, best_share=0.05)
+    weights = train_variant(TrainingWindows.of(train), variant, C=10.0, best_windows=10)
     reached = areas(covered(test, score_windows(test, weights)))
     best = areas(covered(test, -test.losses()))
     chance = areas(covered(test, np.random.default_rng(0).random(len(test.windows))))
@@ -125,14 +125,14 @@ def test_a_ranking_finds_the_cue_that_orders_windows(variant):
 def test_only_the_ratio_of_a_cue_to_its_spread_matters():
     pool = random_pool(3, n_images=4, n_windows=50, noise=0.3)
     scaled = WindowPool(**{**vars(pool), "cues": pool.cues * [1, 8], "truth_cues": pool.truth_cues * [1, 8]})
-    plain, other = (train_variant(TrainingWindows.of(p), "complete_slack", 1.0, 0.1) for p in (pool, scaled))
+    plain, other = (train_variant(TrainingWindows.of(p), "complete_slack", 1.0, 2) for p in (pool, scaled))
     np.testing.assert_allclose(other * [1, 8], plain, rtol=1e-5)
 
 
 def test_a_constant_cue_changes_nothing():
     pool = random_pool(4, n_images=3, n_windows=30, noise=0.3)
     pool.cues[:, 1] = pool.truth_cues[:, 1] = 5
-    weights = train_variant(TrainingWindows.of(pool), "complete_slack", 1.0, 0.1)
+    weights = train_variant(TrainingWindows.of(pool), "complete_slack", 1.0, 2)
     assert weights[0] > 0
     assert abs(weights[1]) < 1e-12
 
@@ -147,7 +147,7 @@ def test_C_is_chosen_on_the_held_out_images():
                 areas(
                     covered(
                         judge,
-                        score_windows(judge, train_variant(TrainingWindows.of(learn), "star_slack", C, 0.1)),
+                        score_windows(judge, train_variant(TrainingWindows.of(learn), "star_slack", C, 2)),
                     )
                 )
                 for learn, judge in ((even, odd), (odd, even))
@@ -155,16 +155,17 @@ def test_C_is_chosen_on_the_held_out_images():
         )
         for C in candidates
     ]
-    C, criteria = choose_C(pool, "star_slack", candidates, 0.1)
+    C, criteria = choose_C(pool, "star_slack", candidates, 2)
     np.testing.assert_allclose(criteria, expected)
     assert candidates[int(np.argmax(expected))] == C
 
 
 def test_bad_input_is_named(samples):
     with pytest.raises(ValueError, match="variant is 'chain'"):
-        train_variant(samples, "chain", 1.0, 0.1)
-    with pytest.raises(ValueError, match=r"share is 1\.5"):
-        samples.thresholds(1.5)
+        train_variant(samples, "chain", 1.0, 2)
+    for count in (0, 12):
+        with pytest.raises(ValueError, match=rf"count is {count}: expected 1 to 11"):
+            samples.thresholds(count)
 
 
 def test_the_weight_of_pairs_of_misses_is_that_of_the_pairs_written_out(samples):
@@ -189,12 +190,12 @@ def test_the_file_of_a_model_has_the_weights_of_every_variant(tmp_path, monkeypa
     pool = random_pool(6, n_images=4, n_windows=20, noise=0.3)
     pool.write(tmp_path / "windows.npz")
     inputs, outputs = {"windows": str(tmp_path / "windows.npz")}, {"model": str(tmp_path / "model.json")}
-    train.main(inputs, outputs, best_share=0.1)
+    train.main(inputs, outputs, best_windows=2)
     model, samples = read_json(outputs["model"]), TrainingWindows.of(pool)
     assert (model["images"], model["samples"]) == (4, 80 + len(pool.truth))
     assert model["share_of_misses"] == samples.share_of_misses()
     assert sorted(model["variants"]) == sorted(VARIANTS)
     for variant, trained in model["variants"].items():
-        weights = train_variant(samples, variant, trained["C"], 0.1)
+        weights = train_variant(samples, variant, trained["C"], 2)
         np.testing.assert_allclose(trained["weights"], weights)
         np.testing.assert_allclose(trained["weights_in_deviations"], weights * samples.scale)

@@ -67,23 +67,56 @@ def complete_constraint(
     delta : float
     levels : tuple of Level
     """
+    problem = sort_problem(losses, scores)
+    alpha, delta, levels = process_levels(problem)
+    result = np.empty_like(alpha)
+    result[problem.by_loss] = alpha
+    return result, delta, levels
+
+
+@dataclass(frozen=True)
+class SortedProblem:
+    """What Algorithms 1 and 2 require: losses and scores sorted by loss, and the order of the scores.
+
+    ``by_loss`` are the indices that sort the losses, and ``seconds`` the time of this sort and of that of the
+    scores.
+    """
+
+    losses: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    order: NDArray[np.int64]
+    by_loss: NDArray[np.int64]
+    seconds: tuple[float, float]
+
+
+def sort_problem(losses: ArrayLike, scores: ArrayLike) -> SortedProblem:
+    """Sort samples by their losses, and find the order of their scores."""
     losses = check_losses(losses)
     scores = check_scores(scores, losses.shape)
+    began = time.perf_counter()
     by_loss = np.argsort(losses, kind="stable")
     losses, scores = losses[by_loss], scores[by_loss]
+    sorted_by_loss = time.perf_counter()
     order = np.argsort(scores, kind="stable")
-    alpha, delta, levels = np.zeros(losses.size), 0.0, []
-    nodes, spare = np.array([[0, losses.size]]), np.empty_like(order)
+    seconds = sorted_by_loss - began, time.perf_counter() - sorted_by_loss
+    return SortedProblem(losses, scores, order, by_loss, seconds)
+
+
+def process_levels(problem: SortedProblem) -> tuple[NDArray[np.float64], float, tuple[Level, ...]]:
+    """Return ``alpha``, in the order of the losses, ``delta`` and the levels of `complete_constraint`."""
+    alpha, delta, levels = np.zeros(problem.losses.size), 0.0, []
+    order = problem.order.copy()  # the kernel sorts it anew, node by node
+    nodes, spare = np.array([[0, order.size]]), np.empty_like(order)
     while nodes.size > 0:
         began = time.perf_counter()
-        nodes, halves, gain = _algorithms_numba.process_level(losses, scores, order, nodes, alpha, spare)
+        nodes, halves, gain = _algorithms_numba.process_level(
+            problem.losses, problem.scores, order, nodes, alpha, spare
+        )
         delta += gain
         if nodes.size > 0:
             levels.append(Level(len(nodes), int(np.diff(nodes).sum()), time.perf_counter() - began))
         nodes = halves
-    result = np.empty_like(alpha)
-    result[by_loss] = alpha
-    return result, delta, tuple(levels)
+    return alpha, delta, tuple(levels)
 
 
 def _check_order(order: ArrayLike, n: int) -> NDArray[np.int64]:

@@ -1,25 +1,32 @@
 """Measure exactness and cost of the ranking oracle, and train with it (rule evaluate_ranking_oracle)."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from ermlab.ranking import RankingSVM, most_violated
 from reproduction.claims.results import write_results
 from reproduction.experiments.ranking_oracle.algorithms import (
-    Level,
     bipartite_constraint,
     complete_constraint,
+    sort_problem,
+)
+from reproduction.experiments.ranking_oracle.cost import (
+    LOSS_VALUES,
+    compare_threads,
+    compile_kernels,
+    cost_of_levels,
+    time_loss_values,
+    time_sizes,
+    timed_sizes,
 )
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The size for which the thesis states a time.
 NAMED_SIZE = 100_000
-THREADS_SIZE = 1_000_000
 N_FEATURES = 7
 CHUNK = 1_000_000
 
@@ -30,26 +37,34 @@ Constraint = tuple[NDArray[np.float64], float]
 def main(
     inputs: Paths, outputs: Paths, *, seed: int, largest: int, levels: int, training: int, problems: int
 ) -> None:
-    """Measure the oracle up to ``largest`` samples and the recursion on ``levels``; train on ``training``."""
-    _compile()
+    """Time the oracles up to ``largest`` samples and the recursion on ``levels``; train on ``training``."""
+    compile_kernels()
     sizes = timed_sizes(largest)
-    timings = _time_sizes(sizes, seed)
+    timings = time_sizes(sizes, seed)
     if NAMED_SIZE in sizes:
-        timings["at_100000"] = timings["oracle_seconds"][sizes.index(NAMED_SIZE)]
-    thread_difference, timings["speedup_two_threads"] = _compare_threads(min(THREADS_SIZE, largest), seed)
-    costs = _cost_levels(levels, seed)
+        timings["at_100000"] = timings["algorithm_seconds"][sizes.index(NAMED_SIZE)]
+    one, two, timings["speedup_two_threads"] = compare_threads(largest, seed)
+    thread_difference = relative_difference(one, two)
+    del one, two  # 800 MB for 5e7 samples
+    costs = cost_of_levels(levels, seed)
     timings["level_seconds"] = [level.seconds for level in costs]
+    value_levels, timings["loss_value_seconds"] = time_loss_values(levels, seed)
+    timings["per_n_log_r"] = [
+        seconds / (levels * np.log2(R))
+        for R, seconds in zip(LOSS_VALUES, timings["loss_value_seconds"], strict=True)
+    ]
     model, timings["training_seconds"] = _train(training, seed)
     write_results(
         Path(outputs["values"]).parent,
         {
             "brute_force_problems": problems,
-            "brute_force_difference_max": _brute_force_difference(seed, problems),
+            "brute_force_difference_max": brute_force_differences(seed, problems),
             "sizes": sizes,
             "thread_difference_max": thread_difference,
             "level_samples": [level.samples for level in costs],
             "level_nodes": [level.nodes for level in costs],
-            "trained_samples_max": training,
+            "loss_values": LOSS_VALUES,
+            "loss_value_levels": value_levels,
             "training": {
                 "samples": training,
                 "features": N_FEATURES,
@@ -60,19 +75,6 @@ def main(
         },
         timings=timings,
     )
-
-
-def timed_sizes(largest: int) -> list[int]:
-    """Return 1e4, 2e4, 5e4, 1e5, ... below the largest size, and the largest."""
-    candidates = [m * 10**k for k in range(4, 9) for m in (1, 2, 5)]
-    return [n for n in candidates if n < largest] + [largest]
-
-
-def _compile() -> None:
-    """Compile all kernels, so that the first measurement does not."""
-    losses, scores = random_losses_and_scores(300_000, 0)
-    most_violated(losses, scores)
-    complete_constraint(losses[:100], scores[:100])
 
 
 # ------------------------------------------------------------------------------------------------ exactness
@@ -105,86 +107,39 @@ def relative_difference(constraint: Constraint, other: Constraint) -> float:
     return max(float(np.abs(alpha - other_alpha).max()), abs(delta - other_delta)) / largest
 
 
-def _brute_force_difference(seed: int, problems: int) -> float:
-    """Return the largest relative difference of oracle and brute force on small random problems."""
+def brute_force_differences(seed: int, problems: int) -> dict[str, float]:
+    """Return the largest relative differences from brute force on small random problems.
+
+    Those of Algorithms 1 and 2 as printed with their errors corrected, which are for slack rescaling, and of
+    the library's oracle for both rescalings and all graphs.
+    """
     rng = np.random.default_rng(seed)
-    differences = []
+    largest = {"algorithm_1": 0.0, "algorithm_2": 0.0, "library": 0.0}
     for _ in range(problems):
         n = int(rng.integers(2, 200))
         # Sixteenths make ties in losses and scores, and are exact.
         losses, scores = rng.integers(0, 16, n) / 16, rng.integers(-48, 48, n) / 16
-        for rescaling in ("slack", "margin"):
-            for threshold in (None, 0.0, float(rng.choice(losses))):
-                graph = "complete" if threshold is None else "bipartite"
-                found = most_violated(losses, scores, rescaling=rescaling, graph=graph, threshold=threshold)
-                expected = brute_force_constraint(losses, scores, rescaling, threshold)
-                differences.append(relative_difference(found, expected))
-    return max(differences)
+        threshold = float(rng.choice(losses))
+        for name, difference in _differences(losses, scores, threshold):
+            largest[name] = max(largest[name], difference)
+    return largest
 
 
-# ----------------------------------------------------------------------------------------------------- cost
-
-
-def random_losses_and_scores(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return distinct losses in [0, 1), and noisy scores that decrease with the loss."""
-    rng = np.random.default_rng(seed)
-    losses = rng.random(n)
-    return losses, rng.normal(size=n) - 2 * losses
-
-
-def best_seconds(repeats: int, *actions: Callable[[], object]) -> list[float]:
-    """Return the shortest time of each action; they alternate, so that a busy machine affects all alike."""
-    best = [np.inf] * len(actions)
-    for _ in range(repeats):
-        for k, action in enumerate(actions):
-            began = time.perf_counter()
-            action()
-            best[k] = min(best[k], time.perf_counter() - began)
-    return best
-
-
-def _time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
-    """Return the seconds of the oracle, of NumPy's sort alone, and of Algorithm 1 on sorted samples."""
-    rows = []
-    for n in sizes:
-        losses, scores = random_losses_and_scores(n, seed)
-        by_loss = np.argsort(losses)
-        sorted_problem = losses[by_loss], scores[by_loss], np.argsort(scores[by_loss])
-        rows.append(
-            best_seconds(
-                int(np.clip(2_000_000 // n, 1, 20)),  # small problems often, the largest once
-                lambda problem=(losses, scores): most_violated(*problem),
-                lambda scores=scores: np.argsort(scores, kind="stable"),
-                lambda problem=sorted_problem, n=n: bipartite_constraint(*problem, n // 2),
-            )
-        )
-    oracle, argsort, bipartite = (list(column) for column in zip(*rows, strict=True))
-    return {
-        "oracle_seconds": oracle,
-        "argsort_seconds": argsort,
-        "bipartite_seconds": bipartite,
-        "per_n_log_n": [seconds / (n * np.log2(n)) for n, seconds in zip(sizes, oracle, strict=True)],
-    }
-
-
-def _compare_threads(n: int, seed: int) -> tuple[float, float]:
-    """Return the largest difference between one thread and two, and the speedup of two."""
-    losses, scores = random_losses_and_scores(n, seed)
-    threads = numba.get_num_threads()
-    results, seconds = [], []
-    for count in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(count)
-        results.append(most_violated(losses, scores))
-        seconds += best_seconds(5, lambda: most_violated(losses, scores))
-    numba.set_num_threads(threads)
-    return relative_difference(*results), seconds[0] / seconds[1]
-
-
-def _cost_levels(n: int, seed: int) -> list[Level]:
-    """Return the cost of each level of the recursion, the best of three runs."""
-    losses, scores = random_losses_and_scores(n, seed)
-    runs = [complete_constraint(losses, scores)[2] for _ in range(3)]
-    return [min(levels, key=lambda level: level.seconds) for levels in zip(*runs, strict=True)]
+def _differences(losses: NDArray, scores: NDArray, threshold: float) -> Iterator[tuple[str, float]]:
+    """Yield the name of an oracle and its difference from brute force, for each rescaling and graph."""
+    problem = sort_problem(losses, scores)
+    t = int(np.count_nonzero(losses <= threshold))
+    found = bipartite_constraint(problem.losses, problem.scores, problem.order, t)
+    expected = brute_force_constraint(problem.losses, problem.scores, "slack", threshold)
+    yield "algorithm_1", relative_difference(expected, found)
+    alpha, delta, _ = complete_constraint(losses, scores)
+    yield "algorithm_2", relative_difference(brute_force_constraint(losses, scores, "slack"), (alpha, delta))
+    for rescaling in ("slack", "margin"):
+        for limit in (None, 0.0, threshold):
+            graph = "complete" if limit is None else "bipartite"
+            found = most_violated(losses, scores, rescaling=rescaling, graph=graph, threshold=limit)
+            expected = brute_force_constraint(losses, scores, rescaling, limit)
+            yield "library", relative_difference(expected, found)
 
 
 # ------------------------------------------------------------------------------------------------- training

@@ -1,6 +1,7 @@
 """Compute recall against overlap of the windows ranked first (rule evaluate_window_cascade)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ermlab.detection.boxes import best_overlap, overlap
-from ermlab.metrics.detection import recall_overlap
+from ermlab.metrics.detection import recall_area, recall_overlap
 from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.window_cascade.objectness import CUES
 from reproduction.experiments.window_cascade.train import (
     COUNTS,
+    GRAPHS,
+    RESCALINGS,
     VARIANTS,
     areas,
     covered,
@@ -38,6 +41,9 @@ NAMES = {
     ALL: "all initial windows",
 }
 OVERLAPS = np.linspace(0.5, 1, 51)
+#: Overlap levels at which variants are compared, and from which on an overlap is high.
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
+HIGH = 0.75
 SIDES = ("left", "top", "right", "bottom")
 #: The variant whose detections are shown.
 SHOWN_VARIANT = "complete_slack"
@@ -55,22 +61,32 @@ def main(inputs: Paths, outputs: Paths, *, seed: int) -> None:
         for split, (pool, model) in enumerate(zip(pools, models, strict=True))
     ]
     reached = [(pool.reachable[~pool.difficult] >= 0.5).mean(axis=0) for pool in pools]
+    # The splits share images.
+    over_splits = partial(repeated, unit="split", test_over_train=len(pools[0]) / models[0]["images"])
+    area_of, high_area_of, recall_of = (
+        partial(_over_splits, overlaps, measure, over_splits)
+        for measure in (areas, high_areas, recall_at_levels)
+    )
     write_results(
         Path(outputs["values"]).parent,
         {
-            "auc": {variant: _areas_over_splits(overlaps, variant) for variant in VARIANTS},
-            "auc_chance": _areas_over_splits(overlaps, CHANCE),
-            "auc_all": _areas_over_splits(overlaps, ALL)[0],
-            "initial_recall": repeated(shares[-1] for shares in reached),
-            "initial_recall_by_count": [repeated(shares) for shares in np.transpose(reached)],
+            "auc": {variant: area_of(variant) for variant in VARIANTS},
+            "auc_chance": area_of(CHANCE),
+            "auc_all": area_of(ALL)[0],
+            "auc_high": {variant: high_area_of(variant) for variant in VARIANTS},
+            "recall_at_10": {variant: recall_of(variant) for variant in VARIANTS},
+            "complete_over_best": graph_over_best(overlaps, "complete", over_splits),
+            "bipartite_over_best": graph_over_best(overlaps, "bipartite", over_splits),
+            "initial_recall": over_splits(shares[-1] for shares in reached),
+            "initial_recall_by_count": [over_splits(shares) for shares in np.transpose(reached)],
             "initial_counts": INITIAL_COUNTS,
             "splits": len(pools),
             "train_images": models[0]["images"],
             "test_images": len(pools[0]),
             "windows_per_image": int(np.diff(pools[0].starts).max()),
             "train_samples": models[0]["samples"],
-            "share_of_misses": repeated(model["share_of_misses"] for model in models),
-            "test_objects": repeated((~pool.difficult).sum() for pool in pools),
+            "share_of_misses": over_splits(model["share_of_misses"] for model in models),
+            "test_objects": over_splits((~pool.difficult).sum() for pool in pools),
         },
         datasets={"voc2007_sample": read_json(inputs["receipt"])["kind"]},
     )
@@ -101,9 +117,40 @@ def covered_by_any(pool: WindowPool) -> NDArray[np.float64]:
     )
 
 
-def _areas_over_splits(overlaps: Sequence[Overlaps], name: str) -> list[dict]:
-    """Return the area of each number of windows, over the splits."""
-    return [repeated(column) for column in np.transpose([areas(split[name]) for split in overlaps])]
+def _over_splits(
+    overlaps: Sequence[Overlaps],
+    measure: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    mark: Callable[[Iterable[float]], dict[str, Any]],
+    name: str,
+) -> list[dict[str, Any]]:
+    """Return each number that ``measure`` has for a variant or reference, marked as repeated over splits."""
+    return [mark(column) for column in np.transpose([measure(split[name]) for split in overlaps])]
+
+
+def graph_over_best(
+    overlaps: Sequence[Overlaps], graph: str, mark: Callable[[Iterable[float]], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the area of a graph over that of the best one, of each the better rescaling, for each count."""
+    ratios = []
+    for split in overlaps:
+        best = {
+            name: np.max([areas(split[f"{name}_{rescaling}"]) for rescaling in RESCALINGS], axis=0)
+            for name in GRAPHS
+        }
+        largest = np.max(list(best.values()), axis=0)
+        # Without any object found all graphs are the best.
+        ratios.append(np.divide(best[graph], largest, out=np.ones_like(largest), where=largest > 0))
+    return [mark(column) for column in np.transpose(ratios)]
+
+
+def high_areas(overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the area under the recall-overlap curve of each column above an overlap of `HIGH`, at most 1."""
+    return np.array([recall_area(column, low=HIGH) for column in overlaps.T])
+
+
+def recall_at_levels(overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the recall at each of `LEVELS` with the fewest windows, the first column."""
+    return recall_overlap(overlaps[:, 0], np.array(LEVELS))
 
 
 def recall_curves(overlaps: Sequence[Overlaps]) -> pd.DataFrame:

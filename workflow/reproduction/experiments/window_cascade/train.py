@@ -33,15 +33,15 @@ C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 TOLERANCE = 1e-5
 
 
-def main(inputs: Paths, outputs: Paths, *, best_share: float) -> None:
+def main(inputs: Paths, outputs: Paths, *, best_windows: int) -> None:
     """Choose C on the training images, train on all of them, and write the weights of each variant."""
     pool = WindowPool.read(inputs["windows"])
     samples = TrainingWindows.of(pool)
     variants = {}
     for variant in VARIANTS:
-        C, criteria = choose_C(pool, variant, C_GRID, best_share)
+        C, criteria = choose_C(pool, variant, C_GRID, best_windows)
         print(f"{variant}: C = {C:g} of {dict(zip(C_GRID, criteria.round(4).tolist(), strict=True))}")
-        weights = train_variant(samples, variant, C, best_share)
+        weights = train_variant(samples, variant, C, best_windows)
         variants[variant] = {
             "C": C,
             "weights": weights.tolist(),
@@ -87,16 +87,17 @@ class TrainingWindows:
         """Rows of the objects."""
         return np.arange(self.starts[-1], len(self.X))
 
-    def thresholds(self, share: float) -> NDArray[np.float64]:
-        """Return the largest loss among the best ``share`` of the initial windows of each image."""
-        if not 0 < share < 1:
-            raise ValueError(f"share is {share}: expected a number between 0 and 1")
-        sizes = np.diff(self.starts)
-        best = np.maximum(np.round(share * sizes).astype(int), 1)
+    def thresholds(self, count: int) -> NDArray[np.float64]:
+        """Return the largest loss among the ``count`` best initial windows of each image."""
+        fewest = int(np.diff(self.starts).min())
+        if not 0 < count < fewest:
+            raise ValueError(
+                f"count is {count}: expected 1 to {fewest - 1}, as an image has {fewest} windows"
+            )
         return np.array(
             [
-                np.partition(self.losses[start : start + size], count - 1)[count - 1]
-                for start, size, count in zip(self.starts, sizes, best, strict=False)
+                np.partition(self.losses[start:stop], count - 1)[count - 1]
+                for start, stop in pairwise(self.starts)
             ]
         )
 
@@ -158,7 +159,7 @@ class WindowTask:
 
 
 def train_variant(
-    samples: TrainingWindows, variant: str, C: float, best_share: float, tol: float = TOLERANCE
+    samples: TrainingWindows, variant: str, C: float, best_windows: int, tol: float = TOLERANCE
 ) -> NDArray[np.float64]:
     """Return the weights of the cues in their original units (not in standard deviations).
 
@@ -167,13 +168,13 @@ def train_variant(
     samples : TrainingWindows
         The training samples.
     variant : str
-        One of `VARIANTS`. Ranking compares windows of the same image only. ``bipartite`` ranks the best
-        ``best_share`` of an image's initial windows above all others, ``star`` its objects. ``sosvm`` is
+        One of `VARIANTS`. Ranking compares windows of the same image only. ``bipartite`` ranks the
+        ``best_windows`` best initial windows of an image above all others, ``star`` its objects. ``sosvm`` is
         margin-rescaled, with one training sample per object, since a single window is predicted.
     C : float
         Inverse regularization strength; the risk is a mean over pairs, or over objects.
-    best_share : float
-        Share of the initial windows that the bipartite graph ranks above the others.
+    best_windows : int
+        Number of an image's initial windows that the bipartite graph ranks above the others.
     tol : float, default=1e-5
         Relative gap between the objective and its lower bound.
     """
@@ -184,7 +185,7 @@ def train_variant(
         model = StructuredSVM(WindowTask(samples), C=C / len(objects), tol=tol, solver="bundle")
         return model.fit(samples.image[objects], objects).coef_ / samples.scale
     graph, rescaling = variant.split("_")
-    threshold = {"complete": None, "bipartite": samples.thresholds(best_share), "star": 0.0}[graph]
+    threshold = {"complete": None, "bipartite": samples.thresholds(best_windows), "star": 0.0}[graph]
     model = RankingSVM(
         C=C,
         rescaling=rescaling,
@@ -230,7 +231,7 @@ def areas(overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def choose_C(
-    pool: WindowPool, variant: str, candidates: Sequence[float], best_share: float
+    pool: WindowPool, variant: str, candidates: Sequence[float], best_windows: int
 ) -> tuple[float, NDArray[np.float64]]:
     """Choose C by two-fold cross-validation on the training images.
 
@@ -249,7 +250,7 @@ def choose_C(
     for train, test in (halves, halves[::-1]):
         samples, held_out = TrainingWindows.of(pool.take(train)), pool.take(test)
         for k, C in enumerate(candidates):
-            weights = train_variant(samples, variant, C, best_share)
+            weights = train_variant(samples, variant, C, best_windows)
             criteria[k] += areas(covered(held_out, score_windows(held_out, weights), COUNTS)).mean() / 2
     return candidates[int(np.argmax(criteria))], criteria
 

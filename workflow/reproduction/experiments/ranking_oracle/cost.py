@@ -1,0 +1,132 @@
+"""Time of Algorithms 1 and 2 and of the library's oracle: over samples, levels, loss values and threads."""
+
+import time
+from collections.abc import Callable
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ermlab.ranking import most_violated
+from reproduction.experiments.ranking_oracle.algorithms import (
+    Level,
+    bipartite_constraint,
+    complete_constraint,
+    process_levels,
+    sort_problem,
+)
+
+Vector = NDArray[np.float64]
+#: Numbers of distinct loss values for which the recursion is timed.
+LOSS_VALUES = (4, 16, 256, 4096, 65536)
+
+
+def timed_sizes(largest: int) -> list[int]:
+    """Return 1e4, 3e4, 1e5, 3e5, ... up to half of the largest size, and the largest."""
+    candidates = [m * 10**k for k in range(4, 9) for m in (1, 3)]
+    return [n for n in candidates if n <= largest / 2] + [largest]
+
+
+def compile_kernels() -> None:
+    """Compile all kernels, so that the first measurement does not."""
+    losses, scores = random_losses_and_scores(300_000, 0)
+    most_violated(losses, scores)
+    complete_constraint(losses[:100], scores[:100])
+    bipartite_constraint(losses[:3], scores[:3], np.argsort(scores[:3]), 1)
+
+
+def random_losses_and_scores(n: int, seed: int) -> tuple[Vector, Vector]:
+    """Return distinct losses in [0, 1), and noisy scores that decrease with the loss."""
+    rng = np.random.default_rng(seed)
+    losses = rng.random(n)
+    return losses, rng.normal(size=n) - 2 * losses
+
+
+def best_seconds(repeats: int, *actions: Callable[[], object]) -> list[float]:
+    """Return the shortest time of each action; they alternate, so that a busy machine affects all alike."""
+    best = [np.inf] * len(actions)
+    for _ in range(repeats):
+        for k, action in enumerate(actions):
+            began = time.perf_counter()
+            action()
+            best[k] = min(best[k], time.perf_counter() - began)
+    return best
+
+
+def time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
+    """Return the seconds of Algorithms 1 and 2, of sorting, and of the library's oracle for each size.
+
+    Algorithm 1 is timed on sorted samples; the other times include all sorting.
+    """
+    rows = [
+        # Small problems often, the largest once.
+        _time_problem(*random_losses_and_scores(n, seed), repeats=int(np.clip(2_000_000 // n, 1, 20)))
+        for n in sizes
+    ]
+    bipartite, argsort, algorithm, oracle = (list(column) for column in zip(*rows, strict=True))
+    return {
+        "bipartite_seconds": bipartite,
+        "argsort_seconds": argsort,
+        "algorithm_seconds": algorithm,
+        "oracle_seconds": oracle,
+        "per_n_log_n": _per_n_log_n(sizes, algorithm),
+        "oracle_per_n_log_n": _per_n_log_n(sizes, oracle),
+    }
+
+
+def _time_problem(losses: Vector, scores: Vector, repeats: int) -> tuple[float, float, float, float]:
+    """Return the shortest seconds of Algorithm 1, a sort of the scores, Algorithm 2, and the oracle."""
+    problems = [sort_problem(losses, scores) for _ in range(repeats)]
+    problem = problems[0]
+    by_loss, by_score = np.min([found.seconds for found in problems], axis=0).tolist()
+    ordered = problem.losses, problem.scores, problem.order
+    bipartite, recursion, oracle = best_seconds(
+        repeats,
+        lambda: bipartite_constraint(*ordered, losses.size // 2),
+        lambda: process_levels(problem),
+        lambda: most_violated(losses, scores),
+    )
+    return bipartite, by_score, by_loss + by_score + recursion, oracle
+
+
+def _per_n_log_n(sizes: list[int], seconds: list[float]) -> list[float]:
+    return [each / (n * np.log2(n)) for n, each in zip(sizes, seconds, strict=True)]
+
+
+def compare_threads(n: int, seed: int) -> tuple[tuple[Vector, float], tuple[Vector, float], float]:
+    """Return the constraints found with one thread and with two, and the speedup of two."""
+    losses, scores = random_losses_and_scores(n, seed)
+    threads = numba.get_num_threads()
+    results: dict[int, tuple[Vector, float]] = {}
+
+    def run(count: int) -> None:
+        numba.set_num_threads(count)
+        results[count] = most_violated(losses, scores)
+
+    two = min(2, numba.config.NUMBA_NUM_THREADS)
+    seconds = best_seconds(2, lambda: run(1), lambda: run(two))
+    numba.set_num_threads(threads)
+    return results[1], results[two], seconds[0] / seconds[1]
+
+
+def cost_of_levels(n: int, seed: int, repeats: int = 5) -> list[Level]:
+    """Return the cost of each level of the recursion, the shortest of several runs."""
+    return _cheapest_levels(*random_losses_and_scores(n, seed), repeats)
+
+
+def _cheapest_levels(losses: Vector, scores: Vector, repeats: int) -> list[Level]:
+    problem = sort_problem(losses, scores)
+    runs = [process_levels(problem)[2] for _ in range(repeats)]
+    return [min(levels, key=lambda level: level.seconds) for levels in zip(*runs, strict=True)]
+
+
+def time_loss_values(n: int, seed: int) -> tuple[list[int], list[float]]:
+    """Return the levels of the recursion and its seconds without sorting, for each of `LOSS_VALUES`.
+
+    Each value is the loss of as many samples.
+    """
+    losses, scores = random_losses_and_scores(n, seed)
+    ranks = np.empty(n, dtype=np.int64)
+    ranks[np.argsort(losses)] = np.arange(n)
+    costs = [_cheapest_levels(ranks * R // n / R, scores, repeats=3) for R in LOSS_VALUES]
+    return [len(levels) for levels in costs], [sum(level.seconds for level in levels) for levels in costs]
