@@ -1,25 +1,32 @@
-"""Tracking by assignment: ermlab against python-mip, bare HiGHS and LapTrack, and the time of training.
+"""Tracking by assignment: ermlab against python-mip, bare HiGHS, LapTrack and trackpy; the time of training.
 
 One pair of frames has 200 cells with 5 candidates each. Ours is measured with all that it takes, from the
 detections to the best assignment; HiGHS gets the same matrix and scores, handed over before the clock starts.
-LapTrack, which has no learning, links the same detections. Trackers are trained on pairs of frames to a
-relative gap of 1e-2: of cells that walk and divide, and of migrating cells where ERMLAB_MIRROR has them.
+Whole films are tracked from the detections to the tracks and their lineage, with the bundled weights, by one
+thread, in CPU time. LapTrack links the same detections, and so does trackpy, which knows no divisions, where
+it is installed. Trackers are trained on pairs of frames to a relative gap of 1e-2: of cells that walk and
+divide, and of migrating cells where ERMLAB_MIRROR has them.
 """
 
 import argparse
+import contextlib
 import os
 import statistics
 import tarfile
 import tempfile
 import time
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import highspy
 import numpy as np
+import pandas as pd
 
+from ermlab import CellTracker
 from ermlab.optimize import L2
 from ermlab.tracking.assignment import Assigner
-from ermlab.tracking.events import Gates, hypotheses_between
+from ermlab.tracking.events import Gates, hypotheses_between, typical_size
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.integer_program import solve_assignment
 from ermlab.tracking.training import average_loss, train_tracker
@@ -142,23 +149,64 @@ def compare_program(n_cells, repeats, seed):
     print(f"{n_cells} cells: {ours:.2f} ms, python-mip {theirs:.1f} ms, {theirs / ours:.0f} times")
 
 
-def compare_peer(film, name, repeats):
-    """Time a whole film by ours, from detections to assignments, and by LapTrack; repeats interleaved."""
-    w, n = hand_tuned("migration"), len(film) - 1
-    seconds = {"ermlab": [], "LapTrack": []}
+def tissue(n_cells, n_frames, rng, step=0.4):
+    """Return a film of cells that touch each other: a disordered grid whose cells walk and do not divide."""
+    film = random_walk(n_cells, n_frames, rng, divisions=0.0)
+    side = int(np.ceil(np.sqrt(n_cells)))
+    place = SIZE * np.indices((side, side)).reshape(2, -1).T[:n_cells] + rng.normal(
+        0, 0.15 * SIZE, (n_cells, 2)
+    )
+    shift = rng.normal(0, step * SIZE / np.sqrt(2), (n_frames, n_cells, 2)).cumsum(axis=0)
+    position = np.clip(place + shift, 0, side * SIZE - 1).reshape(-1, 2)
+    return replace(film, position=position, shape=np.array([side * SIZE, side * SIZE], dtype=int))
+
+
+def peers_of(film):
+    """Return functions that track a film: ours and those that are installed, by name."""
+    tracker = CellTracker.pretrained().set_params(n_jobs=1)
+    n = len(film) - 1
+    found = {"ermlab": lambda: tracker.predict(film), "LapTrack": lambda: lap_links(film, range(n), 2.0, 1.0)}
+    if find_spec("trackpy"):
+        import trackpy
+
+        trackpy.quiet()
+        table = pd.DataFrame({"frame": film.frame, "y": film.position[:, 0], "x": film.position[:, 1]})
+        reach = typical_size([film.cells(t) for t in range(len(film))])
+
+        def link():
+            with contextlib.suppress(trackpy.SubnetOversizeException):  # it gives up where cells are dense
+                trackpy.link(table, reach)
+
+        found["trackpy"] = link
+    return found
+
+
+def compare_films(film, name, repeats):
+    """Time a whole film, from the detections to the tracks, by ours and by peers; repeats interleaved.
+
+    Where cells are dense, trackpy gives up early, which makes its time meaningless.
+    """
+    seconds = {}
     for repeat in range(repeats + 1):
-        began = time.perf_counter()
-        for t in range(n):
-            hypotheses = hypotheses_between(film.cells(t), film.cells(t + 1), Gates())
-            Assigner(hypotheses).best(hypotheses.scores(w))
-        middle = time.perf_counter()
-        lap_links(film, range(n), 2.0, 1.0)
-        done = time.perf_counter()
-        if repeat:
-            seconds["ermlab"].append(middle - began)
-            seconds["LapTrack"].append(done - middle)
-    ours, theirs = (statistics.median(times) / n for times in seconds.values())
-    print(f"{name}: {1e3 * ours:.1f} ms a pair, LapTrack {1e3 * theirs:.1f} ms, {theirs / ours:.2f} times")
+        for peer, track in peers_of(film).items():
+            began = time.process_time()
+            track()
+            if repeat:
+                seconds.setdefault(peer, []).append(time.process_time() - began)
+    medians = {peer: statistics.median(times) for peer, times in seconds.items()}
+    n = len(film) - 1
+    print(
+        f"{name}, {len(film.frame) // len(film)} cells, {len(film)} frames: "
+        + ", ".join(
+            f"{peer} {median:.3f} s ({1e3 * median / n:.1f} ms a pair)" for peer, median in medians.items()
+        )
+        + "".join(
+            f", {median / medians['ermlab']:.2f} times ({peer})"
+            for peer, median in medians.items()
+            if peer != "ermlab"
+        ),
+        flush=True,
+    )
 
 
 def time_training(film, name, n_pairs, threads):
@@ -195,6 +243,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=80, help="to train on [80]")
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--film-cells", type=int, nargs="*", default=[200, 1500, 3000, 10_000])
+    parser.add_argument("--film-frames", type=int, nargs="*", default=[10, 3, 10, 2])
     parser.add_argument("--program-cells", type=int, nargs="*", default=[50, 200, 1000])
     options = parser.parse_args()
     for n_cells in options.program_cells:
@@ -203,8 +253,13 @@ def main():
     films = {"walking cells": random_walk(100, options.pairs + 1, np.random.default_rng(options.seed))}
     if mirror := os.environ.get("ERMLAB_MIRROR"):
         films |= {f"migrating cells, step {step}": film for step, film in migrating_cells(mirror).items()}
+    repeats = max(options.repeats // 5, 1)
     for name, film in films.items():
-        compare_peer(film, name, max(options.repeats // 5, 1))
+        compare_films(film, name, repeats)
+    for n_cells, n_frames in zip(options.film_cells, options.film_frames, strict=True):
+        rng = np.random.default_rng(options.seed)
+        compare_films(random_walk(n_cells, n_frames, rng), "walking and dividing", repeats)
+        compare_films(tissue(n_cells, n_frames, rng), "dense tissue", repeats)
     for name, film in films.items():
         time_training(film, name, options.pairs, options.threads)
 

@@ -10,7 +10,8 @@ from harness import Cases, survive
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ermlab.tracking._packing_numba import index, undecided
+from ermlab.tracking._packing_numba import index
+from ermlab.tracking._packing_regions_numba import regions
 from ermlab.tracking.assignment import Assigner, Candidates, Hypotheses
 from ermlab.tracking.packing import NONE, Packing
 from ermlab.tracking.small_assignment import SmallAssigner, SmallHypotheses, SmallProblems
@@ -208,18 +209,16 @@ def walk_diamonds(length: int) -> None:
         excess += [0.0, 0.0, 0.0, 2.0**-k]
     n_cells = 3 * length + 1
     cells = np.column_stack([np.array(cells), np.full(len(cells), NONE)])
-    price = np.full(n_cells, 4.0)
-    gain = price[cells[:, :2]].sum(axis=1) - excess
-    # Cell 0 is in no chosen set though it has a price; all other cells cannot be left.
-    price_of = price.copy()
     chosen = np.zeros(len(cells), dtype=bool)
-    price_of[1:] = 0.0
-    gain -= price[cells[:, :2]].sum(axis=1) - price_of[cells[:, :2]].sum(axis=1)
     _, first_set, sets_of = index(cells, n_cells, n_cells)
-    reached = undecided(cells, first_set, sets_of, gain, chosen, price_of, 4.0)
-    assert reached.all(), "all sets are within a gap of 4"
-    reached = undecided(cells, first_set, sets_of, gain, chosen, price_of, 0.0)
-    assert np.array_equal(reached, np.array(excess) == 0), "those without excess are within a gap of 0"
+    for loss in (4.0, 2.0**-60):
+        # Only cell 0 has a price, and is in no chosen set.
+        price = np.zeros(n_cells)
+        price[0] = loss
+        gain = price[cells[:, :2]].sum(axis=1) - excess
+        region, n_regions = regions(cells, first_set, sets_of, gain, chosen, price, 0.0)
+        assert n_regions == 1, "the loss at cell 0"
+        assert np.array_equal(region >= 0, np.array(excess) <= loss), "those whose excess is no more"
 
 
 def many_small_problems() -> Cases:

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
-from ermlab.tracking._packing_numba import choose, index, undecided
+from ermlab.tracking import packing
+from ermlab.tracking._packing_numba import choose, index
+from ermlab.tracking._packing_regions_numba import regions, search_regions
 from ermlab.tracking.packing import NONE, Packing
 
 
@@ -59,22 +61,69 @@ def test_the_best_choice_is_that_of_the_integer_programme(case):
 
 
 @settings(deadline=None, max_examples=80)
-@given(problems)
-def test_prices_cover_every_set_and_what_is_left_open_holds_the_best_choice(case):
+@given(problems, st.sampled_from([0, 1, 5000]))
+def test_every_stage_of_the_search_has_the_same_optimum(case, max_steps):
+    n_sources, n_cells, cells, gains = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing, "_MAX_STEPS", max_steps)
+        chosen = Packing(n_sources, n_cells, cells).best(gains, np.ones(n_cells, dtype=bool))
+    if len(cells):
+        assert gains[chosen].sum() == pytest.approx(best_value(n_cells, cells, gains), abs=1e-7)
+
+
+@settings(deadline=None, max_examples=80)
+@given(problems, st.sampled_from([1, 10]))
+def test_prices_cover_every_set_and_regions_hold_the_best_choice(case, max_rounds):
     n_sources, n_cells, cells, gains = case
     first_pair, first_set, sets_of = index(cells, n_sources, n_cells)
-    chosen, price = choose(cells, first_pair, first_set, sets_of, gains, 1e-10)
+    chosen, price = choose(cells, first_pair, first_set, sets_of, gains, 1e-10, max_rounds)
     worth = np.where(cells == NONE, 0.0, price[cells]).sum(axis=1)
     assert (price >= 0).all()
     assert (gains <= worth + 1e-9).all()
-    gap = price.sum() - gains[chosen].sum()
-    assert gap >= -1e-9
-    if gap > 1e-9:
-        some = undecided(cells, first_set, sets_of, gains, chosen, price, gap + 1e-9)
-        kept = chosen & ~some
-        rest = best_value(n_cells, cells[some], gains[some]) if some.any() else 0.0
-        assert gains[kept].sum() + rest == pytest.approx(best_value(n_cells, cells, gains), abs=1e-7)
-        assert not np.intersect1d(cells[kept], cells[some]).max(initial=NONE) > NONE
+    assert price.sum() - gains[chosen].sum() >= -1e-9
+    region, n_regions = regions(cells, first_set, sets_of, gains, chosen, price, 1e-10)
+    assert set(region.tolist()) - {-1} == set(range(n_regions))
+    value, taken = gains[chosen & (region < 0)].sum(), cells[chosen & (region < 0)]
+    for number in range(n_regions):
+        here = region == number
+        value += best_value(n_cells, cells[here], gains[here])
+        taken, others = np.concatenate([taken, cells[here]]), taken
+        assert not np.intersect1d(cells[here], others).max(initial=NONE) > NONE  # no cell in common
+    if len(cells):
+        assert value == pytest.approx(best_value(n_cells, cells, gains), abs=1e-7)
+
+
+def test_a_search_that_is_stopped_leaves_the_choice_as_it_is():
+    rng = np.random.default_rng(0)
+    n_sources, n_cells, cells, gains = _problem(rng, 12, 12, 0.6, 20)
+    first_pair, first_set, sets_of = index(cells, n_sources, n_cells)
+    before, price = choose(cells, first_pair, first_set, sets_of, gains, 1e-10, 1)
+    region, n_regions = regions(cells, first_set, sets_of, gains, before, price, 1e-10)
+    assert n_regions > 0
+    for max_steps in (1, 10**6):
+        chosen = before.copy()
+        unsolved = search_regions(cells, gains, price, region, n_regions, 1e-10, max_steps, chosen)
+        assert unsolved.any() == (max_steps == 1)
+        if max_steps == 1:
+            np.testing.assert_array_equal(chosen, before)
+    assert gains[chosen].sum() == pytest.approx(best_value(n_cells, cells, gains))
+
+
+@pytest.mark.parametrize(("loss", "n_regions", "n_open"), [(0.4, 2, 2), (0.6, 2, 2), (2.5, 1, 17)])
+def test_regions_are_united_where_they_touch(loss, n_regions, n_open):
+    """A chain of chosen pairs, linked by pairs that gain 1 less than their prices; two targets cost more."""
+    i = np.arange(20)
+    cells = np.sort(np.concatenate([np.column_stack([i, 20 + i]), np.column_stack([i[:-1], 21 + i[:-1]])]), 0)
+    cells = np.column_stack([cells[:, 0], cells[:, 1], np.full(39, NONE)])
+    chosen = cells[:, 0] + 20 == cells[:, 1]
+    price = np.ones(40)
+    price[[29, 30]] += loss
+    _, first_set, sets_of = index(cells, 20, 40)
+    region, n = regions(cells, first_set, sets_of, 1.0 + chosen, chosen, price, 1e-10)
+    assert n == n_regions
+    # A radius of 5: the two chosen pairs and the one between them, to the right five links of 1 and their
+    # chosen pairs, to the left a link of 3.5 and one of 1.
+    assert (region >= 0).sum() == n_open
 
 
 @settings(deadline=None, max_examples=40)

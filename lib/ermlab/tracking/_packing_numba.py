@@ -13,10 +13,66 @@ ascending.
 import numpy as np
 from numba import njit
 
-#: Rounds in which triples are taken or returned.
-ROUNDS = 10
 #: Passes that balance the prices of chosen sets, and passes that lower the prices of all cells.
-BALANCING, SWEEPS = 12, 2
+BALANCING, SWEEPS = 8, 2
+
+
+@njit(cache=True, nogil=True)
+def first_improper(cells, n_sources, n_cells):
+    """Return the index of the first row that is no set, else -1.
+
+    A pair has its source first; a triple has two cells on one side.
+    """
+    for s in range(len(cells)):
+        a, b, c = cells[s, 0], cells[s, 1], cells[s, 2]
+        if min(a, b) < 0 or c < -1 or max(a, b, c) >= n_cells or a in (b, c) or b == c:
+            return s
+        n_here = (a < n_sources) + (b < n_sources)
+        if c < 0:
+            if a >= n_sources or n_here != 1:
+                return s
+        elif not 0 < n_here + (c < n_sources) < 3:
+            return s
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def arrange(cells, n_sources):
+    """Return the order of the sets, the sets in this order, and the pairs within each triple.
+
+    Pairs by source come first, then triples, whose cell that is alone on its side comes first. A triple has
+    two pairs, of its first cell with each of the others; -1 where there is none.
+    """
+    first_pair = np.zeros(n_sources + 1, dtype=np.int64)
+    for s in range(len(cells)):
+        if cells[s, 2] < 0:
+            first_pair[cells[s, 0] + 1] += 1
+    first_pair = np.cumsum(first_pair)
+    n_pairs, place = first_pair[-1], first_pair[:-1].copy()
+    order, arranged = np.empty(len(cells), dtype=np.int64), np.empty_like(cells)
+    pairs_of = np.full((len(cells) - n_pairs, 2), -1, dtype=np.int64)
+    t = n_pairs
+    for s in range(len(cells)):
+        a, b, c = cells[s, 0], cells[s, 1], cells[s, 2]
+        if c < 0:
+            here = place[a]
+            place[a] += 1
+        else:
+            if (b < n_sources) != (a < n_sources) and (b < n_sources) != (c < n_sources):
+                a, b = b, a
+            elif (c < n_sources) != (a < n_sources) and (c < n_sources) != (b < n_sources):
+                a, b, c = c, a, b
+            here = t
+            t += 1
+        order[here] = s
+        arranged[here, 0], arranged[here, 1], arranged[here, 2] = a, b, c
+    for t in range(n_pairs, len(cells)):
+        for m in range(2):
+            a, b = arranged[t, 0], arranged[t, 1 + m]
+            for pair in range(first_pair[min(a, b)], first_pair[min(a, b) + 1]):
+                if arranged[pair, 1] == max(a, b):
+                    pairs_of[t - n_pairs, m] = pair
+    return order, arranged, pairs_of
 
 
 @njit(cache=True, nogil=True)
@@ -36,15 +92,13 @@ def worthwhile(cells, n_pairs, pairs_of, gain, free):
     for s in range(len(cells)):
         least = 0.0
         if s >= n_pairs:
-            for pair in pairs_of[s - n_pairs]:
+            for m in range(2):
+                pair = pairs_of[s - n_pairs, m]
                 if pair >= 0:
                     least = max(least, gain[pair])
         if gain[s] <= least:
             continue
-        allowed = True
-        for c in cells[s]:
-            allowed &= c < 0 or free[c]
-        if allowed:
+        if free[cells[s, 0]] and free[cells[s, 1]] and (cells[s, 2] < 0 or free[cells[s, 2]]):
             kept[n] = s
             n += 1
     return kept[:n]
@@ -58,13 +112,14 @@ def index(cells, n_sources, n_cells):
     for s in range(len(cells)):
         if cells[s, 2] < 0:
             first_pair[cells[s, 0] + 1] += 1
-        for c in cells[s]:
-            if c >= 0:
-                first_set[c + 1] += 1
+        for m in range(3):
+            if cells[s, m] >= 0:
+                first_set[cells[s, m] + 1] += 1
     first_pair, first_set = np.cumsum(first_pair), np.cumsum(first_set)
     sets_of, place = np.empty(first_set[-1], dtype=np.int64), first_set[:-1].copy()
     for s in range(len(cells)):
-        for c in cells[s]:
+        for m in range(3):
+            c = cells[s, m]
             if c >= 0:
                 sets_of[place[c]] = s
                 place[c] += 1
@@ -72,19 +127,21 @@ def index(cells, n_sources, n_cells):
 
 
 @njit(cache=True, nogil=True)
-def choose(cells, first_pair, first_set, sets_of, gain, tiny):
+def choose(cells, first_pair, first_set, sets_of, gain, tiny, max_rounds):
     """Choose disjoint sets, and find prices of the cells such that no set gains more than its cells cost.
 
-    Differences of gains of at most ``tiny`` are ignored. Returns a mask of the chosen sets, and the prices:
-    their sum bounds the sum of the gains of any choice.
+    Triples are taken or returned after each round but the last, at most ``max_rounds``. Differences of gains
+    of at most ``tiny`` are ignored. Returns a mask of the chosen sets, and the prices: their sum bounds the
+    sum of the gains of any choice.
     """
     n_pairs, n_cells = first_pair[-1], len(first_set) - 1
     chosen, price, lack = np.zeros(len(cells), dtype=np.bool_), np.zeros(n_cells), np.zeros(len(cells))
     best, best_gain = chosen.copy(), -np.inf
     bound, least = price.copy(), np.inf
     inside = np.zeros(n_cells, dtype=np.bool_)  # cells of chosen triples
-    for _ in range(ROUNDS):
-        chosen[:n_pairs] = False
+    for n_rounds in range(1, max_rounds + 1):
+        for s in range(n_pairs):
+            chosen[s] = False
         _match(cells, first_pair, gain, inside, chosen, price)
         total = 0.0
         for s in range(len(cells)):
@@ -101,69 +158,12 @@ def choose(cells, first_pair, first_set, sets_of, gain, tiny):
             least = covering.sum()
             bound = covering
             better = True
-        if least - best_gain <= tiny or not better:
+        if least - best_gain <= tiny or not better or n_rounds == max_rounds:
             break
         released = _release_triples(n_pairs, cells, lack, tiny, inside, chosen)
         if not _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen) and not released:
             break
     return best, bound
-
-
-@njit(cache=True, nogil=True)
-def undecided(cells, first_set, sets_of, gain, chosen, price, gap):
-    """Return a mask of the sets that a better choice could add or remove.
-
-    Prices cover all sets. The value of a choice is their sum minus the excess of its sets (price minus gain)
-    and minus the prices of the cells that it leaves. A better choice differs from the given one in connected
-    components. Each component holds a cell where the given choice loses something, and on a path from there
-    to any set of the component the total excess is at most ``gap``.
-
-    The smallest excess on a path to each cell is found by label correction with a first-in, first-out queue,
-    so that there are at most ``n_cells`` passes over all sets; last in, first out may take exponential time.
-    """
-    n_cells = len(price)
-    excess = np.empty(len(cells))
-    reach = np.full(n_cells, np.inf)
-    left = price > 0
-    for s in range(len(cells)):
-        excess[s] = max(-_surplus(cells[s], gain[s], price), 0.0)
-        if chosen[s]:
-            for c in cells[s]:
-                if c >= 0:
-                    left[c] = excess[s] > 0
-    # A ring buffer: no cell is in the queue twice, so there is room for all.
-    queue, first, n = np.empty(n_cells, dtype=np.int64), 0, 0
-    waiting = np.zeros(n_cells, dtype=np.bool_)
-    for c in range(n_cells):
-        if left[c]:
-            reach[c] = 0.0
-            queue[n] = c
-            waiting[c] = True
-            n += 1
-    while n:
-        c = queue[first]
-        first = first + 1 if first + 1 < n_cells else 0
-        n -= 1
-        waiting[c] = False
-        for k in range(first_set[c], first_set[c + 1]):
-            s = sets_of[k]
-            there = reach[c] + excess[s]
-            if there > gap:
-                continue
-            for d in cells[s]:
-                if d >= 0 and there < reach[d]:
-                    reach[d] = there
-                    if not waiting[d]:
-                        waiting[d] = True
-                        last = first + n
-                        queue[last if last < n_cells else last - n_cells] = d
-                        n += 1
-    open_sets = np.zeros(len(cells), dtype=np.bool_)
-    for s in range(len(cells)):
-        for c in cells[s]:
-            if c >= 0 and reach[c] + excess[s] <= gap:
-                open_sets[s] = True
-    return open_sets
 
 
 @njit(cache=True, nogil=True)
@@ -283,19 +283,17 @@ def _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack):
 def _need(cells, first_set, sets_of, gain, price, s, c):
     """Return what the sets that share only cell ``c`` with set ``s`` would pay for it."""
     need = 0.0
+    x, y, z = cells[s, 0], cells[s, 1], cells[s, 2]
     for k in range(first_set[c], first_set[c + 1]):
         q = sets_of[k]
-        if q == s:
-            continue
-        worth = gain[q]
-        for other in cells[q]:
-            if other < 0 or other == c:
-                continue
-            if other == cells[s, 0] or other == cells[s, 1] or other == cells[s, 2]:
-                worth = 0.0
-                break
-            worth -= price[other]
-        need = max(need, worth)
+        i, j, h = cells[q, 0], cells[q, 1], cells[q, 2]
+        shared = (i == x) + (i == y) + (i == z) + (j == x) + (j == y) + (j == z)
+        worth = gain[q] + price[c] - price[i] - price[j]
+        if h >= 0:
+            shared += (h == x) + (h == y) + (h == z)
+            worth -= price[h]
+        if shared == 1 and worth > need:
+            need = worth
     return need
 
 
@@ -306,8 +304,8 @@ def _release_triples(n_pairs, cells, lack, tiny, inside, chosen):
     for t in range(n_pairs, len(cells)):
         if chosen[t] and lack[t] > tiny:
             chosen[t] = False
-            for c in cells[t]:
-                inside[c] = False
+            for m in range(3):
+                inside[cells[t, m]] = False
             found = True
     return found
 
@@ -315,18 +313,19 @@ def _release_triples(n_pairs, cells, lack, tiny, inside, chosen):
 @njit(cache=True, nogil=True)
 def _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen):
     """Choose triples that gain more than their prices, the best first; say whether there were any."""
-    surplus = np.zeros(len(cells) - n_pairs)
+    surpluses = np.zeros(len(cells) - n_pairs)
     for t in range(n_pairs, len(cells)):
         if not chosen[t]:
-            surplus[t - n_pairs] = _surplus(cells[t], gain[t], price)
+            surpluses[t - n_pairs] = surplus(cells, t, gain, price)
     found = False
-    for k in np.argsort(-surplus, kind="mergesort"):
-        if surplus[k] <= tiny:
+    for k in np.argsort(-surpluses, kind="mergesort"):
+        if surpluses[k] <= tiny:
             break
-        a, b, c = cells[n_pairs + k]
+        t = n_pairs + k
+        a, b, c = cells[t, 0], cells[t, 1], cells[t, 2]
         if not (inside[a] or inside[b] or inside[c]):
             inside[a] = inside[b] = inside[c] = True
-            chosen[n_pairs + k] = True
+            chosen[t] = True
             found = True
     return found
 
@@ -335,20 +334,18 @@ def _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen):
 def cover(cells, first_set, sets_of, gain, price):
     """Raise prices until they cover every set, then lower each as far as they still do."""
     for s in range(len(cells)):
-        price[cells[s, 0]] += max(_surplus(cells[s], gain[s], price), 0.0)
+        price[cells[s, 0]] += max(surplus(cells, s, gain, price), 0.0)
     for _ in range(SWEEPS):
         for c in range(len(price)):
             if price[c] > 0:
                 spare = price[c]
                 for k in range(first_set[c], first_set[c + 1]):
-                    spare = min(spare, -_surplus(cells[sets_of[k]], gain[sets_of[k]], price))
+                    spare = min(spare, -surplus(cells, sets_of[k], gain, price))
                 price[c] -= max(spare, 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _surplus(members, worth, price):
+def surplus(cells, s, gain, price):
     """Return the gain of a set minus the prices of its cells."""
-    for c in members:
-        if c >= 0:
-            worth -= price[c]
-    return worth
+    worth = gain[s] - price[cells[s, 0]] - price[cells[s, 1]]
+    return worth - price[cells[s, 2]] if cells[s, 2] >= 0 else worth

@@ -80,9 +80,9 @@ def search(taken, scores, n_cells, covered, max_steps, values, found):
     worth = np.empty(len(taken))
     for e in range(len(taken)):
         worth[e] = -np.inf if taken[e] & covered else scores[e] - _sum(prices, taken[e])
-    starts, events = _events_of_cells(taken, np.argsort(-worth, kind="mergesort"), n_cells)
+    starts, events = events_of_cells(taken, np.argsort(-worth, kind="mergesort"), n_cells)
     tolerance = _PRECISION * np.abs(scores).max() if len(scores) else 0.0
-    return _descend(
+    return descend(
         taken, scores, worth, starts, events, prices.sum(), covered, tolerance, max_steps, values, found
     )
 
@@ -114,7 +114,7 @@ def _prices(taken, scores, n_cells, covered):
 
 
 @njit(cache=True, nogil=True)
-def _events_of_cells(taken, order, n_cells):
+def events_of_cells(taken, order, n_cells):
     """Return the events of each cell in the given order: those of ``c`` are ``starts[c]:starts[c + 1]``."""
     starts = np.zeros(n_cells + 1, dtype=np.int64)
     for e in order:
@@ -131,7 +131,7 @@ def _events_of_cells(taken, order, n_cells):
 
 
 @njit(cache=True, nogil=True)
-def _descend(taken, scores, worth, starts, events, bound, covered, tolerance, max_steps, values, found):
+def descend(taken, scores, worth, starts, events, bound, covered, tolerance, max_steps, values, found):
     """Branch on the events of one cell after the other, those of largest worth first."""
     n_cells = len(starts) - 1
     bounds, masks = np.empty(n_cells + 1), np.empty(n_cells + 1, dtype=np.uint64)

@@ -185,7 +185,13 @@ class Hypotheses:
 
     def is_assignment(self, y: ArrayLike) -> bool:
         """Return whether each cell has exactly one fate or past (cheap-data, eqs. 1.2 and 1.3)."""
-        return bool((self.incidence @ np.asarray(y, dtype=np.float64) == 1).all())
+        y = np.asarray(y, dtype=np.float64)
+        if y.shape != (len(self),):
+            raise ValueError(f"y has shape {y.shape}: expected ({len(self)},)")
+        chosen = np.flatnonzero(y)
+        cells = self.cells[chosen] + 1  # the place of the padding is the first
+        uses = np.bincount(cells.ravel(), np.repeat(y[chosen], cells.shape[1]), self.n_cells + 1)
+        return bool((uses[1:] == 1).all())
 
     @property
     def _kinds(self) -> Sequence[Candidates]:
@@ -209,10 +215,8 @@ class Assigner:
 
     def __init__(self, hypotheses: Hypotheses):
         self.hypotheses = hypotheses
-        # The cells of each event first, then padding: no event takes more than three.
-        order = np.argsort(hypotheses.cells == NONE, axis=1, kind="stable")
-        self._cells = np.take_along_axis(hypotheses.cells, order, axis=1)[:, :3]
-        is_single = (self._cells != NONE).sum(axis=1) == 1
+        self._cells = _cells_first(hypotheses)
+        is_single = self._cells[:, 1] == NONE
         self._related, self._single = np.flatnonzero(~is_single), np.flatnonzero(is_single)
         self.packing = Packing(hypotheses.n_sources, hypotheses.n_cells, self._cells[self._related])
 
@@ -288,6 +292,18 @@ class Assigner:
     @cached_property
     def _program(self) -> SetProgram:
         return SetProgram(self.hypotheses.incidence, every_row=True)
+
+
+def _cells_first(hypotheses: Hypotheses) -> Numbers:
+    """Return the cells of both frames that each event takes, then padding: no event takes more than three."""
+    cells, start = np.full((len(hypotheses), 3), NONE), 0
+    for name, (n_before, n_after) in EVENTS.items():
+        events = hypotheses.candidates[name]
+        here = cells[start : start + len(events)]
+        here[:, :n_before] = events.sources[:, :n_before]
+        here[:, n_before : n_before + n_after] = events.targets[:, :n_after] + hypotheses.n_sources
+        start += len(events)
+    return cells
 
 
 def check_events(events: ArrayLike, n_events: int, name: str = "events") -> Numbers:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from ermlab.tracking._events_numba import close, divisions, moves, near, pairs_about, pieces
 from ermlab.tracking.assignment import NONE, Candidates, Hypotheses
 
 Vector = NDArray[np.float64]
@@ -49,6 +49,19 @@ _GUESS = {
     "split": {"one": -1.0, "distance": -1.0},
     "appearance": {"one": -1.0},
     "disappearance": {"one": -1.0},
+}
+#: Features that are logarithms of ratios; the magnitude of a logarithm is the same for both directions.
+_LOGARITHMS = {
+    "move": ("area", "intensity"),
+    "division": ("area", "area of children", "intensity", "intensity of children", "size"),
+    "merge": ("area", "intensity"),
+    "split": ("area", "intensity"),
+}
+_MAGNITUDES = {
+    "move": ("area", "intensity"),
+    "division": ("area of children", "intensity of children"),
+    "merge": ("area", "intensity"),
+    "split": ("area", "intensity"),
 }
 #: Distances to the border and to the nearest cell are clipped at this multiple of the size of a cell.
 _FAR = 3.0
@@ -127,20 +140,33 @@ class Gates:
 def hypotheses_between(before: Cells, after: Cells, gates: Gates) -> Hypotheses:
     """Return the candidate events between two frames, with their features."""
     size = typical_size([before, after])
-    moves = _near(before, after, gates.n_neighbors, gates.move * size)
-    children = _pairs_about(before, after, gates.n_neighbors, gates.division * size)
-    fragments = _close(after, children, gates.pieces * size)
-    merged = _pairs_about(after, before, gates.n_neighbors, gates.pieces * size)
-    merged = _close(before, merged, gates.pieces * size)
+    forward, backward = _nearest(before, after, gates), _nearest(after, before, gates)
+    first, second = _measurements(before), _measurements(after)
+    links = near(*forward, gates.move * size)
+    children = pairs_about(*forward, gates.division * size)
+    fragments = close(second, children, gates.pieces * size)
+    merged = close(first, pairs_about(*backward, gates.pieces * size), gates.pieces * size)
     every_source, every_target = (np.arange(len(cells))[:, None] for cells in (before, after))
     # Cells of the first frame, cells of the second frame, features.
     found = {
-        "move": (moves[:, :1], moves[:, 1:], _moves(before, after, moves, size)),
-        "division": (children[:, :1], children[:, 1:], _divisions(before, after, children, size)),
-        "merge": (merged[:, 1:], merged[:, :1], _pieces(after, before, merged, size)),
-        "split": (fragments[:, :1], fragments[:, 1:], _pieces(before, after, fragments, size)),
-        "appearance": (every_target[:, :0], every_target, _alone(after, before, size)),
-        "disappearance": (every_source, every_source[:, :0], _alone(before, after, size)),
+        "move": (links[:, :1], links[:, 1:], _with_logarithms("move", *moves(first, second, links, size))),
+        "division": (
+            children[:, :1],
+            children[:, 1:],
+            _with_logarithms("division", *divisions(first, second, children, size)),
+        ),
+        "merge": (
+            merged[:, 1:],
+            merged[:, :1],
+            _with_logarithms("merge", *pieces(second, first, merged, size)),
+        ),
+        "split": (
+            fragments[:, :1],
+            fragments[:, 1:],
+            _with_logarithms("split", *pieces(first, second, fragments, size)),
+        ),
+        "appearance": (every_target[:, :0], every_target, _alone(after, backward[0], size)),
+        "disappearance": (every_source, every_source[:, :0], _alone(before, forward[0], size)),
     }
     candidates = {
         name: Candidates(_two_columns(sources), _two_columns(targets), features)
@@ -161,110 +187,41 @@ def typical_size(frames: Iterable[Cells]) -> float:
 
 
 def _two_columns(cells: Pairs) -> Pairs:
-    return np.pad(cells, ((0, 0), (0, 2 - cells.shape[1])), constant_values=NONE)
+    padded = np.full((len(cells), 2), NONE)
+    padded[:, : cells.shape[1]] = cells
+    return padded
 
 
-def _near(centers: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
-    """Return pairs of a center and each of its nearest cells within reach."""
-    if not len(centers) or not len(around):
-        return np.zeros((0, 2), dtype=np.int64)
-    wanted = min(n_neighbors, len(around))
-    distances, numbers = cKDTree(around.position).query(centers.position, k=np.arange(1, wanted + 1))
-    i, rank = np.nonzero(distances <= reach)
-    return np.column_stack([i, numbers[i, rank]])
+def _measurements(cells: Cells) -> Vector:
+    """Return rows (row, column, area, intensity, eccentricity)."""
+    return np.column_stack([cells.position, cells.area, cells.intensity, cells.eccentricity])
 
 
-def _pairs_about(centers: Cells, around: Cells, n_neighbors: int, reach: float) -> Pairs:
-    """Return triples of a center and two of its nearest cells within reach, the smaller index first."""
-    pairs = _near(centers, around, n_neighbors, reach)
-    starts = np.searchsorted(pairs[:, 0], np.arange(len(centers) + 1))
-    counts = np.diff(starts)
-    parts = [np.zeros((0, 3), dtype=np.int64)]
-    for first, second in combinations(range(counts.max(initial=0)), 2):
-        here = np.flatnonzero(counts > second)
-        both = np.column_stack([pairs[starts[here] + first, 1], pairs[starts[here] + second, 1]])
-        parts.append(np.column_stack([here, np.sort(both, axis=1)]))
-    return np.concatenate(parts)
+def _nearest(centers: Cells, around: Cells, gates: Gates) -> tuple[Vector, Pairs]:
+    """Return the distances and numbers of the nearest cells of each center, the nearest first."""
+    wanted = min(gates.n_neighbors, len(around))
+    if not len(centers) or not wanted:
+        return np.zeros((len(centers), 0)), np.zeros((len(centers), 0), dtype=np.int64)
+    return cKDTree(around.position).query(centers.position, k=np.arange(1, wanted + 1))
 
 
-def _close(cells: Cells, triples: Pairs, reach: float) -> Pairs:
-    """Return the triples whose last two cells are within reach of each other."""
-    return triples[_distance(cells.position[triples[:, 1]], cells.position[triples[:, 2]]) <= reach]
+def _with_logarithms(kind: str, features: Vector, ratios: Vector) -> Vector:
+    """Return the features with the logarithms of the ratios in their places."""
+    for name, logarithm in zip(_LOGARITHMS[kind], np.log(ratios), strict=True):
+        features[:, FEATURES[kind].index(name)] = (
+            np.abs(logarithm) if name in _MAGNITUDES[kind] else logarithm
+        )
+    return features
 
 
-def _moves(before: Cells, after: Cells, pairs: Pairs, size: float) -> Vector:
-    i, j = pairs.T
-    distance = _distance(before.position[i], after.position[j]) / size
-    nearest = np.full(len(after), np.inf)
-    np.minimum.at(nearest, j, distance)
-    return _columns(
-        distance,
-        distance**2,
-        distance - nearest[j],
-        _change(before.area[i], after.area[j]),
-        _change(before.intensity[i], after.intensity[j]),
-        np.abs(before.eccentricity[i] - after.eccentricity[j]),
-    )
-
-
-def _divisions(before: Cells, after: Cells, triples: Pairs, size: float) -> Vector:
-    i, a, b = triples.T
-    to_a, to_b = after.position[a] - before.position[i], after.position[b] - before.position[i]
-    far_a, far_b = (np.linalg.norm(way, axis=1) for way in (to_a, to_b))
-    middle = (after.position[a] + after.position[b]) / 2
-    cosine = np.sum(to_a * to_b, axis=1) / np.maximum(far_a * far_b, 1e-12)
-    brightness = (after.intensity[a] + after.intensity[b]) / 2
-    return _columns(
-        _distance(before.position[i], middle) / size,
-        _distance(after.position[a], after.position[b]) / size,
-        np.abs(far_a - far_b) / size,
-        cosine,
-        np.log((after.area[a] + after.area[b]) / before.area[i]),
-        _change(after.area[a], after.area[b]),
-        np.log(brightness / before.intensity[i]),
-        _change(after.intensity[a], after.intensity[b]),
-        before.eccentricity[i],
-        np.log(np.sqrt(before.area[i]) / size),
-    )
-
-
-def _pieces(whole: Cells, parts: Cells, triples: Pairs, size: float) -> Vector:
-    """Return the features of two pieces of a cell that is whole in the other frame."""
-    i, a, b = triples.T
-    area = parts.area[a] + parts.area[b]
-    weight = (parts.area[a] / area)[:, None]
-    center = weight * parts.position[a] + (1 - weight) * parts.position[b]
-    light = parts.area[a] * parts.intensity[a] + parts.area[b] * parts.intensity[b]
-    return _columns(
-        _distance(whole.position[i], center) / size,
-        _distance(parts.position[a], parts.position[b]) / size,
-        _change(area, whole.area[i]),
-        _change(light / area, whole.intensity[i]),
-        whole.eccentricity[i],
-    )
-
-
-def _alone(cells: Cells, others: Cells, size: float) -> Vector:
+def _alone(cells: Cells, distances: Vector, size: float) -> Vector:
     """Return the features of appearances or disappearances."""
-    nearest = np.full(len(cells), np.inf)
-    if len(cells) and len(others):
-        nearest = cKDTree(others.position).query(cells.position)[0]
-    return _columns(
-        np.minimum(cells.border_distance() / size, _FAR),
-        np.log(np.sqrt(cells.area) / size),
-        np.minimum(nearest / size, _FAR),
+    nearest = distances[:, 0] if distances.shape[1] else np.full(len(cells), np.inf)
+    return np.column_stack(
+        [
+            np.ones(len(cells)),
+            np.minimum(cells.border_distance() / size, _FAR),
+            np.log(np.sqrt(cells.area) / size),
+            np.minimum(nearest / size, _FAR),
+        ]
     )
-
-
-def _columns(*columns: Vector) -> Vector:
-    """Return a column of ones and the given columns."""
-    return np.column_stack([np.ones(len(columns[0])), *columns])
-
-
-def _distance(p: Vector, q: Vector) -> Vector:
-    return np.linalg.norm(p - q, axis=1)
-
-
-def _change(p: Vector, q: Vector) -> Vector:
-    """Return the absolute logarithm of the ratio of two positive quantities."""
-    return np.abs(np.log(p / q))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,9 +193,26 @@ def frame_pairs(film: CellFilm, gates: Gates, frames: range | None = None) -> li
     pairs = []
     for t in frames:
         hypotheses = hypotheses_between(film.cells(t), film.cells(t + 1), gates)
-        known = annotate(hypotheses, film.tracks_in(t), film.tracks_in(t + 1), film.true_lineage, t)
-        pairs.append(FramePair(t, hypotheses, known))
+        pairs.append(FramePair(t, hypotheses, _Deferred(partial(_known_events, film, hypotheses, t))))
     return pairs
+
+
+class _Deferred(Annotation):
+    """An annotation that is found when it is first used, as predictions do without."""
+
+    def __init__(self, find: Callable[[], Annotation]):
+        object.__setattr__(self, "_find", find)
+
+    def __getattr__(self, name: str) -> Any:
+        """Find the annotation: its attributes are missing only before."""
+        if name not in Annotation.__dataclass_fields__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__.update(vars(self._find()))
+        return self.__dict__[name]
+
+
+def _known_events(film: CellFilm, hypotheses: Hypotheses, t: int) -> Annotation:
+    return annotate(hypotheses, film.tracks_in(t), film.tracks_in(t + 1), film.true_lineage, t)
 
 
 def halves(film: CellFilm) -> tuple[range, range]:

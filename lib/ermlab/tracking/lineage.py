@@ -54,6 +54,15 @@ class _Event:
     after: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class _Step:
+    """What happened between two frames; most events are moves, which are followed all at once."""
+
+    before: Numbers  #: detection that each move begins with
+    after: Numbers  #: detection that it ends with
+    events: list[_Event]  #: all others
+
+
 def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence[Assignment]) -> CellTracks:
     """Return the tracks that the events between all successive frames make up.
 
@@ -71,12 +80,11 @@ def track_film(film: CellFilm, pairs: Sequence[FramePair], assignments: Sequence
             f"pairs of frames {[pair.frame for pair in pairs]} and {len(assignments)} assignments: "
             f"expected all of 0 to {len(film) - 2}"
         )
-    events = [
-        event
+    steps = [
+        _happened(film, pair, np.asarray(chosen, dtype=bool))
         for pair, chosen in zip(pairs, assignments, strict=True)
-        for event in _happened(film, pair, np.asarray(chosen, dtype=bool))
     ]
-    return _Labels(film, events).tracks()
+    return _Labels(film, steps).tracks()
 
 
 def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -> Iterator[NDArray[np.int32]]:
@@ -110,28 +118,38 @@ def relabel(label_images: Iterable[ArrayLike], film: CellFilm, label: Numbers) -
         raise ValueError(f"{t + 1} label images: expected {len(film)}, as the film has frames")
 
 
-def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> Iterator[_Event]:
+def _happened(film: CellFilm, pair: FramePair, chosen: Assignment) -> _Step:
     hypotheses = pair.hypotheses
     if chosen.shape != (len(hypotheses),) or not hypotheses.is_assignment(chosen):
         raise ValueError(
             f"the events of frame {pair.frame} are no assignment: expected one fate or past for each cell"
         )
     first, second = film.numbers(pair.frame).start, film.numbers(pair.frame + 1).start
-    for number in np.flatnonzero(chosen):
-        sources, targets = hypotheses.sources[number], hypotheses.targets[number]
-        yield _Event(
-            _NAMES[hypotheses.kind[number]],
-            tuple((first + sources[sources != NONE]).tolist()),
-            tuple((second + targets[targets != NONE]).tolist()),
+    n_moves = len(hypotheses.candidates["move"])
+    moves, others = np.flatnonzero(chosen[:n_moves]), n_moves + np.flatnonzero(chosen[n_moves:])
+    columns = (hypotheses.kind[others], hypotheses.sources[others], hypotheses.targets[others])
+    events = [
+        _Event(
+            _NAMES[kind],
+            tuple(first + i for i in sources if i != NONE),
+            tuple(second + j for j in targets if j != NONE),
         )
+        for kind, sources, targets in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    return _Step(first + hypotheses.sources[moves, 0], second + hypotheses.targets[moves, 0], events)
 
 
 class _Labels:
     """Assignment of labels to detections, event by event."""
 
-    def __init__(self, film: CellFilm, events: Sequence[_Event]):
-        self._film, self._events = film, events
-        self._fate = {detection: event for event in events for detection in event.before}
+    def __init__(self, film: CellFilm, steps: Sequence[_Step]):
+        self._film, self._steps = film, steps
+        self._moved = np.full(len(film.frame), -1)  # where each detection moves, -1 if it does not
+        for step in steps:
+            self._moved[step.before] = step.after
+        self._fate = {
+            detection: event for step in steps for event in step.events for detection in event.before
+        }
         self._label = np.zeros(len(film.frame), dtype=np.int64)
         self._parents: list[int] = []  # of the labels 1, 2, ...
         # Labels of cells hidden in a detection of another label, and their direction from it before.
@@ -141,8 +159,10 @@ class _Labels:
         """Return the labels and their lineage."""
         for detection in range(self._film.numbers(0).stop):
             self._begin(detection)
-        for event in self._events:
-            getattr(self, f"_{event.kind}")(event)
+        for step in self._steps:
+            self._label[step.after] = self._label[step.before]
+            for event in step.events:
+                getattr(self, f"_{event.kind}")(event)
         frame = self._film.frame
         order = np.argsort(self._label, kind="stable")
         labels, first, counts = np.unique(self._label[order], return_index=True, return_counts=True)
@@ -163,9 +183,6 @@ class _Labels:
 
     def _disappearance(self, event: _Event) -> None:
         pass
-
-    def _move(self, event: _Event) -> None:
-        self._label[event.after[0]] = self._label[event.before[0]]
 
     def _division(self, event: _Event) -> None:
         parent = int(self._label[event.before[0]])
@@ -204,10 +221,9 @@ class _Labels:
 
     def _after_moves(self, detection: int) -> _Event | None:
         """Return the first event of a detection that is no move; None at the end of the film."""
-        event = self._fate.get(detection)
-        while event is not None and event.kind == "move":
-            event = self._fate.get(event.after[0])
-        return event
+        while (after := int(self._moved[detection])) >= 0:
+            detection = after
+        return self._fate.get(detection)
 
     def _by_area(self, detections: tuple[int, int]) -> list[int]:
         """Return two detections, the larger one first."""

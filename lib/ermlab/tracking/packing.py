@@ -2,7 +2,8 @@
 
 Pairs alone are matched in well under a millisecond, with dual prices of the cells as proof; triples are added
 where they pay. If the prices leave a gap, only sets near the places where something is lost can improve the
-choice, and an integer program over these few sets decides.
+choice. These regions are independent of each other: a depth-first search, or an integer program where that
+takes too many steps, decides in each of them, so that the time grows with the number of cells.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
-from scipy.sparse.csgraph import connected_components
 
-from ermlab.tracking._packing_numba import choose, cover, index, undecided, worthwhile
+from ermlab.tracking._packing_numba import arrange, choose, cover, first_improper, index, worthwhile
+from ermlab.tracking._packing_regions_numba import regions, search_regions
 from ermlab.tracking._set_program import SetProgram, incidence_matrix
 
 #: Padding for the third cell of a pair.
 NONE = -1
 #: Tolerance of comparisons of gains, relative to the largest gain.
 _PRECISION = 1e-10
+#: Rounds in which triples are taken or returned, where one round leaves too much to search.
+_MAX_ROUNDS = 10
+#: Steps of the search in a region; they take about as long as a small linear program.
+_MAX_STEPS = 5000
 #: Largest magnitude of a score, and of a gain, which is a difference of up to four scores: sums over all
 #: cells, and differences of such sums, stay finite.
 LARGEST_SCORE = 2.0**900
@@ -40,18 +45,16 @@ class Packing:
 
     Attributes
     ----------
-    proved, integral : int
-        Number of searches that prices alone proved, and of those with an integral relaxation.
+    proved, branched : int
+        Number of searches that prices alone proved, and of integer programs that were solved.
     """
 
     def __init__(self, n_sources: int, n_cells: int, cells: NDArray[np.int64]):
-        self.proved = self.integral = 0
+        self.proved = self.branched = 0
         cells = _check_cells(n_sources, n_cells, cells)
-        triple = cells[:, 2] != NONE
-        self._order = np.lexsort([np.where(triple, 0, cells[:, 0]), triple])
-        self._cells = _middle_first(cells[self._order], n_sources)
-        self._n_sources, self._n_cells, self._n_pairs = n_sources, n_cells, int((~triple).sum())
-        self._pairs_of = self._pairs_in_triples()
+        self._order, self._cells, self._pairs_of = arrange(cells, n_sources)
+        self._n_sources, self._n_cells = n_sources, n_cells
+        self._n_pairs = len(cells) - len(self._pairs_of)
 
     def best(self, gains: ArrayLike, free: NDArray[np.bool_]) -> Choice:
         """Return a mask of the sets to choose; a set with gain 0 or less is never chosen.
@@ -76,24 +79,37 @@ class Packing:
         return result
 
     def _best_of(self, cells: NDArray[np.int64], gains: Vector) -> Choice:
-        first_pair, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
         tiny = _PRECISION * gains.max(initial=0.0)
-        chosen, price = choose(cells, first_pair, first_set, sets_of, gains, tiny)
-        gap = price.sum() - gains[chosen].sum()
-        slack = tiny * self._n_cells
-        if gap <= slack:
-            self.proved += 1
-            return chosen
-        is_open = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap + slack))
-        chosen[is_open] = self._by_programs(cells[is_open], gains[is_open], chosen[is_open], tiny)
+        chosen, region, unsolved = self._choose(cells, gains, tiny, 1)
+        self.proved += not len(unsolved)
+        if unsolved.any():
+            here = np.flatnonzero((region >= 0) & unsolved[region])
+            chosen[here] = self._by_rounds(cells[here], gains[here], tiny)
         return chosen
 
+    def _by_rounds(self, cells: NDArray[np.int64], gains: Vector, tiny: float) -> Choice:
+        """Search again after several rounds; regions that are left need a program each."""
+        chosen, region, unsolved = self._choose(cells, gains, tiny, _MAX_ROUNDS)
+        for number in np.flatnonzero(unsolved):
+            here = np.flatnonzero(region == number)
+            chosen[here] = self._by_programs(cells[here], gains[here], chosen[here], tiny)
+        return chosen
+
+    def _choose(
+        self, cells: NDArray[np.int64], gains: Vector, tiny: float, max_rounds: int
+    ) -> tuple[Choice, NDArray[np.int64], NDArray[np.bool_]]:
+        """Return a choice, the region of each set in which it may be improved, and the unsolved regions."""
+        first_pair, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
+        chosen, price = choose(cells, first_pair, first_set, sets_of, gains, tiny, max_rounds)
+        region, n_regions = regions(cells, first_set, sets_of, gains, chosen, price, tiny)
+        unsolved = search_regions(cells, gains, price, region, n_regions, tiny, _MAX_STEPS, chosen)
+        return chosen, region, unsolved
+
     def _by_programs(self, cells: NDArray[np.int64], gains: Vector, chosen: Choice, tiny: float) -> Choice:
-        """Solve the linear relaxation; if it is not integral, an integer program for each component."""
+        """Solve the linear relaxation; if it is not integral, its prices leave smaller regions to search."""
         incidence, names = _compact_incidence(cells)
         program = SetProgram(incidence, every_row=False)
         y, row_price = program.relaxation(gains)
-        self.integral += program.integral
         if program.integral:
             return y > 0.5
         chosen = max(chosen, _rounded(cells, gains, y, self._n_cells), key=lambda choice: gains[choice].sum())
@@ -101,27 +117,14 @@ class Packing:
         price[names] = row_price
         _, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
         cover(cells, first_set, sets_of, gains, price)
-        gap = price.sum() - gains[chosen].sum() + tiny * self._n_cells
-        is_open = np.flatnonzero(undecided(cells, first_set, sets_of, gains, chosen, price, gap))
-        incidence, _ = _compact_incidence(cells[is_open])
-        _, component = connected_components(incidence.T @ incidence, directed=False)
-        for number in range(component.max(initial=-1) + 1):
-            here = is_open[component == number]
-            if len(here) > 1:
-                chosen[here] = SetProgram(_compact_incidence(cells[here])[0], every_row=False).best(
-                    gains[here]
-                )
+        region, n_regions = regions(cells, first_set, sets_of, gains, chosen, price, tiny)
+        unsolved = search_regions(cells, gains, price, region, n_regions, tiny, _MAX_STEPS, chosen)
+        for number in np.flatnonzero(unsolved):
+            here = np.flatnonzero(region == number)
+            self.branched += 1
+            program = SetProgram(_compact_incidence(cells[here])[0], every_row=False)
+            chosen[here] = program.best(gains[here])
         return chosen
-
-    def _pairs_in_triples(self) -> NDArray[np.int64]:
-        """Return the pairs of the first cell of each triple with both others, -1 where there is none."""
-        number = {tuple(pair): n for n, pair in enumerate(self._cells[: self._n_pairs, :2].tolist())}
-        triples = self._cells[self._n_pairs :].tolist()
-        found = [
-            [number.get((min(a, b), max(a, b)), -1), number.get((min(a, c), max(a, c)), -1)]
-            for a, b, c in triples
-        ]
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 def check_scores(scores: ArrayLike, n: int, name: str = "scores", largest: float = LARGEST_SCORE) -> Vector:
@@ -146,29 +149,13 @@ def _check_cells(n_sources: int, n_cells: int, cells: ArrayLike) -> NDArray[np.i
     if cells.ndim != 2 or cells.shape[1] != 3 or (cells.size and cells.dtype.kind not in "iu"):
         raise ValueError(f"cells of shape {cells.shape}, {cells.dtype}: expected whole numbers (n, 3)")
     cells = np.ascontiguousarray(cells, dtype=np.int64)
-    first, second, third = cells.T
-    pair = third == NONE
-    proper = (cells[:, :2] >= 0).all(axis=1) & (pair | (third >= 0)) & (cells < n_cells).all(axis=1)
-    proper &= (first != second) & (second != third) & (first != third)
-    sources = ((cells < n_sources) & (cells >= 0)).sum(axis=1)
-    # A pair has its source first; a triple has two cells on one side.
-    proper &= np.where(pair, (first < n_sources) & (second >= n_sources), (sources == 1) | (sources == 2))
-    if not proper.all():
-        wrong = int(np.argmin(proper))
+    wrong = first_improper(cells, n_sources, n_cells)
+    if wrong >= 0:
         raise ValueError(
             f"cells[{wrong}] is {cells[wrong].tolist()}: expected a source, a target and {NONE}, or three "
             f"different cells of both sides, sources below {n_sources} and all below {n_cells}"
         )
     return cells
-
-
-def _middle_first(cells: NDArray[np.int64], n_sources: int) -> NDArray[np.int64]:
-    """Return the sets with the cell of a triple that is alone on its side first; pairs are unchanged."""
-    triple = cells[:, 2] != NONE
-    source = cells < n_sources
-    lonely = np.where(source.sum(axis=1) == 1, source.argmax(axis=1), (~source).argmax(axis=1))
-    order = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]])[np.where(triple, lonely, 0)]
-    return np.take_along_axis(cells, order, axis=1)
 
 
 def _rounded(cells: NDArray[np.int64], gains: Vector, y: Vector, n_cells: int) -> Choice:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ermlab.tracking import _set_program
+from ermlab.tracking import _set_program, packing
 from ermlab.tracking.assignment import (
     EVENTS,
     Assigner,
@@ -54,6 +54,8 @@ def test_the_simplest_assignment_is_that_nothing_is_related(problem):
     assert problem.is_assignment(problem.kind >= 4)
     assert not problem.is_assignment(problem.kind == 4)
     assert not problem.is_assignment(np.ones(len(problem)))
+    with pytest.raises(ValueError, match=r"y has shape \(3,\): expected \(9,\)"):
+        problem.is_assignment(np.ones(3))
 
 
 def test_frames_without_cells_are_legal():
@@ -135,6 +137,7 @@ def test_the_integer_program_takes_over_where_the_fast_search_is_stopped(monkeyp
 
 def test_a_search_among_tied_triples_is_stopped_after_a_number_of_nodes(monkeypatch):
     hypotheses, scores = tied_grid(4)
+    monkeypatch.setattr(packing, "_MAX_STEPS", 1)
     monkeypatch.setattr(_set_program, "_MAX_NODES", 1)
     monkeypatch.setitem(solve_assignment.__kwdefaults__, "max_nodes", 1)
     with pytest.raises(UnprovedError, match=r"not proved after 1 nodes .* expected scores with fewer ties"):
