@@ -149,15 +149,16 @@ def compare_program(n_cells, repeats, seed):
     print(f"{n_cells} cells: {ours:.2f} ms, python-mip {theirs:.1f} ms, {theirs / ours:.0f} times")
 
 
-def tissue(n_cells, n_frames, rng, step=0.4):
-    """Return a film of cells that touch each other: a disordered grid whose cells walk and do not divide."""
+def tissue(n_cells, n_frames, rng, jitter=0.2):
+    """Return a film of cells that touch each other: each stays near its place in a grid of one cell size.
+
+    A frame displaces them by ``jitter`` sizes along each axis.
+    """
     film = random_walk(n_cells, n_frames, rng, divisions=0.0)
     side = int(np.ceil(np.sqrt(n_cells)))
-    place = SIZE * np.indices((side, side)).reshape(2, -1).T[:n_cells] + rng.normal(
-        0, 0.15 * SIZE, (n_cells, 2)
-    )
-    shift = rng.normal(0, step * SIZE / np.sqrt(2), (n_frames, n_cells, 2)).cumsum(axis=0)
-    position = np.clip(place + shift, 0, side * SIZE - 1).reshape(-1, 2)
+    place = SIZE * np.indices((side, side)).reshape(2, -1).T[:n_cells]
+    position = place + rng.normal(0, jitter * SIZE, (n_frames, n_cells, 2))
+    position = np.clip(position, 0, side * SIZE - 1).reshape(-1, 2)
     return replace(film, position=position, shape=np.array([side * SIZE, side * SIZE], dtype=int))
 
 

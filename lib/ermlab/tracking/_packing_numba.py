@@ -13,8 +13,8 @@ ascending.
 import numpy as np
 from numba import njit
 
-#: Passes that balance the prices of chosen sets, and passes that lower the prices of all cells.
-BALANCING, SWEEPS = 8, 2
+#: Passes that lower the prices of all cells.
+SWEEPS = 2
 
 
 @njit(cache=True, nogil=True)
@@ -127,12 +127,13 @@ def index(cells, n_sources, n_cells):
 
 
 @njit(cache=True, nogil=True)
-def choose(cells, first_pair, first_set, sets_of, gain, tiny, max_rounds):
+def choose(cells, first_pair, first_set, sets_of, gain, tiny, max_rounds, max_passes):
     """Choose disjoint sets, and find prices of the cells such that no set gains more than its cells cost.
 
-    Triples are taken or returned after each round but the last, at most ``max_rounds``. Differences of gains
-    of at most ``tiny`` are ignored. Returns a mask of the chosen sets, and the prices: their sum bounds the
-    sum of the gains of any choice.
+    Triples are taken or returned after each round but the last, at most ``max_rounds``; in each round at most
+    ``max_passes`` over the chosen sets balance their prices. Differences of gains of at most ``tiny`` are
+    ignored. Returns a mask of the chosen sets, and the prices: their sum bounds the sum of the gains of any
+    choice.
     """
     n_pairs, n_cells = first_pair[-1], len(first_set) - 1
     chosen, price, lack = np.zeros(len(cells), dtype=np.bool_), np.zeros(n_cells), np.zeros(len(cells))
@@ -151,7 +152,7 @@ def choose(cells, first_pair, first_set, sets_of, gain, tiny, max_rounds):
         if better:
             best_gain = total
             best = chosen.copy()
-        _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack)
+        _balance(cells, first_set, sets_of, gain, chosen, tiny, max_passes, price, lack)
         covering = price.copy()
         cover(cells, first_set, sets_of, gain, covering)
         if covering.sum() < least:
@@ -253,14 +254,14 @@ def _augment(cells, via, root, last_target, last_source, chosen, mate):
 
 
 @njit(cache=True, nogil=True)
-def _balance(cells, first_set, sets_of, gain, chosen, tiny, price, lack):
+def _balance(cells, first_set, sets_of, gain, chosen, tiny, max_passes, price, lack):
     """Share the gain of each chosen set among its cells such that other sets gain no more than their prices.
 
     A cell needs the price that the other sets would pay for it. The difference between the gain and the sum
     of the needs is shared equally. As the needs depend on the prices, this is repeated.
     """
     needs = np.empty(3)
-    for _ in range(BALANCING):
+    for _ in range(max_passes):
         moved = 0.0
         for s in range(len(cells)):
             if not chosen[s]:

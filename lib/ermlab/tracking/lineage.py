@@ -8,8 +8,7 @@ may be pieces of a cell, or several cells in one:
   splits, one part continues this label; the other begins a track whose parent is the hidden track, which is
   how the files describe a gap.
 - A detection that splits otherwise had been two cells. The larger part continues the label, the other begins
-a
-  track without a parent, since no cell divided.
+  a track without a parent, since no cell divided.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ from ermlab.tracking._set_program import SetProgram, incidence_matrix
 NONE = -1
 #: Tolerance of comparisons of gains, relative to the largest gain.
 _PRECISION = 1e-10
-#: Rounds in which triples are taken or returned, where one round leaves too much to search.
-_MAX_ROUNDS = 10
+#: Rounds in which triples are taken or returned, and passes that balance prices in each round: few at first,
+#: then more where they leave too much to search.
+_FEW, _MORE = {"max_rounds": 1, "max_passes": 8}, {"max_rounds": 10, "max_passes": 24}
 #: Steps of the search in a region; they take about as long as a small linear program.
 _MAX_STEPS = 5000
 #: Largest magnitude of a score, and of a gain, which is a difference of up to four scores: sums over all
@@ -80,7 +81,7 @@ class Packing:
 
     def _best_of(self, cells: NDArray[np.int64], gains: Vector) -> Choice:
         tiny = _PRECISION * gains.max(initial=0.0)
-        chosen, region, unsolved = self._choose(cells, gains, tiny, 1)
+        chosen, region, unsolved = self._choose(cells, gains, tiny, **_FEW)
         self.proved += not len(unsolved)
         if unsolved.any():
             here = np.flatnonzero((region >= 0) & unsolved[region])
@@ -89,18 +90,18 @@ class Packing:
 
     def _by_rounds(self, cells: NDArray[np.int64], gains: Vector, tiny: float) -> Choice:
         """Search again after several rounds; regions that are left need a program each."""
-        chosen, region, unsolved = self._choose(cells, gains, tiny, _MAX_ROUNDS)
+        chosen, region, unsolved = self._choose(cells, gains, tiny, **_MORE)
         for number in np.flatnonzero(unsolved):
             here = np.flatnonzero(region == number)
             chosen[here] = self._by_programs(cells[here], gains[here], chosen[here], tiny)
         return chosen
 
     def _choose(
-        self, cells: NDArray[np.int64], gains: Vector, tiny: float, max_rounds: int
+        self, cells: NDArray[np.int64], gains: Vector, tiny: float, max_rounds: int, max_passes: int
     ) -> tuple[Choice, NDArray[np.int64], NDArray[np.bool_]]:
         """Return a choice, the region of each set in which it may be improved, and the unsolved regions."""
         first_pair, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
-        chosen, price = choose(cells, first_pair, first_set, sets_of, gains, tiny, max_rounds)
+        chosen, price = choose(cells, first_pair, first_set, sets_of, gains, tiny, max_rounds, max_passes)
         region, n_regions = regions(cells, first_set, sets_of, gains, chosen, price, tiny)
         unsolved = search_regions(cells, gains, price, region, n_regions, tiny, _MAX_STEPS, chosen)
         return chosen, region, unsolved

@@ -1,14 +1,16 @@
 """Films of detections: frames, tracks, pairs of frames, and what must not be read."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ermlab.exceptions import DataError
+from ermlab.tracking.annotations import annotate
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.ctc import Lineage
-from ermlab.tracking.events import Gates
+from ermlab.tracking.events import Gates, guessed_weights
 from ermlab.tracking.films import CellFilm, frame_pairs, halves
 from reproduction.datasets.cell_migration import Detections, Sequence
 from reproduction.experiments.cell_films.prepare_migration import film_of_migration
@@ -53,6 +55,25 @@ def test_pairs_hold_the_true_events(film):
     assert names[second.hypotheses.kind[second.annotation.events]].tolist() == ["disappearance"] * 3
     assert first.assigner is first.assigner
     assert [pair.frame for pair in frame_pairs(film, Gates(), range(1, 2))] == [1]
+
+
+def test_annotations_are_found_when_they_are_used(film, monkeypatch):
+    found = []
+    monkeypatch.setattr("ermlab.tracking.films.annotate", lambda *args: found.append(args) or annotate(*args))
+    pairs = frame_pairs(film, Gates())
+    pairs[0].assigner.best(pairs[0].hypotheses.scores(guessed_weights()))
+    assert not found
+    expected = [
+        annotate(pair.hypotheses, film.tracks_in(t), film.tracks_in(t + 1), film.true_lineage, t)
+        for t, pair in enumerate(pairs)
+    ]
+    for copies in (pickle.loads(pickle.dumps(pairs)), pairs, pairs):
+        for pair, known in zip(copies, expected, strict=True):
+            np.testing.assert_array_equal(pair.annotation.events, known.events)
+            assert (pair.annotation.lost, pair.annotation.complete) == (known.lost, known.complete)
+    assert len(found) == 2 * len(pairs)  # once for each copy
+    with pytest.raises(AttributeError, match="has no attribute 'missing'"):
+        pairs[0].annotation.missing  # noqa: B018
 
 
 @pytest.mark.parametrize(("n_frames", "train", "test"), [(22, 10, 10), (7, 3, 2), (4, 1, 1)])
