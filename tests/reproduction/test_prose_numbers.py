@@ -140,7 +140,6 @@ PENDING = {
     "42_ksupport",
     "43_graph_kernels",
     "52_taxonomies",
-    "62_aerial_cars",
     "75_active_learning",
     "76_transfer",
 }

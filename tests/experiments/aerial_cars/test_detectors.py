@@ -170,7 +170,7 @@ def test_stages_hold_out_one_scene_and_use_its_C(settings, folder, tmp_path):
     (frame,) = frames.of_scene(b)
     assert set(found["frame"]) == {frame}
     assert training["method"].tolist() == [*METHODS, *CONTROLS, LATENT]
-    detection = {"latent_detection", "plain_detection"}
+    detection = {"latent_detection", "plain_detection", "slot_scores", "gaussian_scores"}
     assert set(read_json(paths["timings"])) == {*METHODS, *CONTROLS, LATENT, *detection}
     assert training["samples"].tolist() == [2 * 11] * 4 + [2 * 17] * 2 + [2 * 11]
     assert (training["gap"] <= settings.tol).all()

@@ -4,9 +4,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from ermlab.kernels.slot import WINDOW
 from reproduction.claims.results import write_json
 from reproduction.experiments.aerial_cars.detectors import Detector, PoseDetector, Trainer
 from reproduction.experiments.aerial_cars.prepare import frame_grid
@@ -23,6 +26,9 @@ from reproduction.experiments.aerial_cars.protocol import (
 )
 from reproduction.experiments.aerial_cars.select import best_C
 from reproduction.pipeline.job import Paths, run_stage
+
+#: Random features of the Gaussian kernel that is timed, side of the part of a frame, and repetitions.
+N_BASIS, TIMED_CELLS, REPEATS = 1000, 40, 2
 
 
 def main(
@@ -64,6 +70,7 @@ def main(
         latent, detectors[LATENT_PRICE], frames, frames.of_scene(test), settings
     )
     found, seconds = found + rows, seconds | durations
+    seconds |= compare_kernels(detectors["slot"], grids[frames.of_scene(test)[0]], seed)
     pd.concat(found).to_csv(outputs["detections"], index=False, lineterminator="\n")
     pd.DataFrame(training).to_csv(outputs["training"], index=False, lineterminator="\n")
     write_json(outputs["timings"], seconds)
@@ -84,6 +91,31 @@ def compare_detections(
         seconds["plain_detection"] += time.process_time() - between
         found.append(_rows(LATENT, frame, centers, scores))
     return found, seconds
+
+
+def compare_kernels(slot: Detector, grid: NDArray, seed: int) -> dict[str, float]:
+    """Return the processor time to score windows with slots, and with random features of a Gaussian kernel.
+
+    Such features project each window on many random directions, of which `N_BASIS` are few for so many
+    dimensions (equivariant SVM, section 3.1). Windows are those of a part of a frame.
+    """
+    part = np.ascontiguousarray(grid[:TIMED_CELLS, :TIMED_CELLS])
+    rng = np.random.default_rng(seed)
+    basis = rng.standard_normal((slot.slots.centers_.shape[1], N_BASIS), dtype=np.float32)
+    phases, w = rng.uniform(0, 2 * np.pi, N_BASIS).astype(np.float32), np.ones(N_BASIS, dtype=np.float32)
+    seconds = {}
+    for name in ("slot_scores", "gaussian_scores"):
+        durations = []
+        for _ in range(REPEATS):
+            start = time.process_time()
+            if name == "slot_scores":
+                slot.scores(part, slot.slots.assign_windows(part))
+            else:
+                windows = sliding_window_view(part, WINDOW, axis=(0, 1))
+                np.cos(windows.reshape(-1, len(basis)) @ basis + phases) @ w
+            durations.append(time.process_time() - start)
+        seconds[name] = min(durations)
+    return seconds
 
 
 def _rows(method: str, frame: int, centers: NDArray, scores: NDArray) -> pd.DataFrame:
