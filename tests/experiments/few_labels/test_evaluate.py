@@ -29,7 +29,11 @@ def test_gain_of_more_unlabeled_samples():
             "accuracy": [0.5, 0.0, 0.9, 0.4, 1.0, 0.6],
         }
     )
-    assert unlabeled_gain(table)["mean"] == pytest.approx(0.3)
+    assert unlabeled_gain(table, 0.5) == {
+        "repeats": pytest.approx([0.4, 0.2]),
+        "unit": "draw",
+        "test_over_train": 0.5,
+    }
 
 
 def table():
@@ -50,12 +54,12 @@ def table():
 
 
 def test_values():
-    found = summarize(table())
-    assert found["gain"]["ridge"]["mean"] == pytest.approx(0.3 + 0.1)
-    assert found["gain"]["svm"]["mean"] == pytest.approx(0.1 + 0.1)
-    assert found["gain_at_most_labels"]["svm"]["low"] == pytest.approx(0.2)
-    assert found["unlabeled_gain"]["ridge"]["mean"] == pytest.approx(0.07)
-    assert found["shuffled_gain"]["svm"]["high"] == pytest.approx(-0.3)
+    found = summarize(table(), test_over_train=0.5)
+    assert found["gain"]["ridge"]["repeats"] == pytest.approx([0.3 + 0.1] * 3)
+    assert found["gain"]["svm"]["repeats"] == pytest.approx([0.1 + 0.1] * 3)
+    assert found["gain_at_most_labels"]["svm"]["repeats"] == pytest.approx([0.2] * 3)
+    assert found["unlabeled_gain"]["ridge"]["repeats"] == pytest.approx([0.07] * 3)
+    assert found["shuffled_gain"]["svm"]["repeats"] == pytest.approx([-0.3] * 3)
     assert found["accuracy"]["ridge"][0]["repeats"] == pytest.approx([0.52] * 3)
 
 
@@ -74,7 +78,7 @@ def test_results_name_the_data_set(tmp_path):
 
 def test_figure_shows_means_and_gains():
     accuracies = table()
-    gains = {name: summarize(accuracies)[name] for name in ("gain", "shuffled_gain")}
+    gains = {name: summarize(accuracies, 0.5)[name] for name in ("gain", "shuffled_gain")}
     axis = np.linspace(-1, 1, 5)
     example = {
         "X": np.zeros((4, 2)),
@@ -96,14 +100,14 @@ def test_figure_shows_means_and_gains():
 
 
 def test_tables_say_where_the_intervals_are():
-    values = summarize(table())
+    values = summarize(table(), 0.5)
     moons = {name: values[name] for name in ("gain", "shuffled_gain")}
-    moons["gain"] = {loss: {"mean": 0.1, "low": -0.01, "high": 0.21} for loss in ("ridge", "svm")}
+    moons["gain"] = {loss: {"repeats": [0.09, 0.11]} for loss in ("ridge", "svm")}
     found = gain_table(moons, values)
     assert (
         found["95 % interval is"].tolist()
         == ["around 0"] * 2 + ["below 0"] * 2 + ["above 0"] * 6 + ["below 0"] * 2
     )
-    assert found["difference of accuracy"][0] == "+10.0 points (-1.0 to +21.0)"
+    assert found["difference of accuracy"][0] == "+10.0 points (-2.7 to +22.7)"
     accuracies = accuracy_table("digits", values, [2, 5])
     assert accuracies["ridge with Laplacian"].tolist() == pytest.approx([0.92, 0.95])

@@ -140,11 +140,11 @@ def trials():
 
 def test_gains_by_hand():
     values = error_values(trials())
-    assert values["letter_gain"] == pytest.approx({"mean": 0.1, "low": 0.1, "high": 0.1})
-    assert values["word_gain"]["mean"] == pytest.approx(0.2)
-    assert values["relative_gain"] == pytest.approx(0.1 / 0.35)
-    assert values["shuffled_gain"]["mean"] == pytest.approx(0)
-    assert values["unseen_gain"]["mean"] == pytest.approx(-0.1)
+    gains = ("letter_gain", "word_gain", "shuffled_gain", "unseen_gain")
+    for name, gain in zip(gains, (0.1, 0.2, 0, -0.1), strict=True):
+        assert values[name]["repeats"] == pytest.approx([gain, gain])
+        assert values[name]["unit"] == "training fold"
+    assert values["letter_error"]["unary"] == {"repeats": [0.3, 0.4], "unit": "training fold"}
     assert values["documented_error"] == {"unary": 0.3, "chain": 0.2}
     table = error_table(values)
     assert table["gain"].tolist() == pytest.approx([0.1, 0.2, 0, -0.1])

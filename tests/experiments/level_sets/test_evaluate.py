@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 
 from ermlab.sparse import norm, prox
 from reproduction.experiments.level_sets.evaluate import (
+    batch_shares,
     compare_with_level_sets,
     convexity_violations,
     example,
@@ -156,6 +157,12 @@ def test_table_of_four_risks():
     assert table.loc["l1", "low"] == pytest.approx(0.06759, abs=1e-5)  # Clopper and Pearson, 2 of 4
     assert table.loc["l2", "high"] == pytest.approx(1 - 0.025**0.25)
     assert share_interval(np.zeros(4, dtype=bool))[0] == 0
+
+
+def test_shares_of_batches():
+    # Ten batches of two risks; the first has two hits, the second one.
+    hits = np.arange(20) < 3
+    assert batch_shares(hits) == {"repeats": [1, 0.5, *[0] * 8], "unit": "batch of risks"}
 
 
 def test_zeros_persist_at_corners_alone():

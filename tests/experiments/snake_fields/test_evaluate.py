@@ -12,6 +12,7 @@ from reproduction.experiments.snake_fields.evaluate import (
     accuracy_values,
     certificate_values,
     image_table,
+    means_of,
 )
 from reproduction.experiments.snake_fields.features import (
     color_features,
@@ -117,7 +118,8 @@ def test_accuracies_by_hand():
     assert values["cell_accuracy"]["colors"] == 0.95
     assert values["documented_accuracy"] == {"directions": 0.85, "colors": 0.95}
     assert values["snake_accuracy"]["window_3"] == 3 / 8
-    assert values["whole_images"] == {
+    assert values["whole_images"]["colors"] == {"repeats": [1, 0], "unit": "image"}
+    assert means_of(values["whole_images"]) == {
         "window_3": 0,
         "window_7": 0,
         "forest_7": 0,
@@ -125,8 +127,8 @@ def test_accuracies_by_hand():
         "colors": 0.5,
     }
     assert values["best_classifier"] == "window_3"
-    assert values["snake_gain"]["mean"] == pytest.approx((3 / 4 + 1 / 4) / 2)
-    assert values["shuffled_accuracy"] == 1 / 8
+    assert values["snake_gain"]["repeats"] == pytest.approx([3 / 4, 1 / 4])
+    assert values["shuffled_accuracy"]["repeats"] == [0, 1 / 4]
     assert accuracy_table(values)["whole images"].tolist() == [0, 0, 0, 0, 0.5]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from ermlab.semisupervised import LaplacianRidge, LaplacianSVC, graph_laplacian, neighbor_graph
 from reproduction.claims.results import repeated
-from reproduction.experiments.intervals import paired_interval
 
 #: Weights of the norm, and of the Laplacian, among which cross-validation of the labeled samples chooses.
 ALPHAS = (1e-3, 1e-1)
@@ -28,6 +28,8 @@ METHODS = tuple(method for pair in PAIRS.values() for method in pair)
 TOL = 1e-6
 CONTROLS = ("shuffled_ridge", "shuffled_svm")
 UNLABELED = -1
+#: What accuracies are repeated over: a draw of labeled, unlabeled and new samples.
+UNIT = "draw"
 
 
 @dataclass(frozen=True)
@@ -143,10 +145,15 @@ def classify(model: LaplacianRidge | LaplacianSVC, X: NDArray[np.float64]) -> ND
     return predicted if isinstance(model, LaplacianSVC) else predicted.argmax(axis=1)
 
 
-def gains(accuracies: pd.DataFrame, methods: Mapping[str, tuple[str, str]]) -> dict[str, dict[str, float]]:
-    """Return the gain of the second over the first of each pair of methods; one row per repeat and method."""
+def gains(
+    accuracies: pd.DataFrame, methods: Mapping[str, tuple[str, str]], test_over_train: float = 0.0
+) -> dict[str, dict[str, Any]]:
+    """Return the gains of the second over the first of each pair; one row per repeat and method."""
     table = accuracies.pivot(index="repeat", columns="method", values="accuracy")
-    return {name: paired_interval(table[better], table[worse]) for name, (worse, better) in methods.items()}
+    return {
+        name: repeated(table[better] - table[worse], UNIT, test_over_train)
+        for name, (worse, better) in methods.items()
+    }
 
 
 def shuffled_pairs() -> dict[str, tuple[str, str]]:
@@ -154,8 +161,11 @@ def shuffled_pairs() -> dict[str, tuple[str, str]]:
     return {name: (worse, f"shuffled_{name}") for name, (worse, _) in PAIRS.items()}
 
 
-def by_labels(accuracies: pd.DataFrame) -> dict[str, list[dict[str, list[float]]]]:
+def by_labels(accuracies: pd.DataFrame, test_over_train: float = 0.0) -> dict[str, list[dict[str, Any]]]:
     """Return the accuracies of each method over repeats, one entry for each number of labels."""
     groups = dict(list(accuracies.sort_values("repeat").groupby(["method", "labels"])["accuracy"]))
     counts = sorted(accuracies["labels"].unique())
-    return {method: [repeated(groups[method, count]) for count in counts] for method in METHODS}
+    return {
+        method: [repeated(groups[method, count], UNIT, test_over_train) for count in counts]
+        for method in METHODS
+    }

@@ -6,18 +6,19 @@ optical recognition data of the UCI repository.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from reproduction.claims.results import write_results
-from reproduction.experiments.intervals import paired_interval
+from reproduction.claims.results import repeated, write_results
 from reproduction.experiments.semisupervised import (
     CONTROLS,
     METHODS,
     PAIRS,
+    UNIT,
     by_labels,
     draw_task,
     gains,
@@ -52,7 +53,9 @@ def main(
                 for row in measure(task, methods, repeat)
             ]
     accuracies = pd.DataFrame(rows)
-    write_results(Path(outputs["values"]).parent, summarize(accuracies), datasets={"digits": "real"})
+    # Draws share digits: new ones and the pool of all others are as the parts of a split.
+    values = summarize(accuracies, test_over_train=tested / (len(X) - tested))
+    write_results(Path(outputs["values"]).parent, values, datasets={"digits": "real"})
     accuracies.to_csv(outputs["accuracies"], index=False, lineterminator="\n")
 
 
@@ -67,27 +70,28 @@ def sizes(labels: Sequence[int], unlabeled: Sequence[int]) -> list[tuple[int, in
     return [(count, unlabeled[-1]) for count in labels] + [(labels[0], others) for others in unlabeled[:-1]]
 
 
-def summarize(accuracies: pd.DataFrame) -> dict[str, object]:
+def summarize(accuracies: pd.DataFrame, test_over_train: float) -> dict[str, object]:
     """Return the values of the claims from one row per repeat, size and method."""
     most = accuracies[accuracies["unlabeled"] == accuracies["unlabeled"].max()]
     labels = accuracies["labels"]
     fewest = accuracies[labels == labels.min()]
     at_fewest = most[most["labels"] == labels.min()]
     return {
-        "accuracy": by_labels(most),
-        "gain": gains(at_fewest, PAIRS),
-        "gain_at_most_labels": gains(most[most["labels"] == labels.max()], PAIRS),
-        "shuffled_gain": gains(at_fewest, shuffled_pairs()),
+        "accuracy": by_labels(most, test_over_train),
+        "gain": gains(at_fewest, PAIRS, test_over_train),
+        "gain_at_most_labels": gains(most[most["labels"] == labels.max()], PAIRS, test_over_train),
+        "shuffled_gain": gains(at_fewest, shuffled_pairs(), test_over_train),
         "unlabeled_gain": {
-            name: unlabeled_gain(fewest[fewest["method"] == better]) for name, (_, better) in PAIRS.items()
+            name: unlabeled_gain(fewest[fewest["method"] == better], test_over_train)
+            for name, (_, better) in PAIRS.items()
         },
     }
 
 
-def unlabeled_gain(accuracies: pd.DataFrame) -> dict[str, float]:
-    """Return the gain of the most over the fewest unlabeled samples; one row per repeat and number."""
+def unlabeled_gain(accuracies: pd.DataFrame, test_over_train: float) -> dict[str, Any]:
+    """Return the gains of the most over the fewest unlabeled samples; one row per repeat and number."""
     table = accuracies.pivot(index="repeat", columns="unlabeled", values="accuracy")
-    return paired_interval(table[max(table.columns)], table[min(table.columns)])
+    return repeated(table[max(table.columns)] - table[min(table.columns)], UNIT, test_over_train)
 
 
 if "snakemake" in globals():

@@ -1,6 +1,7 @@
 """Figure of Laplacian regularization on two moons and on digits (T-sec-2.1)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ermlab._utils.palette import BLUE, GREY, ORANGE, PINK
+from reproduction.experiments.intervals import repeated_interval
 from reproduction.experiments.semisupervised import UNLABELED
 
 #: Label, color, line and marker of each method.
@@ -29,7 +31,7 @@ def plot_semisupervised(
     moons: pd.DataFrame,
     example: Mapping[str, NDArray],
     digits: pd.DataFrame,
-    gains: Mapping[str, Mapping[str, Mapping[str, float]]],
+    gains: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Figure:
     """Draw the functions on the moons, accuracies over labels and unlabeled samples, and paired gains.
 
@@ -93,10 +95,10 @@ def _plot_accuracies(ax: Axes, accuracies: pd.DataFrame, x: str) -> None:
     ax.minorticks_off()
 
 
-def _plot_gains(ax: Axes, gains: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+def _plot_gains(ax: Axes, gains: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
     for row, found in enumerate(gains.values()):
         for shift, (loss, (label, color, marker)) in zip((-0.13, 0.13), LOSSES.items(), strict=True):
-            gain = found[loss]
+            gain = repeated_interval(found[loss])
             errors = [[gain["mean"] - gain["low"]], [gain["high"] - gain["mean"]]]
             ax.errorbar(
                 gain["mean"],

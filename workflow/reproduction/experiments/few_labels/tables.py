@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.experiments.few_labels.figures import STYLES
+from reproduction.experiments.intervals import repeated_interval
 from reproduction.experiments.semisupervised import METHODS, PAIRS
 
 #: Values of the moons and of the digits to what they compare.
@@ -19,8 +20,9 @@ DIGITS_GAINS = {
 }
 
 
-def describe_gain(gain: Mapping[str, float]) -> str:
-    """Return a gain in percentage points with its interval."""
+def describe_gain(result: Mapping[str, Any]) -> str:
+    """Return a repeated gain in percentage points with its interval."""
+    gain = repeated_interval(result)
     return f"{100 * gain['mean']:+.1f} points ({100 * gain['low']:+.1f} to {100 * gain['high']:+.1f})"
 
 
@@ -30,9 +32,9 @@ def gain_table(moons: Mapping[str, Any], digits: Mapping[str, Any]) -> pd.DataFr
     for values, names in ((moons, MOONS_GAINS), (digits, DIGITS_GAINS)):
         for name, comparison in names.items():
             for loss in PAIRS:
-                gain = values[name][loss]
+                gain = repeated_interval(values[name][loss])
                 place = "above 0" if gain["low"] > 0 else "below 0" if gain["high"] < 0 else "around 0"
-                rows.append((comparison, loss, describe_gain(gain), place))
+                rows.append((comparison, loss, describe_gain(values[name][loss]), place))
     return pd.DataFrame(rows, columns=["comparison", "loss", "difference of accuracy", "95 % interval is"])
 
 

@@ -11,9 +11,11 @@ from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.datasets.letters import ALPHABET
 from reproduction.experiments.handwritten_words.protocol import MODELS, N_STATES, Words
 from reproduction.experiments.handwritten_words.train import SHOWN
-from reproduction.experiments.intervals import paired_interval
+from reproduction.experiments.intervals import repeated_interval
 from reproduction.pipeline.job import Paths, run_stage
 
+#: What errors are repeated over.
+UNIT = "training fold"
 #: Words of the page of each kind: read right by the chain alone, and by the letters alone.
 _EXAMPLES = 4
 
@@ -43,19 +45,18 @@ def error_values(trials: pd.DataFrame) -> dict[str, Any]:
     """Return errors and gains of the study as given, and gains of the controls."""
     letter = {study: errors_by_fold(trials, study, "letter_error") for study in trials["study"].unique()}
     word = errors_by_fold(trials, "given", "word_error")
-    gain = {study: paired_interval(table["unary"], table["chain"]) for study, table in letter.items()}
+    gain = {study: repeated(table["unary"] - table["chain"], UNIT) for study, table in letter.items()}
     given = trials[trials["study"] == "given"]
     return {
-        "letter_error": {model: repeated(letter["given"][model]) for model in MODELS},
-        "word_error": {model: repeated(word[model]) for model in MODELS},
+        "letter_error": {model: repeated(letter["given"][model], UNIT) for model in MODELS},
+        "word_error": {model: repeated(word[model], UNIT) for model in MODELS},
         "letter_gain": gain["given"],
-        "word_gain": paired_interval(word["unary"], word["chain"]),
-        "relative_gain": gain["given"]["mean"] / float(letter["given"]["unary"].mean()),
+        "word_gain": repeated(word["unary"] - word["chain"], UNIT),
         "documented_error": {model: float(letter["given"].loc[SHOWN, model]) for model in MODELS},
         "shuffled_gain": gain["shuffled"],
         "unseen_gain": gain["unseen"],
-        "unseen_error": {model: repeated(letter["unseen"][model]) for model in MODELS},
-        "shuffled_error": {model: repeated(letter["shuffled"][model]) for model in MODELS},
+        "unseen_error": {model: repeated(letter["unseen"][model], UNIT) for model in MODELS},
+        "shuffled_error": {model: repeated(letter["shuffled"][model], UNIT) for model in MODELS},
         "training_words": int(given["training_words"].mean()),
         "test_words": int(given["test_words"].mean()),
         "folds": int(given["fold"].nunique()),
@@ -136,9 +137,16 @@ def error_table(values: Mapping[str, Any]) -> pd.DataFrame:
     rows = []
     for title, (errors, gain) in studies.items():
         means = {model: np.mean(values[errors][model]["repeats"]) for model in MODELS}
-        interval = {"gain": values[gain]["mean"], "low": values[gain]["low"], "high": values[gain]["high"]}
+        interval = repeated_interval(values[gain])
         rows.append(
-            {"errors": title, "each letter alone": means["unary"], "chain": means["chain"], **interval}
+            {
+                "errors": title,
+                "each letter alone": means["unary"],
+                "chain": means["chain"],
+                "gain": interval["mean"],
+                "low": interval["low"],
+                "high": interval["high"],
+            }
         )
     return pd.DataFrame(rows)
 

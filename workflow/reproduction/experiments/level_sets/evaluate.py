@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ermlab.sparse import norm, prox
-from reproduction.claims.results import write_results
+from reproduction.claims.results import repeated, write_results
 from reproduction.experiments.level_sets.regularizers import CONVEX, K, count_nonzero, largest_on_supports
 from reproduction.experiments.level_sets.risks import (
     Risks,
@@ -33,6 +34,8 @@ CHANGE = 1e-3
 #: Distance of two minimizers that are the same; the search over a level set is not more precise.
 SAME = 1e-4
 ROUNDING = 1e-9
+#: Batches of risks whose shares of zeros show how far chance determines these.
+BATCHES = 10
 
 
 def main(inputs: Paths, outputs: Paths, *, seed: int, risks: int, compared: int, trials: int) -> None:
@@ -40,15 +43,13 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, risks: int, compared: int,
     rng = np.random.default_rng(seed)
     counts = {d: zero_counts(draw_risks(risks, d, rng)) for d in (DIMENSION, HIGH_DIMENSION)}
     shares = {
-        d: {name: float(np.mean(zeros > 0)) for name, zeros in found.items()} for d, found in counts.items()
+        d: {name: batch_shares(zeros > 0) for name, zeros in found.items()} for d, found in counts.items()
     }
-    lows = {name: share_interval(zeros > 0)[0] for name, zeros in counts[DIMENSION].items()}
     few = draw_risks(compared, DIMENSION, rng)
     write_results(
         Path(outputs["values"]).parent,
         {
             "zero_share": shares[DIMENSION],
-            "zero_share_low": lows,
             "zero_share_high_dimension": shares[HIGH_DIMENSION],
             "persistent_share": persistence(draw_risks(risks, DIMENSION, rng), rng),
             "convexity_violations": convexity_violations(trials, rng),
@@ -67,6 +68,11 @@ def zero_counts(risks: Risks) -> dict[str, NDArray[np.int64]]:
         levels = regularizer.value(SHRINKAGE * risks.c)
         minima[name] = minimize_at_level(risks, regularizer, levels)[0]
     return {name: np.count_nonzero(w == 0, axis=1) for name, w in minima.items()}
+
+
+def batch_shares(hits: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the share of hits in each of `BATCHES` equal batches of risks."""
+    return repeated((float(batch.mean()) for batch in np.array_split(hits, BATCHES)), unit="batch of risks")
 
 
 def share_interval(hits: NDArray[np.bool_]) -> tuple[float, float]:

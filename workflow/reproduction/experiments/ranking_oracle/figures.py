@@ -115,4 +115,4 @@ def _draw_tree(ax: Axes, levels: pd.DataFrame) -> None:
 def _share_sizes(total: Axes, each: Axes) -> None:
     for ax in (total, each):
         ax.set(xscale="log", xlabel="samples n")
-    total.legend(fontsize=8)
+    total.legend(fontsize=8, loc="lower right")

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.results import read_json, write_results
-from reproduction.experiments.intervals import paired_interval
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.snake_fields.train import CLASSIFIERS, FIELDS
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -72,10 +71,13 @@ def image_table(model: str, labels: np.ndarray, truth: np.ndarray, shapes: np.nd
 
 
 def accuracy_values(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the accuracies of all models, and the gain of the field over the best classifier of cells."""
+    """Return the accuracies of all models, and the gain of the field over the best classifier of cells.
+
+    All snakes have the same length, so that means over images are shares of cells.
+    """
     sums = table.drop(columns="image").groupby("model", sort=False).sum()
     cells, snakes = sums["right"] / sums["cells"], sums["snake_right"] / sums["snake_cells"]
-    whole = (table["right"] == table["cells"]).groupby(table["model"], sort=False).mean()
+    whole = (table["right"] == table["cells"]).groupby(table["model"]).apply(np.array)
     shares = (table["snake_right"] / table["snake_cells"]).groupby(table["model"]).apply(np.array)
     best = max(CLASSIFIERS, key=lambda model: snakes[model])
     real = [model for model in MODELS if model != "shuffled"]
@@ -83,10 +85,10 @@ def accuracy_values(table: pd.DataFrame) -> dict[str, Any]:
         "cell_accuracy": cells[real].to_dict(),
         "documented_accuracy": cells[["directions", "colors"]].to_dict(),
         "snake_accuracy": snakes[real].to_dict(),
-        "whole_images": whole[real].to_dict(),
-        "snake_gain": paired_interval(shares["colors"], shares[best]),
+        "whole_images": {model: repeated(whole[model], "image") for model in real},
+        "snake_gain": repeated(shares["colors"] - shares[best], "image"),
         "best_classifier": best,
-        "shuffled_accuracy": float(snakes["shuffled"]),
+        "shuffled_accuracy": repeated(shares["shuffled"], "image"),
     }
 
 
@@ -103,6 +105,11 @@ def certificate_values(found: Mapping[str, Mapping[str, np.ndarray]]) -> dict[st
     }
 
 
+def means_of(results: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the means of repeated results."""
+    return {name: float(np.mean(result["repeats"])) for name, result in results.items()}
+
+
 def accuracy_table(values: Mapping[str, Any]) -> pd.DataFrame:
     """Return the accuracies of all models but the control."""
     names = {
@@ -112,7 +119,8 @@ def accuracy_table(values: Mapping[str, Any]) -> pd.DataFrame:
     }
     # Files of results are sorted by name.
     order = [model for model in MODELS if model in values["cell_accuracy"]]
-    table = pd.DataFrame({title: values[name] for name, title in names.items()}).loc[order]
+    columns = {**values, "whole_images": means_of(values["whole_images"])}
+    table = pd.DataFrame({title: columns[name] for name, title in names.items()}).loc[order]
     return table.rename(index=TITLES).rename_axis("model").reset_index()
 
 
