@@ -1,5 +1,6 @@
 """Trees and covariances shared by the taxonomic experiments, and a C inside its grid."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,16 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ermlab.taxonomy import TaxonomicSVM, Taxonomy, learn_edge_lengths, shuffled
-from reproduction.experiments.taxonomies import class_taxonomies, comparable, search_C, share_inside_grid
+from reproduction.claims.results import repeated
+from reproduction.experiments.taxonomies import (
+    class_taxonomies,
+    comparable,
+    count_significantly_lower,
+    difference_text,
+    distances_between,
+    search_C,
+    share_inside_grid,
+)
 
 LABELS = np.repeat(np.arange(5), 12)
 NAMES = tuple("abcde")
@@ -107,3 +117,30 @@ def test_share_of_searches_that_end_inside_their_grid():
         }
     )
     assert share_inside_grid(trials, ["split", "run"]) == 2 / 3
+
+
+def test_columns_that_are_significantly_lower():
+    """The first column is lower in all splits, the second by chance, the third is higher, the last equal."""
+    first = np.array([[0.1, 0.4, 0.9, 0.5], [0.2, 0.6, 0.8, 0.5], [0.1, 0.4, 0.9, 0.5], [0.2, 0.5, 0.8, 0.5]])
+    second = np.array(
+        [[0.8, 0.5, 0.1, 0.5], [0.9, 0.4, 0.2, 0.5], [0.8, 0.6, 0.1, 0.5], [0.8, 0.5, 0.2, 0.5]]
+    )
+    assert count_significantly_lower(first, second, 0.2) == 1
+    assert count_significantly_lower(second, first, 0.2) == 1
+    assert count_significantly_lower(first[:1], second[:1], 0.2) == 0
+
+
+def test_trees_are_compared_in_pairs():
+    """Two of the three topologies of a quartet differ from the first."""
+    one, other = (Taxonomy.from_newick(text) for text in ("((a,b),(c,d));", "((a,c),(b,d));"))
+    found = distances_between([one, one, other], [(0, 1), (0, 2)], 200, 0)
+    assert found["distance"] == 0.5
+    assert found["permuted"] == pytest.approx(2 / 3, abs=0.1)
+    assert distances_between([one], [], 3, 0) == {"distance": 1, "permuted": 1}
+
+
+def test_a_difference_as_text():
+    """Differences 1, 2 and 3: 2, plus or minus 4.30 standard errors of 1 / sqrt(3)."""
+    text = difference_text(repeated([4, 5, 9], "split"), repeated([3, 3, 6], "split"), ".1f")
+    assert re.fullmatch(r"\+2\.0 \(-0\.[3-7] to \+4\.[3-7]\)", text)
+    assert difference_text(repeated([4.0]), repeated([3.0]), ".2f") == "+1.00"

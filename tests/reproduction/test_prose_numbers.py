@@ -138,7 +138,6 @@ PENDING = {
     "41_laplacian_kcca",
     "42_ksupport",
     "43_graph_kernels",
-    "52_taxonomies",
     "75_active_learning",
     "76_transfer",
 }

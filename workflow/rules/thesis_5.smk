@@ -302,6 +302,7 @@ rule compare_constraint_times:
         peer="benchmarks/cached_kernel.py",
     output:
         times="data/processed/text_taxonomy/times.csv",
+        forms="data/processed/text_taxonomy/forms.json",
     resources:
         runtime=60,
     params:
@@ -316,6 +317,7 @@ rule evaluate_text_taxonomy:
     input:
         receipt="data/receipts/newsgroups20.json",
         times="data/processed/text_taxonomy/times.csv",
+        forms="data/processed/text_taxonomy/forms.json",
         trials=expand("data/processed/text_taxonomy/trials_{split}.csv", split=text_splits),
         trees=expand("data/processed/text_taxonomy/trees_{split}.json", split=text_splits),
     output:

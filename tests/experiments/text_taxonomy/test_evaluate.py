@@ -12,6 +12,7 @@ from reproduction.experiments.text_taxonomy.evaluate import (
     late_ratio,
     loss_table,
     main,
+    overlap_of_tests,
     relative_slope,
     time_table,
 )
@@ -70,16 +71,20 @@ def evaluated(tmp_path):
     inputs = {
         "receipt": tmp_path / "receipt.json",
         "times": tmp_path / "times.csv",
+        "forms": tmp_path / "forms.json",
         "trials": [],
         "trees": [],
     }
     inputs["receipt"].write_text('{"kind": "simulated"}')
+    forms = {"iterations_to_gap": {"kronecker": 9, "cached": 9}, "memory": {"over_order": [2, 1.5]}}
+    inputs["forms"].write_text(json.dumps(forms))
     for split in (1, 0):
         inputs["trials"].append(tmp_path / f"trials_{split}.csv")
         trials_of(split).to_csv(inputs["trials"][-1], index=False)
     for split in (0, 1):
         inputs["trees"].append(tmp_path / f"trees_{split}.json")
         document = {"topology_distance": 0.25 + 0.5 * split, "words": 30 + split, "posts": [6, 4, 5]}
+        document["late_posts"] = 25
         inputs["trees"][-1].write_text(json.dumps(document))
     times = [
         {"form": form, "iteration": i, "seconds": seconds * i if form == "cached" else seconds, "posts": 7}
@@ -117,6 +122,13 @@ def test_sizes_and_trees_of_two_splits(evaluated):
     assert values["topology_distance"]["repeats"] == [0.25, 0.75]
     assert (values["splits"], values["posts"], values["words"]) == (2, [6, 4, 5], [30, 31])
     assert (values["timed_posts"], values["timed_iterations"]) == (7, 10)
+    assert values["iterations_to_gap"] == {"kronecker": 9, "cached": 9}
+    # Five of 25 later posts are tested: 5 over the other 20.
+    assert values["loss"]["zero_one"][0]["test_over_train"] == 0.25
+
+
+def test_splits_that_test_all_posts_decide_nothing():
+    assert overlap_of_tests([{"posts": [6, 4, 25], "late_posts": 25}]) == 25
 
 
 def test_times_of_ten_iterations(evaluated):
@@ -125,6 +137,7 @@ def test_times_of_ten_iterations(evaluated):
         "kronecker_slope": pytest.approx(0, abs=1e-12),
         "cached_slope": pytest.approx(2 / 11),
         "cached_over_kronecker": pytest.approx(19 / 0.5),
+        "memory": {"over_order": [2, 1.5]},
     }
 
 

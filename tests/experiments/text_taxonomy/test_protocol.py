@@ -18,6 +18,7 @@ from reproduction.datasets.newsgroups20 import (
     simulate_newsgroups20,
 )
 from reproduction.experiments.taxonomies import comparable
+from reproduction.experiments.text_taxonomy import train_times
 from reproduction.experiments.text_taxonomy.protocol import (
     TextBags,
     class_covariances,
@@ -29,7 +30,11 @@ from reproduction.experiments.text_taxonomy.protocol import (
     subject_and_body,
     train_once,
 )
-from reproduction.experiments.text_taxonomy.train_times import iteration_times
+from reproduction.experiments.text_taxonomy.train_times import (
+    iteration_times,
+    iterations_to_gap,
+    memory_of_forms,
+)
 
 ROOT = Path(__file__).parents[3]
 SIZES = {"train": 6, "validation": 4, "test": 5}
@@ -152,3 +157,24 @@ def test_cached_kernel_values_give_the_same_iterations(bags, semantic):
     assert one.value == pytest.approx(other.value, rel=1e-8)
     assert one.lower == pytest.approx(other.lower, rel=1e-8)
     assert len(iteration_times(problem, Constraints, 5, 2)) == 5
+    assert iterations_to_gap(problem, Constraints) == iterations_to_gap(problem, cached)
+
+
+def test_memory_is_of_the_order_of_the_kernel_matrix(bags, semantic):
+    K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
+    B = centered(semantic.covariance())
+    problems = [Problem.multiclass(K[:n, :n], y[:n] % 20, B, 1.0, n_jobs=1) for n in (60, 120)]
+    memory = memory_of_forms(problems, 5)
+    assert memory["posts"] == [60, 120]
+    # The solver has the kernel matrix and several arrays of scores: far less than the joint kernel.
+    assert all(1 < multiple < 10 for multiple in memory["over_order"])
+    assert max(memory["over_joint_kernel"]) < 0.05
+
+
+def test_a_joint_kernel_would_be_noticed(bags, semantic, monkeypatch):
+    K, y = kernels_of(bags, ["train"])["train"], bags.part("train")[1]
+    problem = Problem.multiclass(K[:40, :40], y[:40], np.eye(20), 1.0, n_jobs=1)
+    monkeypatch.setattr(
+        train_times, "minimize_with_planes", lambda problem, *_: np.kron(problem.kernel.K, problem.kernel.B)
+    )
+    assert memory_of_forms([problem], 5)["over_joint_kernel"][0] > 1

@@ -23,6 +23,7 @@ def trained(tmp_path_factory):
     n = len(words)
     TextBags(
         counts=np.array([8, 4, 8]),
+        n_late=np.array([50]),
         labels=labels,
         data=np.ones(n),
         indices=words,
@@ -58,6 +59,6 @@ def test_one_trial_is_chosen_and_tested_per_search(trained):
 
 def test_sizes_and_trees(trained):
     _, document = trained
-    assert (document["words"], document["posts"]) == (4, [8, 4, 8])
+    assert (document["words"], document["posts"], document["late_posts"]) == (4, [8, 4, 8], 50)
     assert 0 <= document["topology_distance"] <= 1
-    assert set(document) == {"semantic", "learned", "topology_distance", "words", "posts"}
+    assert set(document) == {"semantic", "learned", "topology_distance", "words", "posts", "late_posts"}

@@ -18,6 +18,7 @@ from reproduction.experiments.voc_taxonomy.evaluate import (
     curves_by_class,
     main,
     mean_roc_curve,
+    pairs_of_orders,
     topology_distances,
     topology_table,
 )
@@ -71,15 +72,26 @@ def test_values_of_two_orders(evaluated):
     values = document["values"]
     assert document["datasets"] == {"voc2007_sample": "simulated"}
     # One image of each class: the area is the share of the three other images that score lower.
-    assert values["auc"]["semantic"] == [1, 1, 1, 1]
-    np.testing.assert_allclose(values["auc"]["learned"], [1 / 3, 1 / 2, 1 / 2, 0])
+    assert [area["repeats"] for area in values["auc"]["semantic"]] == [[1, 1]] * 4
+    learned = np.array([area["repeats"] for area in values["auc"]["learned"]])
+    np.testing.assert_allclose(learned, [[2 / 3, 0], [1, 0], [1, 0], [0, 0]])
+    assert {key: values["auc"]["learned"][0][key] for key in ("unit", "test_over_train")} == {
+        "unit": "order",
+        "test_over_train": 0.5,
+    }
+    # The last class is worse by 1 in both orders; the differences of the others have a large spread.
+    assert values["classes_worse"] == 1
     np.testing.assert_allclose(values["mean_auc"]["learned"]["repeats"], [(2 / 3 + 1 + 1) / 4, 0])
     assert values["C"] == {"semantic": [1, 1], "learned": [10, 1]}
     assert (values["orders"], values["train_images"], values["prices"]) == (2, [7, 8], [1, 10])
     assert values["largest_gap"] == 0.03
-    assert values["topology_distance"] == values["topology_by_fit"]["projection"]["distance"] == 0.5
+    assert values["topology_distance"]["repeats"] == [0, 1]
+    assert values["topology_by_fit"]["projection"]["distance"] == 0.5
     assert values["topology_by_fit"]["average_linkage"]["distance"] == 1
-    assert values["topology_distance_permuted"] == values["topology_by_fit"]["projection"]["permuted"]
+    permuted = values["topology_distance_permuted"]["repeats"]
+    assert np.mean(permuted) == pytest.approx(values["topology_by_fit"]["projection"]["permuted"])
+    # The two orders learn from different images, and their trees have different topologies.
+    assert values["learned_trees"]["distance"] == 1
     assert values["trees"] == {"semantic": SEMANTIC, "learned": SEMANTIC}
 
 
@@ -102,7 +114,14 @@ def test_distances_of_permuted_trees(runs):
         del run["fits"]["average_linkage"]
     found = topology_distances(runs, 4, rng)["projection"]
     # Semantic tree as learned: distances 1, 0, 0, 0. The other tree: 1, 1, 1, 1, none closer than itself.
-    assert found == {"distance": 0.5, "permuted": (1 / 4 + 1) / 2, "permuted_as_close": (3 / 4 + 1) / 2}
+    assert found == {"distance": [0, 1], "permuted": [1 / 4, 1], "permuted_as_close": [3 / 4, 1]}
+
+
+def test_pairs_of_orders_learn_from_different_images():
+    """The training part is 1, 2, 0, 2, 0, 1 in the six orders."""
+    assert pairs_of_orders(2) == [(0, 1)]
+    assert len(pairs_of_orders(6)) == 15 - 3
+    assert (0, 5) not in pairs_of_orders(6)
 
 
 def test_the_same_tree_is_closer_than_permuted_ones():

@@ -11,12 +11,13 @@ from reproduction.experiments.voc_taxonomy.protocol import (
     BagsOfImages,
     areas_under_roc,
     class_scores,
-    held_out_areas,
+    held_out_area,
     roles,
     score_kernels,
     scores_of_test_images,
     taxonomies_of,
 )
+from reproduction.experiments.voc_taxonomy.train import choose_C
 
 SEMANTIC = Taxonomy.from_newick("((cat,dog),(car,bus));")
 
@@ -94,8 +95,7 @@ def test_comparable_covariances_have_one_trace_and_no_root():
 
 def test_classifiers_find_the_classes(part):
     B = comparable(SEMANTIC.covariance())
-    areas = held_out_areas(part, B, [1.0, 10.0], 1e-3)
-    assert all(0.7 < area <= 1 for area in areas.values())
+    assert all(0.7 < held_out_area(part, B, C, 1e-3) <= 1 for C in (1.0, 10.0))
     scores, gap = scores_of_test_images(part, B, 10.0, 1e-3)
     assert gap <= 1e-3
     np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
@@ -117,4 +117,5 @@ def test_area_of_a_class_that_all_or_no_images_have():
 
 def test_no_C_is_preferred_without_two_images_of_a_class(part):
     few = type(part)(part.K[:4, :4], part.K_test[:, :4], np.eye(4, dtype=bool), part.Y_test)
-    assert held_out_areas(few, np.eye(4), [1.0], 1e-3) == {}
+    assert held_out_area(few, np.eye(4), 1.0, 1e-3) is None
+    assert choose_C(few, np.eye(4), [1.0, 7.0, 9.0], [1.0, 9.0], 1e-3) == 7

@@ -15,8 +15,8 @@ CLASSES = ["bus", "car", "cat", "dog"]
 
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
-    """Order 3 lets part 1 score, part 2 train and part 0 test; the larger C is better held out."""
-    monkeypatch.setattr(train, "held_out_areas", lambda part, B, grid, tol: {grid[0]: 0.6, grid[1]: 0.7})
+    """Order 3 lets part 1 score, part 2 train and part 0 test; areas rise up to C = 20."""
+    monkeypatch.setattr(train, "held_out_area", lambda part, B, C, tol: min(C, 20) / 40)
     rng = np.random.default_rng(0)
     labels = np.eye(4, dtype=bool)[np.arange(48) % 4]
     bags = rng.poisson(4 * labels @ np.eye(4) + 1, size=(3, 48, 4)).astype(float)
@@ -24,7 +24,9 @@ def trained(tmp_path, monkeypatch):
     data.write(tmp_path / "bags.npz")
     (tmp_path / "tree.nwk").write_text("((cat,dog),(car,bus),sofa);")
     inputs = {"bags": tmp_path / "bags.npz", "taxonomy": tmp_path / "tree.nwk"}
-    train.main(inputs, {"result": tmp_path / "run.json"}, order=3, seed=0, C=[1, 10], tol=1e-3)
+    train.main(
+        inputs, {"result": tmp_path / "run.json"}, order=3, seed=0, C=[1, 3, 9], C_limits=[1, 99], tol=1e-3
+    )
     return data, json.loads((tmp_path / "run.json").read_text())
 
 
@@ -40,8 +42,9 @@ def test_scores_are_of_the_test_part(trained):
 def test_methods_trees_and_fits(trained):
     _, run = trained
     assert set(run["methods"]) == set(METHOD_TITLES)
-    assert {method["C"] for method in run["methods"].values()} == {10}
-    assert (run["classes"], run["grid"]) == (CLASSES, [1, 10])
+    # The grid grows to 27 and to 81, where nothing changes.
+    assert {method["C"] for method in run["methods"].values()} == {27}
+    assert (run["classes"], run["grid"]) == (CLASSES, [1, 3, 9])
     assert set(run["fits"]) == set(FIT_TITLES)
     assert run["fits"]["projection"] == run["trees"]["learned"]
     trees = {name: Taxonomy.from_newick(text) for name, text in run["trees"].items()}

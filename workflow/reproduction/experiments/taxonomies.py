@@ -1,14 +1,30 @@
 """Trees, covariances and the search for C shared by the taxonomic experiments (thesis, section 5.2.6)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.multiclass import OneVsRestClassifier
 
-from ermlab.taxonomy import TaxonomicSVM, Taxonomy, centered, learn_edge_lengths, learn_taxonomy, unit_trace
+from ermlab.metrics import corrected_t_test
+from ermlab.taxonomy import (
+    TaxonomicSVM,
+    Taxonomy,
+    centered,
+    learn_edge_lengths,
+    learn_taxonomy,
+    robinson_foulds,
+    shuffled,
+    unit_trace,
+)
+from reproduction.claims.uncertainty import draw, estimate
+
+#: Level of tests in single classes or methods, divided by their number.
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -19,7 +35,7 @@ class Trial:
     validation: float  #: accuracy, or the negative mean loss
     gap: float  #: relative gap of the solver; 0 if it reports none
     n_iter: int
-    classifier: OneVsRestClassifier | TaxonomicSVM
+    classifier: OneVsRestClassifier | TaxonomicSVM | None  #: None if it is of no further use
 
 
 def read_taxonomy(path: str | Path) -> Taxonomy:
@@ -90,3 +106,61 @@ def share_inside_grid(trials: pd.DataFrame, search: Sequence[str]) -> float:
     chosen = C[trials["chosen"].to_numpy()]
     ends = C.groupby(level=list(search)).agg(["min", "max"]).loc[chosen.index]
     return float(((ends["min"] < chosen) & (chosen < ends["max"])).mean())
+
+
+def count_significantly_lower(first: ArrayLike, second: ArrayLike, test_share: float) -> int:
+    """Return in how many columns the first scores are significantly below the second.
+
+    One-sided corrected resampled t-tests over splits, at a level of 5 % divided by the number of columns. A
+    column in which all differences are the same counts if they are negative.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_splits, n_columns)
+        Scores of two methods on the same splits.
+    test_share : float
+        Share of the samples of a split that are for testing.
+    """
+    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if len(first) < 2:
+        return 0
+    lower = first.mean(axis=0) < second.mean(axis=0)
+    p = [corrected_t_test(a, b, test_share).p / 2 for a, b in zip(first.T, second.T, strict=True)]
+    return int((lower & (np.array(p) <= LEVEL / len(lower))).sum())
+
+
+def distances_between(
+    trees: Sequence[Taxonomy], pairs: Sequence[tuple[int, int]], permutations: int, seed: int
+) -> dict[str, float]:
+    """Compare learned trees with each other: the control that data determine a topology at all.
+
+    Returns
+    -------
+    dict
+        Means over the pairs of the Robinson-Foulds distance, and of that to the second tree with its classes
+        permuted; both are 1 without a pair.
+    """
+    found = [robinson_foulds(trees[i], trees[j]) for i, j in pairs]
+    permuted = [
+        np.mean([robinson_foulds(trees[i], tree) for tree in shuffled(trees[j], permutations, [seed, i, j])])
+        for i, j in pairs
+    ]
+    return {"distance": float(np.mean(found or [1.0])), "permuted": float(np.mean(permuted or [1.0]))}
+
+
+def difference_text(first: Mapping[str, Any], second: Mapping[str, Any], digits: str) -> str:
+    """Return the difference of two repeated results with its 95 % interval as text.
+
+    Parameters
+    ----------
+    first, second
+        Results of `reproduction.claims.results.repeated` on the same units.
+    digits
+        Format of a number, such as ``".1f"``.
+    """
+    mean = float((estimate(first) - estimate(second))[0])
+    draws = draw(first) - draw(second)
+    if len(draws) == 1:
+        return f"{mean:+{digits}}"
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return f"{mean:+{digits}} ({low:+{digits}} to {high:+{digits}})"

@@ -10,11 +10,7 @@ from matplotlib.figure import Figure
 
 from ermlab._utils.palette import AMBER, BLUE, COLORS, GREEN, GREY, ORANGE, PINK
 from ermlab.taxonomy import Taxonomy, draw_taxonomy, leaf_order
-from reproduction.experiments.flowers_taxonomy.evaluate import (
-    PUBLISHED_SPREAD,
-    TITLES,
-    validation_curves,
-)
+from reproduction.experiments.flowers_taxonomy.evaluate import TITLES, validation_curves
 from reproduction.plotting.style import PUBLISHED
 
 STYLES = {
@@ -61,7 +57,9 @@ def _show_examples(ax: Axes, pictures: Mapping[str, np.ndarray], tree_axes: Axes
     ax.set_axis_off()
 
 
-def plot_accuracies(values: Mapping, published: Mapping[str, float]) -> Figure:
+def plot_accuracies(
+    values: Mapping, published: Mapping[str, float], published_spread: Mapping[str, float]
+) -> Figure:
     """Plot the accuracy of each method: per split, mean, and published."""
     fig, ax = plt.subplots(figsize=(7.5, 3.1))
     for row, method in enumerate(TITLES):
@@ -72,7 +70,7 @@ def plot_accuracies(values: Mapping, published: Mapping[str, float]) -> Figure:
         label = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
         ax.annotate(f"{mean:.1f}", (mean, row), (0, 8), **label)
         if method in published:
-            spread = PUBLISHED_SPREAD[method]
+            spread = published_spread[method]
             ax.errorbar(published[method], row + 0.22, xerr=spread, fmt="k|", capsize=3, linewidth=1)
     ax.set_yticks(range(len(TITLES)), TITLES.values())
     ax.set(ylim=(len(TITLES) - 0.5, -0.7), xlabel="accuracy in percent")

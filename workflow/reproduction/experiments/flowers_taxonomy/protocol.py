@@ -16,6 +16,8 @@ from ermlab.taxonomy import TaxonomicSVM
 from reproduction.experiments.taxonomies import Trial
 
 ONE_VS_REST = "one_vs_rest"
+#: Images of a split for the test over those for training.
+TEST_OVER_TRAIN = 0.5
 #: The first has no covariance of the classes; the last two are controls that separate topology and lengths.
 METHODS = (ONE_VS_REST, "identity", "semantic", "learned", "learned_topology", "permuted")
 
@@ -32,19 +34,21 @@ class FlowerSplit:
 def draw_splits(labels: ArrayLike, count: int, seed: int) -> list[FlowerSplit]:
     """Draw splits with half of the images of each class for training, a quarter each for validation and test.
 
-    The first splits do not depend on ``count``.
+    An eighth of the images of each class is in the training part of every split, so that vocabularies for all
+    splits can be learned from it. The first splits do not depend on ``count``.
     """
     labels = np.asarray(labels)
     sizes = np.bincount(labels)
     if sizes.min() < 4:
         raise ValueError(f"class {sizes.argmin()} has {sizes.min()} images: expected at least 4 of each")
     rng = np.random.default_rng(seed)
+    orders = [rng.permutation(np.flatnonzero(labels == label)) for label in range(len(sizes))]
     splits = []
     for _ in range(count):
         parts: tuple[list[int], list[int], list[int]] = ([], [], [])
-        for label in range(len(sizes)):
-            order = rng.permutation(np.flatnonzero(labels == label))
-            half, quarter = len(order) // 2, len(order) // 4
+        for order in orders:
+            always, half, quarter = len(order) // 8, len(order) // 2, len(order) // 4
+            order = np.append(order[:always], rng.permutation(order[always:]))
             for part, images in zip(parts, np.split(order, [half, half + quarter]), strict=True):
                 part.extend(images[:half].tolist())
         splits.append(FlowerSplit(*(np.sort(part) for part in parts)))

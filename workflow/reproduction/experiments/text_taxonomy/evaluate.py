@@ -31,28 +31,44 @@ def main(inputs: Paths, outputs: Paths) -> None:
     """Combine the splits; the files of the training rule are listed split by split."""
     trials = pd.concat(map(pd.read_csv, inputs["trials"]))
     documents = [read_json(path) for path in inputs["trees"]]
-    times = pd.read_csv(inputs["times"])
+    times, forms = pd.read_csv(inputs["times"]), read_json(inputs["forms"])
     write_results(
         Path(outputs["values"]).parent,
         {
-            **loss_values(trials),
-            "topology_distance": repeated(document["topology_distance"] for document in documents),
+            **loss_values(trials, overlap_of_tests(documents)),
+            "topology_distance": repeated((row["topology_distance"] for row in documents), "split"),
             "splits": len(documents),
             "posts": documents[0]["posts"],
             "words": [document["words"] for document in documents],
             "timed_posts": int(times["posts"].iloc[0]),
             "timed_iterations": int(times["iteration"].max()),
+            "iterations_to_gap": forms["iterations_to_gap"],
         },
         datasets={"newsgroups20": read_json(inputs["receipt"])["kind"]},
-        timings=time_values(times),
+        # Memory is kept with the seconds: it depends on the versions of Python and numpy.
+        timings={**time_values(times), "memory": forms["memory"]},
     )
     trials.to_csv(outputs["prices"], index=False, lineterminator="\n")
     times.to_csv(outputs["times"], index=False, lineterminator="\n")
     write_json(outputs["trees"], documents)
 
 
-def loss_values(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return for each loss and covariance the losses and the chosen C of each split."""
+def overlap_of_tests(documents: Sequence[Mapping[str, Any]]) -> float:
+    """Return the size of a test part over the rest of the posts from which it was drawn.
+
+    Test parts of two splits overlap by chance. The corrected t-test of random splits of a sample into
+    training and test parts uses the same ratio. If each split tests all posts, it is so large that splits
+    decide nothing.
+    """
+    n_test = float(np.mean([document["posts"][-1] for document in documents]))
+    return n_test / max(documents[0]["late_posts"] - n_test, 1.0)
+
+
+def loss_values(trials: pd.DataFrame, overlap: float) -> dict[str, Any]:
+    """Return for each loss and covariance the losses and the chosen C of each split.
+
+    ``overlap`` is that of `overlap_of_tests`.
+    """
     chosen = trials[trials["chosen"]].sort_values("split").set_index(["loss", "covariance"])
 
     def per_split(names: Sequence[str], column: str) -> dict[str, dict[str, list[float]]]:
@@ -62,7 +78,9 @@ def loss_values(trials: pd.DataFrame) -> dict[str, Any]:
 
     def measured(names: Sequence[str], column: str) -> dict[str, dict[str, Any]]:
         found = per_split(names, column)
-        return {loss: {name: repeated(found[loss][name]) for name in names} for loss in LOSSES}
+        return {
+            loss: {name: repeated(found[loss][name], "split", overlap) for name in names} for loss in LOSSES
+        }
 
     return {
         "loss": {loss: list(by_name.values()) for loss, by_name in measured(PUBLISHED, "test").items()},

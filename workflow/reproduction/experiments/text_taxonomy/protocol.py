@@ -34,6 +34,7 @@ class TextBags(ArrayFile):
     """
 
     counts: NDArray[np.int64]  #: posts in the training, validation and test part
+    n_late: NDArray[np.int64]  #: (1,): posts from which the test part was drawn
     labels: NDArray[np.int64]
     data: Matrix
     indices: NDArray[np.int64]
@@ -96,6 +97,7 @@ def draw_bags(
     bags = sparse.csr_array(sparse.diags_array(1.0 / np.maximum(totals, 1.0)) @ counts)
     return TextBags(
         counts=np.array([len(labels[part]) for part in PARTS]),
+        n_late=np.array([len(data.test.labels)]),
         labels=np.concatenate([labels[part] for part in PARTS]),
         data=bags.data,
         indices=bags.indices.astype(np.int64),

@@ -67,6 +67,7 @@ def main(
             "topology_distance": robinson_foulds(trees["learned"], trees["semantic"]),
             "words": len(bags.words),
             "posts": bags.counts.tolist(),
+            "late_posts": int(bags.n_late[0]),
         },
     )
 

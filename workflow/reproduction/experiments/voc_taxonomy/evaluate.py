@@ -1,6 +1,8 @@
 """Evaluate ROC curves and topologies of the taxonomies of VOC classes (rule evaluate_voc_taxonomy)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from itertools import permutations as permutations_of
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ from sklearn.metrics import roc_curve
 
 from ermlab.taxonomy import Taxonomy, robinson_foulds
 from reproduction.claims.results import read_json, repeated, write_results
-from reproduction.experiments.voc_taxonomy.protocol import areas_under_roc
+from reproduction.experiments.taxonomies import count_significantly_lower, distances_between
+from reproduction.experiments.voc_taxonomy.protocol import N_PARTS, TEST_OVER_TRAIN, areas_under_roc
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The first three are those of the thesis, the others are controls.
@@ -50,11 +53,21 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, permutations: int) -> None
             "classes": classes,
             "orders": len(runs),
             "train_images": [run["train_images"] for run in runs],
-            "auc": {name: area.mean(axis=0) for name, area in areas.items()},
-            "mean_auc": {name: repeated(area.mean(axis=1)) for name, area in areas.items()},
-            "topology_distance": distances["projection"]["distance"],
-            "topology_distance_permuted": distances["projection"]["permuted"],
-            "topology_by_fit": distances,
+            "auc": {name: [over_orders(of_class) for of_class in area.T] for name, area in areas.items()},
+            "mean_auc": {name: over_orders(area.mean(axis=1)) for name, area in areas.items()},
+            "classes_worse": count_significantly_lower(areas["learned"], areas["semantic"], 1 / N_PARTS),
+            "topology_distance": over_orders(distances["projection"]["distance"]),
+            "topology_distance_permuted": over_orders(distances["projection"]["permuted"]),
+            "topology_by_fit": {
+                fit: {name: float(np.mean(values)) for name, values in found.items()}
+                for fit, found in distances.items()
+            },
+            "learned_trees": distances_between(
+                [Taxonomy.from_newick(run["trees"]["learned"]) for run in runs],
+                pairs_of_orders(len(runs)),
+                permutations,
+                seed,
+            ),
             "C": {name: [run["methods"][name]["C"] for run in runs] for name in methods},
             "prices": runs[0]["grid"],
             "largest_gap": max(run["methods"][name]["gap"] for run in runs for name in methods),
@@ -67,10 +80,21 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, permutations: int) -> None
     curves.to_csv(outputs["curves"], index=False, lineterminator="\n")
 
 
+def over_orders(values: ArrayLike) -> dict[str, Any]:
+    """Mark numbers as measured once in each order of the roles; the parts of the orders overlap."""
+    return repeated(values, "order", TEST_OVER_TRAIN)
+
+
+def pairs_of_orders(n_orders: int) -> list[tuple[int, int]]:
+    """Return the pairs of orders whose trees are learned from different training images."""
+    train = [order[1] for order in permutations_of(range(N_PARTS))][:n_orders]
+    return [(i, j) for i, j in combinations(range(n_orders), 2) if train[i] != train[j]]
+
+
 def topology_distances(
     runs: Sequence[Mapping], permutations: int, rng: np.random.Generator
-) -> dict[str, dict[str, float]]:
-    """Return the mean Robinson-Foulds distance between semantic and learned trees for each fit.
+) -> dict[str, dict[str, list[float]]]:
+    """Return the Robinson-Foulds distance between semantic and learned tree for each fit and order.
 
     With it come the mean distance of learned trees with permuted classes (``permuted``), and the share of
     these that are at least as close as the learned tree itself (``permuted_as_close``).
@@ -83,9 +107,9 @@ def topology_distances(
             compare_with_permuted(*trees, permutations, rng) for trees in zip(semantic, learned, strict=True)
         ]
         distances[fit] = {
-            "distance": np.mean([distance for distance, _ in compared]),
-            "permuted": np.mean([permuted.mean() for _, permuted in compared]),
-            "permuted_as_close": np.mean([(permuted <= distance).mean() for distance, permuted in compared]),
+            "distance": [distance for distance, _ in compared],
+            "permuted": [float(permuted.mean()) for _, permuted in compared],
+            "permuted_as_close": [float((permuted <= distance).mean()) for distance, permuted in compared],
         }
     return distances
 

@@ -5,7 +5,6 @@ trained against the rest; the images of the other two parts are described by its
 taxonomies are learned from the scores and taxonomic SVMs are trained; the third part is the test set.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -23,6 +22,8 @@ from reproduction.experiments.taxonomies import class_taxonomies
 Matrix = NDArray[np.float64]
 #: One part for each role.
 N_PARTS = 3
+#: Images for the test over those for scoring and training.
+TEST_OVER_TRAIN = 1 / (N_PARTS - 1)
 #: Folds of the training images in the cross-validation of C.
 N_FOLDS = 3
 
@@ -98,15 +99,14 @@ def taxonomies_of(part: Roles, semantic: Taxonomy, rng: np.random.Generator) -> 
     return trees | {"permuted": permuted}
 
 
-def held_out_areas(part: Roles, B: Matrix, grid: Sequence[float], tol: float) -> dict[float, float]:
-    """Return the mean area under the ROC curve on held-out training images for each C.
+def held_out_area(part: Roles, B: Matrix, C: float, tol: float) -> float | None:
+    """Return the mean area under the ROC curve on held-out training images.
 
-    A class counts in a fold if it has images inside and outside the fold. Without such a class the result is
-    empty.
+    A class counts in a fold if it has images inside and outside the fold; None if there is no such class.
     """
     folds = share_images([np.flatnonzero(row) for row in part.Y], N_FOLDS)
-    areas = {C: np.concatenate([_held_out_areas(part, B, C, fold, tol) for fold in folds]) for C in grid}
-    return {C: float(np.nanmean(area)) for C, area in areas.items() if not np.isnan(area).all()}
+    areas = np.concatenate([_held_out_areas(part, B, C, fold, tol) for fold in folds])
+    return None if np.isnan(areas).all() else float(np.nanmean(areas))
 
 
 def scores_of_test_images(part: Roles, B: Matrix, C: float, tol: float) -> tuple[Matrix, float]:

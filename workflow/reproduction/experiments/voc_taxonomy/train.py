@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ermlab.taxonomy import learn_taxonomy
 from reproduction.claims.results import write_json
-from reproduction.experiments.taxonomies import comparable, read_taxonomy
+from reproduction.experiments.taxonomies import Trial, comparable, read_taxonomy, search_C
 from reproduction.experiments.voc_taxonomy.protocol import (
     BagsOfImages,
-    held_out_areas,
+    Roles,
+    held_out_area,
     roles,
     scores_of_test_images,
     taxonomies_of,
@@ -24,7 +26,16 @@ FITS = {
 }
 
 
-def main(inputs: Paths, outputs: Paths, *, order: int, seed: int, C: Sequence[float], tol: float) -> None:
+def main(
+    inputs: Paths,
+    outputs: Paths,
+    *,
+    order: int,
+    seed: int,
+    C: Sequence[float],
+    C_limits: Sequence[float],
+    tol: float,
+) -> None:
     """Learn the trees, select the C of each SVM by cross-validation, and score the test images."""
     data = BagsOfImages.read(inputs["bags"])
     names = [str(name) for name in data.classes]
@@ -35,9 +46,7 @@ def main(inputs: Paths, outputs: Paths, *, order: int, seed: int, C: Sequence[fl
     covariances["multiclass"] = comparable(np.eye(len(names)))
     methods = {}
     for name, B in covariances.items():
-        areas = held_out_areas(part, B, C, tol)
-        # With two dozen images, as in tests, there may be no class with two images.
-        best = max(areas, key=areas.get) if areas else C[len(C) // 2]
+        best = choose_C(part, B, C, C_limits, tol)
         scores, gap = scores_of_test_images(part, B, best, tol)
         methods[name] = {"C": best, "gap": gap, "scores": scores.tolist()}
     fits = {
@@ -55,6 +64,20 @@ def main(inputs: Paths, outputs: Paths, *, order: int, seed: int, C: Sequence[fl
             "labels": part.Y_test.astype(int).tolist(),
         },
     )
+
+
+def choose_C(
+    part: Roles, B: NDArray[np.float64], grid: Sequence[float], limits: Sequence[float], tol: float
+) -> float:
+    """Return the C with the largest area on held-out training images, by a grid that grows.
+
+    With two dozen images, as in tests, there may be no class with two images; then it is the middle of the
+    grid.
+    """
+    if held_out_area(part, B, grid[0], tol) is None:
+        return grid[len(grid) // 2]
+    best, _ = search_C(lambda C: Trial(C, held_out_area(part, B, C, tol), 0.0, 0, None), grid, limits)
+    return best.C
 
 
 if "snakemake" in globals():
