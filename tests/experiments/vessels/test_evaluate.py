@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.claims.results import read_results
+from reproduction.claims.results import read_results, repeated
 from reproduction.experiments.vessels import evaluate
 from reproduction.experiments.vessels.evaluate import (
     METHODS,
@@ -67,6 +67,8 @@ def test_differences_are_paired_over_photographs():
     assert "linear" not in values["from_linear"]
     assert values["better_than_second"] == {"threshold": 0, "linear": 0, "grid": 3, "dense": 3}
     assert values["score"]["second"]["accuracy"] == pytest.approx(0.5)
+    assert values["by_photograph"]["dense"]["mcc"]["repeats"] == pytest.approx([0.26, 0.57, 0.88])
+    assert values["by_photograph"]["second"]["f1"] == repeated([0.2, 0.5, 0.8], "photograph")
     assert values["interval"]["second"]["f1"]["low"] < 0 < values["interval"]["second"]["f1"]["high"]
 
 

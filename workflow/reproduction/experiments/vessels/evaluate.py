@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from reproduction.claims.results import read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.vessels.fields import VesselFields
 from reproduction.experiments.vessels.measures import (
     METRICS,
@@ -132,6 +132,10 @@ def comparison_values(table: pd.DataFrame) -> dict[str, Any]:
     by_method = {method: rows.to_dict("records") for method, rows in table.groupby("method")}
     return {
         "score": {method: mean_scores(rows) for method, rows in by_method.items()},
+        "by_photograph": {
+            method: {metric: repeated(columns[metric][method], "photograph") for metric in ("f1", "mcc")}
+            for method in by_method
+        },
         "interval": {
             method: {
                 metric: dict(
