@@ -1,15 +1,22 @@
-"""Sphinx settings of the book; its pages are assembled in reports/book by build_book.py."""
+"""Sphinx settings of the site: the manual alone, or the manual and the book.
 
+The pages are assembled by ``reproduction.book.build_manual`` and ``reproduction.book.build``.
+"""
+
+import inspect
 from importlib.resources import files
+from typing import Any
+
+from sphinx.application import Sphinx
 
 project = "ermlab"
 author = "The ermlab authors"
 html_title = "ermlab"
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 exclude_patterns: list[str] = []
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 root_doc = "index"
 
 # Notebooks come executed: the book shows them and runs nothing.
@@ -23,6 +30,14 @@ nb_merge_streams = True
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
+
+# The API reference, from the docstrings.
+default_role = "py:obj"
+autodoc_typehints = "none"  # the docstrings have the types
+add_module_names = False
+python_maximum_signature_line_length = 90
+numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 # Mathematics without a network: one script with every TeX extension, and SVG output that needs no fonts.
 _MATHJAX = files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg-full.js"
@@ -78,3 +93,17 @@ html_theme_options = {
         "color-brand-visited": "#b4a3e0",
     },
 }
+
+
+def _skip_inherited(
+    app: Sphinx, what: str, name: str, member: Any, skip: bool, options: dict[str, Any]
+) -> bool | None:
+    """Leave out what a class inherits from other libraries, such as ``get_params``: scikit-learn documents it."""
+    value = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", None) or member)
+    module = getattr(value, "__module__", None) or "ermlab"
+    return True if not module.startswith("ermlab") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the handlers of this file."""
+    app.connect("autodoc-skip-member", _skip_inherited)

@@ -53,14 +53,14 @@ class TwoViewProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved
 
     @property
     def x_weights_(self) -> NDArray[np.float64]:
-        """Weights of the columns of X, (n_features_in_, n_components), for a linear kernel."""
+        """Weights of the columns of X, of shape (n_features, n_components), for a linear kernel."""
         check_is_fitted(self)
         with one_blas_thread():
             return self._x.weights
 
     @property
     def y_weights_(self) -> NDArray[np.float64]:
-        """Weights of the columns of Y, (n_features_y_, n_components), for a linear kernel."""
+        """Weights of the columns of Y, of shape (n_features_y, n_components), for a linear kernel."""
         check_is_fitted(self)
         with one_blas_thread():
             return self._y.weights
@@ -222,9 +222,9 @@ class LaplacianKCCA(TwoViewProjection):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features_in_)
+        X : array-like of shape (n_samples, n_features)
             Paired samples of the first view, kept for projections without a copy.
-        Y : array-like of shape (n_samples, n_features_y_) or (n_samples,)
+        Y : array-like of shape (n_samples, n_features_y) or (n_samples,)
             Paired samples of the second view.
         X_extra, Y_extra : array-like, default=None
             Unpaired samples of each view.

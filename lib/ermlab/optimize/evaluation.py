@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-# A risk with an attribute n_parts returns one value and one row of subgradients per part.
+#: A function that returns the value of a risk at ``w`` and a subgradient there.
+#: A risk with an attribute ``n_parts`` returns one value and one row of subgradients per part.
 Risk = Callable[[Vector], tuple[float, Vector]]
 
 # Error of a risk and of its products with weights, relative to the sum of the absolute values of the terms.
@@ -48,7 +49,7 @@ class Evaluation:
         return tuple(planes)
 
 
-# Best evaluation so far and gap -> next point, or None without a proposal.
+#: A function of the best evaluation so far and the gap that returns the next point, or None without a proposal.
 Proposer = Callable[[Evaluation, float], Vector | None]
 
 

@@ -95,7 +95,7 @@ class TaxonomicSVM(ClassifierMixin, SavedModel, BaseEstimator):
         Its relative gap, see ``tol``.
     n_iter_ : int
         Number of iterations.
-    iteration_seconds_ : ndarray of shape (n_iter_,)
+    iteration_seconds_ : ndarray of shape (n_iter,)
         Duration of each iteration.
     n_features_in_ : int
         Number of columns seen in `fit`.

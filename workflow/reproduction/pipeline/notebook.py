@@ -22,13 +22,25 @@ def run_notebook(
     log: str | Path,
     folder: str | Path = ".",
 ) -> None:
-    """Run ``notebook`` with ``parameters`` in ``folder`` and write the executed copy to ``output``.
+    """Run ``notebook`` with the ``parameters`` that it declares in ``folder``, as `execute_notebook` does."""
+    check_parameters(notebook, parameters)
+    execute_notebook(notebook, output, parameters, log=log, folder=folder)
+
+
+def execute_notebook(
+    notebook: str | Path,
+    output: str | Path,
+    parameters: Mapping[str, Any],
+    *,
+    log: str | Path,
+    folder: str | Path = ".",
+) -> None:
+    """Run ``notebook`` in ``folder`` and write the executed copy to ``output``.
 
     The notebook runs into ``log``, which is moved to ``output`` only when every cell succeeded, so
     a failure leaves its traceback to read and no output. Each run has its own IPython and Jupyter
     folders and talks to its kernel through sockets in them: runs side by side do not meet.
     """
-    check_parameters(notebook, parameters)
     log, output = Path(log), Path(output)
     for path in (log, output):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,158 @@
+"""Assemble the manual: the pages of ``docs``, run and linked to the API reference.
+
+A page is Markdown with blocks of Python, which share one namespace. `write_manual` runs each page that has such
+blocks as a notebook, so that the site shows what they print and draw.
+"""
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import nbformat
+import papermill
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from reproduction.book.api_reference import exported_names, write_api_reference
+from reproduction.pipeline.digest import Library
+from reproduction.pipeline.notebook import execute_notebook
+
+DOCS = Path("docs")
+CACHE = Path(".cache/manual")
+
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"(^```.*?^```$)", flags=re.DOTALL | re.MULTILINE)
+# A name in backticks that is not yet part of a link or a role.
+_CODE = re.compile(r"(?<![\[}`])`([A-Za-z_][\w.]*)`(?![\]`])")
+
+
+def manual_pages(docs: Path = DOCS) -> list[Path]:
+    """Return the pages of the manual, sorted."""
+    return sorted(docs.rglob("*.md"))
+
+
+def python_blocks(text: str) -> list[str]:
+    """Return the blocks of Python of a page."""
+    return _PYTHON.findall(text)
+
+
+def write_manual(
+    folder: str | Path,
+    *,
+    docs: str | Path = DOCS,
+    cache: str | Path = CACHE,
+    run_code: bool = True,
+    n_jobs: int = 2,
+) -> None:
+    """Write the sources of the manual into ``folder``: pages, run as notebooks, pictures and API reference.
+
+    Parameters
+    ----------
+    folder : path
+        Where to write, made if missing.
+    docs : path
+        The pages and their pictures.
+    cache : path
+        Executed pages are kept here and used again while the page and the code that it imports stay the same.
+    run_code : bool
+        Whether to run the blocks of Python; without, the site shows the code alone.
+    n_jobs : int
+        Number of pages that run at the same time.
+    """
+    folder, docs = Path(folder), Path(docs)
+    pages = manual_pages(docs)
+    with_code = [page for page in pages if run_code and python_blocks(page.read_text(encoding="utf-8"))]
+    executed = dict(zip(with_code, run_pages(with_code, cache, n_jobs), strict=True))
+    links = _links()
+    for source in sorted(path for path in docs.rglob("*") if path.is_file()):
+        target = folder / source.relative_to(docs)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source in executed:
+            notebook = nbformat.read(executed[source], as_version=4)
+            for cell in notebook.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = link_names(cell.source, links)
+            nbformat.write(notebook, target.with_suffix(".ipynb"))
+        elif source in pages:
+            target.write_text(link_names(source.read_text(encoding="utf-8"), links), encoding="utf-8")
+        else:
+            shutil.copyfile(source, target)
+    write_api_reference(folder / "api")
+
+
+def run_pages(pages: Iterable[Path], cache: str | Path = CACHE, n_jobs: int = 2) -> list[Path]:
+    """Run pages as notebooks, unless ``cache`` has them, and return the executed notebooks."""
+    library = Library()
+    executed, waiting = [], []
+    for page in pages:
+        notebook = page_notebook(page.read_text(encoding="utf-8"))
+        target = Path(cache) / f"{page.stem}-{_digest(notebook, library)}.ipynb"
+        executed.append(target)
+        if not target.is_file():
+            waiting.append((notebook, target, str(page)))
+    with ProcessPoolExecutor(n_jobs) as pool:
+        list(pool.map(_run_page, *zip(*waiting, strict=True)) if waiting else [])
+    return executed
+
+
+def page_notebook(text: str) -> NotebookNode:
+    """Return a page as a notebook: its blocks of Python are the code cells."""
+    cells = []
+    for i, part in enumerate(_PYTHON.split(text)):
+        new = new_code_cell if i % 2 else new_markdown_cell
+        if part.strip():
+            cells.append(new(part.strip("\n"), id=f"cell-{i}"))
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def _run_page(notebook: NotebookNode, target: Path, name: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="ermlab-") as folder:
+        source = Path(folder, "page.ipynb")
+        nbformat.write(notebook, source)
+        work = Path(folder, "work")
+        work.mkdir()
+        try:
+            execute_notebook(source, target, {}, log=Path(folder, "log.ipynb"), folder=work)
+        except papermill.PapermillExecutionError as error:
+            raise RuntimeError(f"the code of {name} does not run:\n{error}") from None
+
+
+def _digest(notebook: NotebookNode, library: Library) -> str:
+    """Digest the text of a page and all code of the library that it imports."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "page.ipynb")
+        nbformat.write(notebook, path)
+        code = library.digest(path)
+    return hashlib.sha256(f"{code}\0{nbformat.writes(notebook)}".encode()).hexdigest()[:16]
+
+
+def _links() -> dict[str, str]:
+    """Return the entry of the API reference for each name that has one meaning, with and without its package."""
+    links: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    for package, names in exported_names().items():
+        links[package] = f"{{py:mod}}`{package}`"
+        for name in names:
+            links[f"{package}.{name}"] = f"{{py:obj}}`{package}.{name}`"
+            links[name] = f"{{py:obj}}`{name} <{package}.{name}>`"
+            seen[name] = seen.get(name, 0) + 1
+    return {name: link for name, link in links.items() if seen.get(name, 1) == 1}
+
+
+def link_names(text: str, links: dict[str, str]) -> str:
+    """Turn exported names in backticks into links to the API reference, outside blocks of code and headings."""
+    parts = _FENCED.split(text)
+    for i in range(0, len(parts), 2):
+        lines = parts[i].split("\n")
+        parts[i] = "\n".join(
+            line
+            if line.startswith("#")
+            else _CODE.sub(lambda found: links.get(found[1], found[0]), line)
+            for line in lines
+        )
+    return "".join(parts)
