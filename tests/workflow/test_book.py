@@ -32,7 +32,12 @@ def build_book(html, files):
     """Build the book of a run whose files `write_small_run` named."""
     inputs, reports = {**files}, files["reports"]
     del inputs["reports"]
-    settings = {"source": f"{reports}/book", "settings": ROOT / "workflow/book", "reports": reports}
+    settings = {
+        "source": f"{reports}/book",
+        "settings": ROOT / "workflow/book",
+        "reports": reports,
+        "docs": None,
+    }
     main(inputs, {"index": html / "index.html"}, **settings)
 
 

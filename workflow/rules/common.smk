@@ -105,7 +105,7 @@ def own_fmri_results(wildcards):
     if config["own_fmri"] is None:
         sys.exit(
             "config: own_fmri is null: write a block own_fmri into config/config.yaml that names bold, labels "
-            "or events, repetition_time and target, as docs/workflow.md shows"
+            "or events, repetition_time and target, as docs/howto/own_fmri.md shows"
         )
     return "data/results/own_fmri/values.json"
 

@@ -76,10 +76,14 @@ rule build_book:
         provenance="reports/provenance.json",
         receipts=[f"data/receipts/{name}.json" for name in shown_datasets],
         notebooks=notebooks,
+        manual=[str(path) for path in sorted(Path("docs").rglob("*.*")) if path.is_file()],
     output:
         index="reports/html/index.html",
     params:
         source="reports/book",
+    threads: 2
+    resources:
+        mem_mb=4000,
     message:
         "the book"
     script:

@@ -16,15 +16,18 @@ from reproduction.book.run import Run
 from reproduction.book.sections import write_section
 
 
-def write_sources(run: Run, folder: str | Path) -> None:
-    """Write every page of the book into ``folder``, which is emptied first."""
+def write_sources(run: Run, folder: str | Path, *, manual: bool = False) -> None:
+    """Write every page of the book into ``folder``, which is emptied first.
+
+    With ``manual``, the front page links to the manual, which `write_manual` writes into ``folder/manual``.
+    """
     folder = Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for section in run.catalogue.sections:
         write_section(run, section, folder)
     pages = {
-        "index": front_page(run),
+        "index": front_page(run, manual=manual),
         "data": data_page(run),
         "errata": errata_page(run),
         "provenance": provenance_page(run),

@@ -19,17 +19,18 @@ _LEAD = (
     r"$\min_w \lambda\,\Omega(w) + R(w)$. Each page takes a section of the sources, computes its figures and "
     "tables again, and shows our numbers next to the published ones, whether they agree or not."
 )
+_MANUAL = "The [manual](manual/index.md) shows how to use the methods on data of your own."
 APPENDICES = ("data", "errata", "provenance", "workflow")
 
 
-def front_page(run: Run) -> str:
-    """Return the front page, with the book's table of contents."""
+def front_page(run: Run, *, manual: bool = False) -> str:
+    """Return the front page, with the table of contents of the book and, if it is there, of the manual."""
     return "\n".join(
         [
             f"# {TITLE}",
             "",
             "{.lead}",
-            _LEAD,
+            f"{_LEAD} {_MANUAL}" if manual else _LEAD,
             "",
             _scorecard(run),
             "",
@@ -42,6 +43,7 @@ def front_page(run: Run) -> str:
             "Claims are counted as ✓ reproduced, ✗ not reproduced, ≈ undecided, ○ not tested.",
             "",
             *_exhibit_lists(run),
+            *(_toctree("The library", ["Manual <manual/index>"]) if manual else []),
             *_contents(run),
         ]
     )

@@ -23,8 +23,11 @@ from reproduction.pipeline.notebook import execute_notebook
 
 DOCS = Path("docs")
 CACHE = Path(".cache/manual")
+#: How the library announces that it compiles.
+COMPILING = "compiling ermlab."
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+_PAGE_LINK = re.compile(r"(?<=\]\()([\w./-]+)\.md(?=[)#])")
 _FENCED = re.compile(r"(^```.*?^```$)", flags=re.DOTALL | re.MULTILINE)
 # A name in backticks that is not yet part of a link or a role.
 _CODE = re.compile(r"(?<![\[}`])`([A-Za-z_][\w.]*)`(?![\]`])")
@@ -75,13 +78,35 @@ def write_manual(
             notebook = nbformat.read(executed[source], as_version=4)
             for cell in notebook.cells:
                 if cell.cell_type == "markdown":
-                    cell.source = link_names(cell.source, links)
+                    cell.source = _with_links(cell.source, source, links, executed)
+                else:
+                    cell.outputs = _settled(cell.outputs)
             nbformat.write(notebook, target.with_suffix(".ipynb"))
         elif source in pages:
-            target.write_text(link_names(source.read_text(encoding="utf-8"), links), encoding="utf-8")
+            text = _with_links(source.read_text(encoding="utf-8"), source, links, executed)
+            target.write_text(text, encoding="utf-8")
         else:
             shutil.copyfile(source, target)
     write_api_reference(folder / "api")
+
+
+def _settled(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Return the outputs of a cell without what differs from one run to the next.
+
+    The library's logger announces what was not compiled before, and a kernel sends printed text in any number of parts.
+    """
+    settled: list[NotebookNode] = []
+    for output in outputs:
+        if output.get("name") == "stderr":
+            lines = output.text.splitlines(keepends=True)
+            output.text = "".join(line for line in lines if not line.startswith(COMPILING))
+            if not output.text:
+                continue
+        if "name" in output and settled and settled[-1].get("name") == output.name:
+            settled[-1].text += output.text
+        else:
+            settled.append(output)
+    return settled
 
 
 def run_pages(pages: Iterable[Path], cache: str | Path = CACHE, n_jobs: int = 2) -> list[Path]:
@@ -144,15 +169,24 @@ def _links() -> dict[str, str]:
     return {name: link for name, link in links.items() if seen.get(name, 1) == 1}
 
 
+def _with_links(text: str, page: Path, links: dict[str, str], executed: Iterable[Path]) -> str:
+    """Link names to the API reference, and let links to other pages lead to their notebooks."""
+    notebooks = {path.resolve() for path in executed}
+
+    def page_link(found: re.Match[str]) -> str:
+        is_notebook = (page.parent / f"{found[1]}.md").resolve() in notebooks
+        return f"{found[1]}.ipynb" if is_notebook else found[0]
+
+    return _PAGE_LINK.sub(page_link, link_names(text, links))
+
+
 def link_names(text: str, links: dict[str, str]) -> str:
     """Turn exported names in backticks into links to the API reference, outside blocks of code and headings."""
     parts = _FENCED.split(text)
     for i in range(0, len(parts), 2):
         lines = parts[i].split("\n")
         parts[i] = "\n".join(
-            line
-            if line.startswith("#")
-            else _CODE.sub(lambda found: links.get(found[1], found[0]), line)
+            line if line.startswith("#") else _CODE.sub(lambda found: links.get(found[1], found[0]), line)
             for line in lines
         )
     return "".join(parts)
