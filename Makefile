@@ -1,20 +1,27 @@
-# make            the whole report: environment, data, experiments, book
-# make test       everything that continuous integration runs
-# make test-bounds            only the tests of compiled code, with bounds checking
+# make            the whole report: environment, data, experiments, manual and book
+# make smoke      the report at the smallest scale, in minutes
+# make paper      the report at the published sizes: a night, or a cluster
 # make figure ID=T-fig-2.1    run one exhibit again
-# make smoke, make paper      the report at another scale
-# make reference  run the report on real data and keep its verdicts in reference/; make compare holds a run against it
+# make reference  run the report on real data and keep its verdicts in reference/
+# make compare    hold a run against the reference
+# make docs       the manual alone: reports/html-manual/index.html
 # make track IN=film/01 OUT=film/01_RES          track the cells of a film; MODEL=my.json for a tracker of your own
 # make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json    learn one from the cells that you annotated
+# make environment            install the pinned environment into .venv
+# make test       everything that continuous integration runs
+# make test-bounds            only the tests of compiled code, with bounds checking
+# make lint       check style and imports
+# make format     format the code
 # make lock       pin the newest versions that pyproject.toml allows
 # make clean      remove what was built; raw data and the environment stay
+# make help       this list
 
 PYTHON ?= python3
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake
 
 .DEFAULT_GOAL := report
-.PHONY: report smoke paper reference compare figure track tracker test test-bounds lint format lock environment clean
+.PHONY: report smoke paper reference compare figure track tracker test test-bounds lint format lock environment clean docs help
 
 # Tests of all packages with compiled code, which also run with bounds checking.
 KERNEL_TESTS := $(addprefix tests/unit/,_utils detection features fmri kernels metrics optimize ranking segmentation sparse \
@@ -36,6 +43,13 @@ reference: environment
 
 compare: environment
 	@$(BIN)/python -m reproduction.book.compare_reference
+
+docs: environment
+	@$(BIN)/python -m reproduction.book.build_manual
+
+# The comment at the top of this file.
+help:
+	@sed -n '/^#/!q; s/^# //p' $(firstword $(MAKEFILE_LIST))
 
 figure: environment
 	@test -n "$(ID)" || { echo "which exhibit? for example: make figure ID=T-fig-2.1"; exit 2; }

@@ -1,11 +1,14 @@
 """The project's own promises: pins, dependency table, environment files."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+
+from reproduction.book.manual import python_blocks
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,27 +71,33 @@ def test_no_package_index_is_named_in_the_project():
             assert not forbidden.search(path.read_text()), path
 
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_between_files_lead_somewhere(document):
-    for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
         assert (document.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(
-    ("document", "block"),
-    [
-        (document.name, block)
-        for document in DOCUMENTS
-        for block in re.findall(
-            r"^```python\n(.*?)^```", document.read_text(), flags=re.DOTALL | re.MULTILINE
-        )
-    ],
-)
-def test_the_code_of_the_documentation_runs(document, block):
-    exec(compile(block, document, "exec"), {})
+def test_the_code_of_the_readme_runs():
+    blocks = python_blocks((ROOT / "README.md").read_text())
+    assert len(blocks) == 1
+    exec(compile(blocks[0], "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_snakemake_is_called_where_make_has_installed_it(document):
+    commands = re.findall(r"^\$ (.*snakemake.*)$", document.read_text(), flags=re.MULTILINE)
+    assert [command for command in commands if ".venv/bin/snakemake" not in command] == []
+
+
+def test_make_help_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    done = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True)
+    targets = set(re.search(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)[1].split())
+    listed = set(re.findall(r"\bmake ([a-z-]+)", done.stdout))
+    assert listed == targets - {"report"}
 
 
 def test_the_readme_is_short():

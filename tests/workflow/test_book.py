@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser import check_book, find_chromium
+from site_links import dead_links
 from small_run import ROOT, write_small_run
 
 from reproduction.book.build import main
@@ -28,15 +29,15 @@ BROKEN = r"""<!doctype html>
 """
 
 
-def build_book(html, files):
-    """Build the book of a run whose files `write_small_run` named."""
+def build_book(html, files, docs=None):
+    """Build the book of a run whose files `write_small_run` named, by default without the manual."""
     inputs, reports = {**files}, files["reports"]
     del inputs["reports"]
     settings = {
         "source": f"{reports}/book",
         "settings": ROOT / "workflow/book",
         "reports": reports,
-        "docs": None,
+        "docs": docs,
     }
     main(inputs, {"index": html / "index.html"}, **settings)
 
@@ -132,6 +133,20 @@ def test_a_book_at_the_smoke_scale_warns_of_its_numbers(book, tmp_path):
     build_book(html, files)
     assert "do not read the numbers" in page(html, "index.html")
     assert "do not read the numbers" not in page(book, "index.html")
+
+
+def test_book_and_manual_are_one_site(tmp_path):
+    files = write_small_run(tmp_path)
+    provenance = Path(files["provenance"])
+    provenance.write_text(provenance.read_text().replace('"demo"', '"smoke"'))  # runs no code of the manual
+    html = tmp_path / "reports/html"
+    build_book(html, files, docs=ROOT / "docs")
+    assert 'href="manual/index.html"' in page(html, "index.html")
+    manual = page(html, "manual/tutorials/rank.html")
+    assert 'href="../../sections/structured_losses.html"' in manual
+    assert 'href="../api/ranking.html#ermlab.ranking.RankingSVM"' in manual
+    assert "Built at the smoke scale" in manual
+    assert dead_links(html) == []
 
 
 def test_pages_load_nothing_from_elsewhere(book):

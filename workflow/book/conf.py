@@ -98,7 +98,7 @@ html_theme_options = {
 def _skip_inherited(
     app: Sphinx, what: str, name: str, member: Any, skip: bool, options: dict[str, Any]
 ) -> bool | None:
-    """Leave out what a class inherits from other libraries, such as ``get_params``: scikit-learn documents it."""
+    """Leave out what a class inherits from other libraries, which document it themselves."""
     value = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "__func__", None) or member)
     module = getattr(value, "__module__", None) or "ermlab"
     return True if not module.startswith("ermlab") else None

@@ -79,11 +79,11 @@ rule build_book:
         manual=[str(path) for path in sorted(Path("docs").rglob("*.*")) if path.is_file()],
     output:
         index="reports/html/index.html",
-    params:
-        source="reports/book",
     threads: 2
     resources:
         mem_mb=4000,
+    params:
+        source="reports/book",
     message:
         "the book"
     script:

@@ -263,10 +263,12 @@ def holdout_correlations(
     ----------
     estimator : LaplacianKCCA or LaplacianKCCACV
         Estimator, which is cloned.
-    X, Y, X_extra, Y_extra : array-like
+    X, Y : array-like
         As in `LaplacianKCCA.fit`.
     folds : array-like of shape (n_samples,)
         Fold of each pair, such as its run, or `contiguous_folds`.
+    X_extra, Y_extra : array-like
+        As in `LaplacianKCCA.fit`.
     groups : array-like of shape (n_samples,), default=None
         For `LaplacianKCCACV`: fold of each pair in the selection of ``eps`` and ``gamma``.
     """

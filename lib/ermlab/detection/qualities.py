@@ -115,10 +115,12 @@ def pyramid(
 
     Parameters
     ----------
-    points, shape
+    points : array-like of shape (n_points, 2)
         As in `linear`.
     weights : array-like of shape (n_points, n_cells)
         Weight of each point in each cell, ordered by grid and row.
+    shape : sequence of int
+        As in `linear`.
     grids : sequence of int
         Number g of rows and columns of cells for each level; row i begins at ``top + i * height // g``.
     bound : {"tight", "classical"}, default="tight"
@@ -152,10 +154,12 @@ def histogram(
 
     Parameters
     ----------
-    points, shape
+    points : array-like of shape (n_points, 2)
         As in `linear`.
     words : array-like of int, of shape (n_points,)
         Word of each point, from 0.
+    shape : sequence of int
+        As in `linear`.
     references : array-like of shape (n_references, n_bins) or (n_bins,)
         Non-negative histograms, ordered by cell (see `pyramid`) and word.
     coefficients : float or array-like of shape (n_references,), default=1.0

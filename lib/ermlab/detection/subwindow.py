@@ -77,9 +77,13 @@ def detect(
 
     Parameters
     ----------
-    points, weights, shape, bound
+    points, weights, shape
         See `search`.
-    n_detections, overlap, reset, min_score
+    n_detections, overlap, reset
+        See `best_boxes`.
+    bound
+        See `search`.
+    min_score
         See `best_boxes`. By default only boxes with a positive score are returned, as any box without points
         has the score 0.
 

@@ -49,7 +49,7 @@ class Evaluation:
         return tuple(planes)
 
 
-#: A function of the best evaluation so far and the gap that returns the next point, or None without a proposal.
+#: A function of the best evaluation so far and the gap: the next point, or None without a proposal.
 Proposer = Callable[[Evaluation, float], Vector | None]
 
 

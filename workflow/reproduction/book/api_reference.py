@@ -11,8 +11,8 @@ import ermlab
 
 _TITLE = "API reference"
 _LEAD = """\
-Every name that a package of ermlab exports, from its docstring. The main names can also be imported from ``ermlab``
-itself, as in ``from ermlab import RankingSVM``."""
+Every name that a package of ermlab exports, from its docstring. The main names can also be imported from
+``ermlab`` itself, as in ``from ermlab import RankingSVM``."""
 
 
 def exported_names() -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ def build_manual(
     settings: str | Path = SETTINGS,
     cache: str | Path = CACHE,
 ) -> None:
-    """Build the manual into ``html``, by way of the pages in the folder ``source``; both are emptied first."""
+    """Build the manual into ``html``, by way of pages in the folder ``source``; both are emptied first."""
     shutil.rmtree(source, ignore_errors=True)
     write_manual(source, docs=docs, cache=cache)
     build_site(source, html, settings=settings, name="manual")

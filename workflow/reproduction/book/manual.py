@@ -1,6 +1,6 @@
 """Assemble the manual: the pages of ``docs``, run and linked to the API reference.
 
-A page is Markdown with blocks of Python, which share one namespace. `write_manual` runs each page that has such
+A page is Markdown with blocks of Python, which share one namespace. `write_manual` runs each page with such
 blocks as a notebook, so that the site shows what they print and draw.
 """
 
@@ -71,7 +71,7 @@ def write_manual(
     with_code = [page for page in pages if run_code and python_blocks(page.read_text(encoding="utf-8"))]
     executed = dict(zip(with_code, run_pages(with_code, cache, n_jobs), strict=True))
     links = _links()
-    for source in sorted(path for path in docs.rglob("*") if path.is_file()):
+    for source in sorted(path for path in docs.rglob("[!.]*") if path.is_file()):
         target = folder / source.relative_to(docs)
         target.parent.mkdir(parents=True, exist_ok=True)
         if source in executed:
@@ -80,7 +80,7 @@ def write_manual(
                 if cell.cell_type == "markdown":
                     cell.source = _with_links(cell.source, source, links, executed)
                 else:
-                    cell.outputs = _settled(cell.outputs)
+                    cell.outputs = settle_outputs(cell.outputs)
             nbformat.write(notebook, target.with_suffix(".ipynb"))
         elif source in pages:
             text = _with_links(source.read_text(encoding="utf-8"), source, links, executed)
@@ -90,10 +90,11 @@ def write_manual(
     write_api_reference(folder / "api")
 
 
-def _settled(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+def settle_outputs(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
     """Return the outputs of a cell without what differs from one run to the next.
 
-    The library's logger announces what was not compiled before, and a kernel sends printed text in any number of parts.
+    The library's logger announces what was not compiled before, and a kernel sends printed text in any number
+    of parts.
     """
     settled: list[NotebookNode] = []
     for output in outputs:
@@ -157,7 +158,7 @@ def _digest(notebook: NotebookNode, library: Library) -> str:
 
 
 def _links() -> dict[str, str]:
-    """Return the entry of the API reference for each name that has one meaning, with and without its package."""
+    """Return a link to the API reference for each name that has one meaning, with and without its package."""
     links: dict[str, str] = {}
     seen: dict[str, int] = {}
     for package, names in exported_names().items():
@@ -181,7 +182,7 @@ def _with_links(text: str, page: Path, links: dict[str, str], executed: Iterable
 
 
 def link_names(text: str, links: dict[str, str]) -> str:
-    """Turn exported names in backticks into links to the API reference, outside blocks of code and headings."""
+    """Link exported names in backticks to the API reference, outside of headings and blocks of code."""
     parts = _FENCED.split(text)
     for i in range(0, len(parts), 2):
         lines = parts[i].split("\n")
