@@ -78,6 +78,18 @@ rule evaluate_joint_kernel_support:
         "../reproduction/experiments/joint_kernel_support/evaluate.py"
 
 
+rule evaluate_support_at_scale:
+    output:
+        values="data/results/support_at_scale/values.json",
+        timings="data/results/support_at_scale/timings.json",
+    resources:
+        mem_mb=4000,
+    message:
+        "joint kernel support estimation with many pairs"
+    script:
+        "../reproduction/experiments/support_at_scale/evaluate.py"
+
+
 # Section 3.2: structured output ranking.
 
 
