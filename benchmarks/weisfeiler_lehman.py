@@ -1,5 +1,7 @@
 """Subtree patterns of random graphs, and of MUTAG and ENZYMES, against grakel: seconds and kernel matrices.
 
+The kernel matrix is also compared with scipy's sparse product, and graphs of networkx with sparse matrices.
+
 grakel is no dependency of this project: install it beside to run the comparison. Its graph objects are made
 before the clock starts; it is given one thread, as we are. Memory is measured in processes of their own.
 """
@@ -12,12 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 from scipy.sparse import coo_array
 
-from ermlab.kernels.weisfeiler_lehman import linear_kernel, subtree_features
+from ermlab.kernels.sparse_product import linear_kernel
+from ermlab.kernels.weisfeiler_lehman import WeisfeilerLehman, subtree_features
 from reproduction.acquire.registry import MIRROR_VARIABLE, acquire, load_registry
 from reproduction.datasets.graphs_tu import read_graphs_tu
 
@@ -76,6 +81,59 @@ def compare(name, graphs, labels, h, repeats):
     print(f"  kernel matrices {'are equal' if same else 'DIFFER'}", flush=True)
 
 
+def compare_product(options):
+    """Take the seconds of CPU of the kernel matrix of many graphs, ours and by scipy, and of its features."""
+    graphs, labels = random_graphs(options.many, options.nodes, options.degree, options.labels, options.seed)
+    features = subtree_features(graphs, labels, options.height, 1)
+    lengths = np.sqrt(features.multiply(features).sum(axis=1))
+    normalized = features.multiply(1 / lengths[:, None]).tocsr()
+    runs = {
+        "features": lambda: subtree_features(graphs, labels, options.height, 1),
+        "kernel": lambda: linear_kernel(features, n_jobs=1),
+        "scipy": lambda: (features @ features.T).toarray(),
+        "normalized kernel": lambda: linear_kernel(normalized, n_jobs=1),
+        "scipy, normalized": lambda: (normalized @ normalized.T).toarray(),
+    }
+    medians, results = by_turns(runs, options.repeats)
+    same = all(
+        np.array_equal(results[ours], results[theirs])
+        for ours, theirs in (("kernel", "scipy"), ("normalized kernel", "scipy, normalized"))
+    )
+    print(f"{options.many} graphs: " + ", ".join(f"{key} {value:.3f} s" for key, value in medians.items()))
+    print(f"  matrices {'are equal' if same else 'DIFFER'}", flush=True)
+
+
+def compare_networkx(options):
+    """Take the seconds of CPU of the features of networkx graphs, and of the same sparse matrices."""
+    graphs, labels = random_graphs(
+        options.graphs, options.nodes, options.degree, options.labels, options.seed
+    )
+    samples = [nx.from_scipy_sparse_array(graph) for graph in graphs]
+    for sample, values in zip(samples, labels, strict=True):
+        nx.set_node_attributes(sample, dict(enumerate(values.tolist())), "label")
+    model = WeisfeilerLehman(h=options.height, n_jobs=1)
+    runs = {
+        "networkx": lambda: model.fit_transform(samples),
+        "walk over all neighbors": lambda: [
+            list(chain.from_iterable(dict(sample.adjacency()).values())) for sample in samples
+        ],
+        "sparse matrices": lambda: model.fit_transform(list(zip(graphs, labels, strict=True))),
+    }
+    medians, _ = by_turns(runs, options.repeats)
+    print(f"{options.graphs} graphs: " + ", ".join(f"{key} {value:.3f} s" for key, value in medians.items()))
+
+
+def by_turns(runs, repeats):
+    """Return the median seconds of CPU of several functions, called by turns, and their last results."""
+    seconds, results = {key: [] for key in runs}, {}
+    for _ in range(repeats):
+        for key, run in runs.items():
+            began = time.process_time()
+            results[key] = run()
+            seconds[key].append(time.process_time() - began)
+    return {key: statistics.median(values) for key, values in seconds.items()}, results
+
+
 def peak_memory(options):
     """Print the memory that features take, in bytes for each non-zero, for collections of several sizes."""
     for n_graphs in (50, 100, 200, 400, 800):
@@ -114,6 +172,7 @@ def real_sets():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", type=int, default=200)
+    parser.add_argument("--many", type=int, default=2000, help="graphs for the kernel matrix [2000]")
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--degree", type=int, default=5)
     parser.add_argument("--labels", type=int, default=5)
@@ -125,6 +184,8 @@ def main():
     if options.peak:
         measure_peak(options.peak, options)
         return
+    compare_product(options)
+    compare_networkx(options)
     peak_memory(options)
     try:
         import grakel

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ermlab.kernels import _weisfeiler_lehman_numba as loops
-from ermlab.kernels.weisfeiler_lehman import SubtreeVocabulary, linear_kernel, subtree_features
+from ermlab.kernels.sparse_product import linear_kernel
+from ermlab.kernels.weisfeiler_lehman import SubtreeVocabulary, subtree_features
 
 
 @st.composite

@@ -8,7 +8,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from ermlab.kernels.weisfeiler_lehman import WeisfeilerLehmanKernel, linear_kernel, subtree_features
+from ermlab.kernels.sparse_product import linear_kernel
+from ermlab.kernels.weisfeiler_lehman import WeisfeilerLehmanKernel, subtree_features
 from reproduction.datasets.graphs_tu import read_graphs_tu
 
 #: Accuracy of the Weisfeiler-Lehman subtree kernel in 10-fold cross-validation, and its spread over

@@ -17,10 +17,10 @@ from .sparse_histogram import generalized_gaussian as generalized_gaussian
 from .sparse_histogram import median_distance as median_distance
 from .sparse_histogram import sparse_chi2_distances as sparse_chi2_distances
 from .sparse_histogram import sparse_chi2_kernel as sparse_chi2_kernel
+from .sparse_product import linear_kernel as linear_kernel
 from .tu_files import GraphSet as GraphSet
 from .tu_files import read_tu as read_tu
 from .weisfeiler_lehman import SubtreeVocabulary as SubtreeVocabulary
 from .weisfeiler_lehman import WeisfeilerLehman as WeisfeilerLehman
 from .weisfeiler_lehman import WeisfeilerLehmanKernel as WeisfeilerLehmanKernel
-from .weisfeiler_lehman import linear_kernel as linear_kernel
 from .weisfeiler_lehman import subtree_features as subtree_features

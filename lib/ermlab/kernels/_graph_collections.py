@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -228,15 +229,27 @@ def _is_networkx(sample: Any) -> bool:
     return hasattr(sample, "adjacency") and hasattr(sample, "nodes") and hasattr(sample, "is_multigraph")
 
 
-def _of_networkx(graph: Any, node_label: str, g: int) -> tuple[NDArray, NDArray]:
-    number = {node: i for i, node in enumerate(graph.nodes)}
+def _of_networkx(graph: Any, node_label: str, g: int) -> tuple[Any, NDArray]:
+    """Return the adjacency matrix and the labels of a graph."""
     if graph.is_directed():
         raise ValueError(f"graph {g} is directed: expected an undirected graph (to_undirected makes it one)")
-    for node, attributes in graph.nodes(data=True):
-        if node_label not in attributes:
-            raise ValueError(
-                f"node {node!r} of graph {g} has no label: expected the attribute {node_label!r}"
-            )
-    labels = [attributes[node_label] for _, attributes in graph.nodes(data=True)]
-    edges = [(number[u], number[v]) for u, v in graph.edges()]
-    return np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(labels)
+    nodes = dict(graph.nodes(data=True))
+    try:
+        labels = [attributes[node_label] for attributes in nodes.values()]
+    except KeyError:
+        node = next(node for node, attributes in nodes.items() if node_label not in attributes)
+        raise ValueError(
+            f"node {node!r} of graph {g} has no label: expected the attribute {node_label!r}"
+        ) from None
+    adjacent = dict(graph.adjacency())
+    if list(adjacent) != list(nodes):  # views of parts of a graph may have another order
+        adjacent = {node: adjacent[node] for node in nodes}
+    counts = np.fromiter(map(len, adjacent.values()), dtype=np.int32, count=len(nodes))
+    ends = chain.from_iterable(adjacent.values())
+    if list(nodes) != list(range(len(nodes))):  # else nodes are their own numbers
+        ends = map(dict(zip(nodes, range(len(nodes)), strict=True)).__getitem__, ends)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    indices = np.fromiter(ends, dtype=np.int32, count=int(indptr[-1]))
+    matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(nodes), len(nodes)))
+    matrix.sort_indices()
+    return matrix, np.array(labels)

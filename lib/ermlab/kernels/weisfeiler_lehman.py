@@ -35,6 +35,7 @@ from ermlab.kernels._weisfeiler_lehman_numba import (
     sort_and_count,
     write_signatures,
 )
+from ermlab.kernels.sparse_product import linear_kernel
 
 #: Number of nodes worth a thread.
 _GRAIN = 4096
@@ -65,11 +66,6 @@ def subtree_features(
     collection = GraphCollection.of(graphs, label_sizes(graphs, labels))
     steps = _refine(collection, discrete_labels(labels), _no_patterns(h), np.zeros(len(collection)), n_jobs)
     return join_blocks([step.counts(collection, len(step.firsts)) for step in steps])
-
-
-def linear_kernel(A: csr_array, B: csr_array | None = None) -> NDArray[np.float64]:
-    """Compute ``<a, b>`` for each row of ``A`` and of ``B`` (by default ``A``) as a dense matrix."""
-    return (A @ (A if B is None else B).T).toarray()
 
 
 @dataclass(frozen=True)
@@ -280,11 +276,11 @@ class WeisfeilerLehmanKernel(WeisfeilerLehman):
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> NDArray[np.float64]:
         """Return the kernel matrix of the training graphs."""
-        return linear_kernel(self.fit(X).features_)
+        return linear_kernel(self.fit(X).features_, n_jobs=self.n_jobs)
 
     def transform(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return the kernel between graphs and those of `fit`, (n_graphs, n_training_graphs)."""
-        return linear_kernel(super().transform(X), self.features_)
+        return linear_kernel(super().transform(X), self.features_, self.n_jobs)
 
 
 @dataclass(frozen=True)

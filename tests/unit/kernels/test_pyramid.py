@@ -11,7 +11,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from ermlab.kernels.pyramid import PyramidQuantizer, PyramidWL
-from ermlab.kernels.weisfeiler_lehman import linear_kernel, subtree_features
+from ermlab.kernels.sparse_product import linear_kernel
+from ermlab.kernels.weisfeiler_lehman import subtree_features
 
 
 def same_partition(a, b):

@@ -13,11 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from ermlab.kernels._graph_collections import GraphCollection, discrete_labels
+from ermlab.kernels.sparse_product import linear_kernel
 from ermlab.kernels.weisfeiler_lehman import (
     SubtreeVocabulary,
     WeisfeilerLehman,
     WeisfeilerLehmanKernel,
-    linear_kernel,
     subtree_features,
 )
 
@@ -107,6 +107,27 @@ def test_networkx_graphs():
     )
     assert np.ptp(features.toarray(), axis=0).max() == 0
     assert WeisfeilerLehman(h=1).fit_transform([nx.Graph()]).shape == (1, 0)
+
+
+def test_views_of_networkx_graphs_and_any_names_of_nodes():
+    graph = nx.cycle_graph(12)
+    nx.set_node_attributes(graph, {node: node % 3 for node in graph}, "label")
+    graph.add_edge(4, 4)
+    some = [9, 3, 4, 5, 10]
+    cases = [
+        graph,
+        graph.subgraph(some),
+        graph.subgraph(range(9)),
+        nx.relabel_nodes(graph, lambda v: v + 0.5),
+    ]
+    for case in cases:
+        nodes = list(case.nodes)
+        edges = [(nodes.index(u), nodes.index(v)) for u, v in case.edges()]
+        labels = [case.nodes[node]["label"] for node in nodes]
+        found = (
+            WeisfeilerLehman(h=3).fit_transform([case, (np.array(edges).reshape(-1, 2), labels)]).toarray()
+        )
+        np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_estimator_conventions():
