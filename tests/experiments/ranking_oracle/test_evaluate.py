@@ -136,5 +136,8 @@ def test_the_recursion_has_as_many_levels_as_the_loss_values_have_bits():
 
 
 def test_sorting_is_part_of_the_time_of_algorithm_2():
-    timings = time_sizes([5000], seed=0)
+    timings, compared = time_sizes([5000], seed=0)
     assert timings["algorithm_seconds"][0] > timings["argsort_seconds"][0] > 0
+    assert timings["oracle_seconds"] == [min(compared.seconds)]
+    expected = most_violated(*random_losses_and_scores(5000, 0))
+    assert [relative_difference(expected, found) for found in compared.constraints] == [0, 0]

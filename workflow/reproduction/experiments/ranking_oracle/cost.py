@@ -1,7 +1,8 @@
 """Time of Algorithms 1 and 2 and of the library's oracle: over samples, levels, loss values and threads."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -17,6 +18,8 @@ from reproduction.experiments.ranking_oracle.algorithms import (
 )
 
 Vector = NDArray[np.float64]
+#: ``alpha`` and ``delta`` of a constraint.
+Constraint = tuple[Vector, float]
 #: Numbers of distinct loss values for which the recursion is timed.
 LOSS_VALUES = (4, 16, 256, 4096, 65536)
 
@@ -53,18 +56,29 @@ def best_seconds(repeats: int, *actions: Callable[[], object]) -> list[float]:
     return best
 
 
-def time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
-    """Return the seconds of Algorithms 1 and 2, of sorting, and of the library's oracle for each size.
+@dataclass(frozen=True)
+class ThreadComparison:
+    """Constraints found with one thread and with two, and the seconds of each."""
 
-    Algorithm 1 is timed on sorted samples; the other times include all sorting.
+    constraints: tuple[Constraint, Constraint]
+    seconds: tuple[float, float]
+
+
+def time_sizes(sizes: Sequence[int], seed: int) -> tuple[dict[str, list[float]], ThreadComparison]:
+    """Return seconds for each size, and the comparison of one thread and two at the last.
+
+    The times are those of Algorithm 1 on sorted samples, of a sort of the scores, and of Algorithm 2 and the
+    library's oracle with all sorting.
     """
-    rows = [
-        # Small problems often, the largest once.
-        _time_problem(*random_losses_and_scores(n, seed), repeats=int(np.clip(2_000_000 // n, 1, 20)))
-        for n in sizes
-    ]
+    rows = []
+    for n in sizes:
+        losses, scores = random_losses_and_scores(n, seed)
+        repeats = int(np.clip(2_000_000 // n, 1, 20))  # small problems often, the largest once
+        algorithms = _time_algorithms(losses, scores, repeats)
+        compared = _compare_threads(losses, scores, repeats)
+        rows.append((*algorithms, min(compared.seconds)))
     bipartite, argsort, algorithm, oracle = (list(column) for column in zip(*rows, strict=True))
-    return {
+    timings = {
         "bipartite_seconds": bipartite,
         "argsort_seconds": argsort,
         "algorithm_seconds": algorithm,
@@ -72,41 +86,39 @@ def time_sizes(sizes: list[int], seed: int) -> dict[str, list[float]]:
         "per_n_log_n": _per_n_log_n(sizes, algorithm),
         "oracle_per_n_log_n": _per_n_log_n(sizes, oracle),
     }
+    return timings, compared
 
 
-def _time_problem(losses: Vector, scores: Vector, repeats: int) -> tuple[float, float, float, float]:
-    """Return the shortest seconds of Algorithm 1, a sort of the scores, Algorithm 2, and the oracle."""
+def _time_algorithms(losses: Vector, scores: Vector, repeats: int) -> tuple[float, float, float]:
+    """Return the shortest seconds of Algorithm 1, of a sort of the scores, and of Algorithm 2."""
     problems = [sort_problem(losses, scores) for _ in range(repeats)]
     problem = problems[0]
     by_loss, by_score = np.min([found.seconds for found in problems], axis=0).tolist()
     ordered = problem.losses, problem.scores, problem.order
-    bipartite, recursion, oracle = best_seconds(
+    bipartite, recursion = best_seconds(
         repeats,
         lambda: bipartite_constraint(*ordered, losses.size // 2),
         lambda: process_levels(problem),
-        lambda: most_violated(losses, scores),
     )
-    return bipartite, by_score, by_loss + by_score + recursion, oracle
+    return bipartite, by_score, by_loss + by_score + recursion
 
 
-def _per_n_log_n(sizes: list[int], seconds: list[float]) -> list[float]:
-    return [each / (n * np.log2(n)) for n, each in zip(sizes, seconds, strict=True)]
-
-
-def compare_threads(n: int, seed: int) -> tuple[tuple[Vector, float], tuple[Vector, float], float]:
-    """Return the constraints found with one thread and with two, and the speedup of two."""
-    losses, scores = random_losses_and_scores(n, seed)
+def _compare_threads(losses: Vector, scores: Vector, repeats: int) -> ThreadComparison:
     threads = numba.get_num_threads()
-    results: dict[int, tuple[Vector, float]] = {}
+    found: dict[int, Constraint] = {}
 
     def run(count: int) -> None:
         numba.set_num_threads(count)
-        results[count] = most_violated(losses, scores)
+        found[count] = most_violated(losses, scores)
 
     two = min(2, numba.config.NUMBA_NUM_THREADS)
-    seconds = best_seconds(2, lambda: run(1), lambda: run(two))
+    seconds = best_seconds(repeats, lambda: run(1), lambda: run(two))
     numba.set_num_threads(threads)
-    return results[1], results[two], seconds[0] / seconds[1]
+    return ThreadComparison((found[1], found[two]), (seconds[0], seconds[1]))
+
+
+def _per_n_log_n(sizes: Sequence[int], seconds: Sequence[float]) -> list[float]:
+    return [each / (n * np.log2(n)) for n, each in zip(sizes, seconds, strict=True)]
 
 
 def cost_of_levels(n: int, seed: int, repeats: int = 5) -> list[Level]:

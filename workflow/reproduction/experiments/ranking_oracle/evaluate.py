@@ -16,7 +16,7 @@ from reproduction.experiments.ranking_oracle.algorithms import (
 )
 from reproduction.experiments.ranking_oracle.cost import (
     LOSS_VALUES,
-    compare_threads,
+    Constraint,
     compile_kernels,
     cost_of_levels,
     time_loss_values,
@@ -30,9 +30,6 @@ NAMED_SIZE = 100_000
 N_FEATURES = 7
 CHUNK = 1_000_000
 
-#: ``alpha`` and ``delta`` of a constraint.
-Constraint = tuple[NDArray[np.float64], float]
-
 
 def main(
     inputs: Paths, outputs: Paths, *, seed: int, largest: int, levels: int, training: int, problems: int
@@ -40,12 +37,12 @@ def main(
     """Time the oracles up to ``largest`` samples and the recursion on ``levels``; train on ``training``."""
     compile_kernels()
     sizes = timed_sizes(largest)
-    timings = time_sizes(sizes, seed)
+    timings, compared = time_sizes(sizes, seed)
     if NAMED_SIZE in sizes:
         timings["at_100000"] = timings["algorithm_seconds"][sizes.index(NAMED_SIZE)]
-    one, two, timings["speedup_two_threads"] = compare_threads(largest, seed)
-    thread_difference = relative_difference(one, two)
-    del one, two  # 800 MB for 5e7 samples
+    timings["speedup_two_threads"] = compared.seconds[0] / compared.seconds[1]
+    thread_difference = relative_difference(*compared.constraints)
+    del compared  # 800 MB for 5e7 samples
     costs = cost_of_levels(levels, seed)
     timings["level_seconds"] = [level.seconds for level in costs]
     value_levels, timings["loss_value_seconds"] = time_loss_values(levels, seed)
