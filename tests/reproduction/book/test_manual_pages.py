@@ -54,6 +54,7 @@ def test_outputs_do_not_depend_on_what_was_compiled_or_how_text_arrived():
         new_output("stream", name="stdout", text="a "),
         new_output("stream", name="stdout", text="b\n"),
         new_output("stream", name="stderr", text="UserWarning: something\n"),
+        new_output("execute_result", data={"text/plain": "<object at 0x7f0edf9df290>"}, execution_count=1),
     ]
     assert [output.text for output in settle_outputs(stream)] == ["a b\n", "UserWarning: something\n"]
 

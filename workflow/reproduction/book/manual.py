@@ -91,13 +91,15 @@ def write_manual(
 
 
 def settle_outputs(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
-    """Return the outputs of a cell without what differs from one run to the next.
+    """Return what a cell prints and draws, without what differs from one run to the next.
 
-    The library's logger announces what was not compiled before, and a kernel sends printed text in any number
-    of parts.
+    The library's logger announces what was not compiled before, a kernel sends printed text in any number of
+    parts, and the value of a last expression is often an object with its address.
     """
     settled: list[NotebookNode] = []
     for output in outputs:
+        if output.output_type == "execute_result":
+            continue
         if output.get("name") == "stderr":
             lines = output.text.splitlines(keepends=True)
             output.text = "".join(line for line in lines if not line.startswith(COMPILING))
