@@ -6,13 +6,13 @@ from nbformat.v4 import new_output
 
 from reproduction.book.api_reference import exported_names, write_api_reference
 from reproduction.book.manual import (
-    link_names,
     page_notebook,
     python_blocks,
     run_pages,
     settle_outputs,
     write_manual,
 )
+from reproduction.book.manual_links import link_names, page_links
 
 PAGE = """# A page
 
@@ -46,6 +46,18 @@ def test_names_are_linked_outside_code_headings_and_links():
     rest = " and [`RankingSVM`](x.md), `other`\n```python\n`RankingSVM`\n```\n"
     text, linked = (f"# `RankingSVM`\n{name}{rest}" for name in ("`RankingSVM`", "{py:obj}`RankingSVM`"))
     assert link_names(text, links) == linked
+
+
+def test_names_have_links_if_they_can_mean_nothing_else():
+    general = page_links([])
+    assert general["RankingSVM"] == "{py:obj}`RankingSVM <ermlab.ranking.RankingSVM>`"
+    assert general["ermlab.detection.detect"] == "{py:obj}`ermlab.detection.detect`"
+    assert "decode" not in general  # a word
+    assert "most_violated" not in general  # also a method of tasks
+    assert "median_distance" not in general  # of two packages
+    imported = page_links(["from ermlab import detect\nfrom ermlab.cca import (\n    median_distance,\n)\n"])
+    assert imported["detect"] == "{py:obj}`detect <ermlab.detection.detect>`"
+    assert imported["median_distance"] == "{py:obj}`median_distance <ermlab.cca.median_distance>`"
 
 
 def test_outputs_do_not_depend_on_what_was_compiled_or_how_text_arrived():

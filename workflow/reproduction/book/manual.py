@@ -8,7 +8,7 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -17,7 +17,8 @@ import papermill
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from reproduction.book.api_reference import exported_names, write_api_reference
+from reproduction.book.api_reference import write_api_reference
+from reproduction.book.manual_links import link_names, page_links
 from reproduction.pipeline.digest import Library
 from reproduction.pipeline.notebook import execute_notebook
 
@@ -28,9 +29,6 @@ COMPILING = "compiling ermlab."
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _PAGE_LINK = re.compile(r"(?<=\]\()([\w./-]+)\.md(?=[)#])")
-_FENCED = re.compile(r"(^```.*?^```$)", flags=re.DOTALL | re.MULTILINE)
-# A name in backticks that is not yet part of a link or a role.
-_CODE = re.compile(r"(?<![\[}`])`([A-Za-z_][\w.]*)`(?![\]`])")
 
 
 def manual_pages(docs: Path = DOCS) -> list[Path]:
@@ -70,10 +68,14 @@ def write_manual(
     pages = manual_pages(docs)
     with_code = [page for page in pages if run_code and python_blocks(page.read_text(encoding="utf-8"))]
     executed = dict(zip(with_code, run_pages(with_code, cache, n_jobs), strict=True))
-    links = _links()
     for source in sorted(path for path in docs.rglob("[!.]*") if path.is_file()):
         target = folder / source.relative_to(docs)
         target.parent.mkdir(parents=True, exist_ok=True)
+        if source not in pages:
+            shutil.copyfile(source, target)
+            continue
+        text = source.read_text(encoding="utf-8")
+        links = page_links(python_blocks(text))
         if source in executed:
             notebook = nbformat.read(executed[source], as_version=4)
             for cell in notebook.cells:
@@ -82,11 +84,8 @@ def write_manual(
                 else:
                     cell.outputs = settle_outputs(cell.outputs)
             nbformat.write(notebook, target.with_suffix(".ipynb"))
-        elif source in pages:
-            text = _with_links(source.read_text(encoding="utf-8"), source, links, executed)
-            target.write_text(text, encoding="utf-8")
         else:
-            shutil.copyfile(source, target)
+            target.write_text(_with_links(text, source, links, executed), encoding="utf-8")
     write_api_reference(folder / "api")
 
 
@@ -159,20 +158,7 @@ def _digest(notebook: NotebookNode, library: Library) -> str:
     return hashlib.sha256(f"{code}\0{nbformat.writes(notebook)}".encode()).hexdigest()[:16]
 
 
-def _links() -> dict[str, str]:
-    """Return a link to the API reference for each name that has one meaning, with and without its package."""
-    links: dict[str, str] = {}
-    seen: dict[str, int] = {}
-    for package, names in exported_names().items():
-        links[package] = f"{{py:mod}}`{package}`"
-        for name in names:
-            links[f"{package}.{name}"] = f"{{py:obj}}`{package}.{name}`"
-            links[name] = f"{{py:obj}}`{name} <{package}.{name}>`"
-            seen[name] = seen.get(name, 0) + 1
-    return {name: link for name, link in links.items() if seen.get(name, 1) == 1}
-
-
-def _with_links(text: str, page: Path, links: dict[str, str], executed: Iterable[Path]) -> str:
+def _with_links(text: str, page: Path, links: Mapping[str, str], executed: Iterable[Path]) -> str:
     """Link names to the API reference, and let links to other pages lead to their notebooks."""
     notebooks = {path.resolve() for path in executed}
 
@@ -181,15 +167,3 @@ def _with_links(text: str, page: Path, links: dict[str, str], executed: Iterable
         return f"{found[1]}.ipynb" if is_notebook else found[0]
 
     return _PAGE_LINK.sub(page_link, link_names(text, links))
-
-
-def link_names(text: str, links: dict[str, str]) -> str:
-    """Link exported names in backticks to the API reference, outside of headings and blocks of code."""
-    parts = _FENCED.split(text)
-    for i in range(0, len(parts), 2):
-        lines = parts[i].split("\n")
-        parts[i] = "\n".join(
-            line if line.startswith("#") else _CODE.sub(lambda found: links.get(found[1], found[0]), line)
-            for line in lines
-        )
-    return "".join(parts)
