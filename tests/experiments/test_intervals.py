@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from reproduction.claims.results import repeated
-from reproduction.experiments.intervals import paired_interval, repeated_interval
+from reproduction.experiments.intervals import count_worse, paired_interval, repeated_interval
 
 
 def test_interval_is_that_of_the_t_test():
@@ -41,3 +41,26 @@ def test_interval_of_repeats_is_that_of_their_differences():
     assert wide == pytest.approx({"mean": 2, "low": 2 - 2 * 1.29923, "high": 2 + 2 * 1.29923}, abs=1e-5)
     with pytest.raises(ValueError, match="1 repeats: expected at least two"):
         repeated_interval(repeated([1.0]))
+
+
+def test_cells_are_worse_if_a_corrected_test_says_so():
+    base = np.array([0.5, 0.52, 0.48, 0.51, 0.49])
+    clearly, hardly = base - [0.1, 0.12, 0.09, 0.1, 0.11], base - [0.1, -0.12, 0.09, -0.1, 0.11]
+    assert count_worse([clearly, hardly], [[base, base]]) == 1
+    assert count_worse([clearly, clearly], [[base, base]]) == 2
+    assert count_worse([base, base], [[clearly, clearly]]) == 0
+    # Worse than one of two others is enough, and counts once.
+    assert count_worse([base, base], [[base + 0.1, clearly], [base + 0.1, hardly]]) == 1
+    # A p-value of .03 passes alone, but not as the smallest of two.
+    weak = base - [0.02, 0.01, 0.0, 0.05, 0.01]
+    assert stats.ttest_rel(weak, base, alternative="less").pvalue == pytest.approx(0.0517, abs=5e-4)
+    almost = base - [0.02, 0.01, 0.01, 0.05, 0.01]
+    assert 0.025 < stats.ttest_rel(almost, base, alternative="less").pvalue < 0.05
+    assert count_worse([almost], [[base]]) == 1
+    assert count_worse([almost, base], [[base, base]]) == 0
+    # Training parts that overlap widen the spread of the mean.
+    assert count_worse([almost], [[base]], test_over_train=0.5) == 0
+
+
+def test_a_single_measurement_is_never_significant():
+    assert count_worse([[0.1]], [[[0.9]]]) == 0

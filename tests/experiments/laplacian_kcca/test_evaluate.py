@@ -7,27 +7,32 @@ import pandas as pd
 import pytest
 
 from reproduction.claims.results import read_results, repeated
-from reproduction.experiments.laplacian_kcca.evaluate import (
-    TITLES,
-    correlation_table,
-    edge_table,
-    exhibit_table,
-    main,
-    map_table,
-    share_table,
-    sweep_gains,
-    sweep_table,
-)
+from reproduction.experiments.laplacian_kcca.evaluate import main
 from reproduction.experiments.laplacian_kcca.movie_study import (
     PUBLISHED_EXPERIMENTS,
     SETS,
     TARGETS,
     VARIABLES,
 )
-from reproduction.experiments.laplacian_kcca.protocol import EXPERIMENTS
+from reproduction.experiments.laplacian_kcca.protocol import EXPERIMENTS, OUTPUT_SIDE
+from reproduction.experiments.laplacian_kcca.tables import (
+    TITLES,
+    Published,
+    correlation_table,
+    edge_table,
+    exhibit_table,
+    map_table,
+    output_side_table,
+    share_table,
+    sweep_gains,
+    sweep_table,
+)
 
 NAMES = ("motion", "faces")
-PUBLISHED = {"exp1": [0.1, 0.2], "exp2": [0.3, 0.4], "exp3": [0.5, 0.6]}
+PUBLISHED = Published(
+    {"exp1": [0.1, 0.2], "exp2": [0.3, 0.4], "exp3": [0.5, 0.6]},
+    {"exp1": [0.081, 0.073], "exp2": [0.066, 0.075], "exp3": [0.074, 0.054]},
+)
 
 
 def rows(outputs, seed=0, experiments=EXPERIMENTS, criteria=("folds", "spectrum")):
@@ -58,7 +63,8 @@ def rows(outputs, seed=0, experiments=EXPERIMENTS, criteria=("folds", "spectrum"
 def protocols(outputs, seed=0):
     fair = pd.DataFrame(rows(outputs, seed)).assign(protocol="fair")
     permuted = pd.DataFrame(rows(outputs, seed, PUBLISHED_EXPERIMENTS, ["folds"])).assign(protocol="permuted")
-    return pd.concat([fair, permuted.assign(correlation=permuted["correlation"] - 0.9)])
+    output_side = pd.DataFrame(rows(SETS, seed, [OUTPUT_SIDE], ["folds"])).assign(protocol="output_side")
+    return pd.concat([fair, permuted.assign(correlation=permuted["correlation"] - 0.9), output_side])
 
 
 def maps(seed):
@@ -117,6 +123,8 @@ def test_correlations_are_means_over_folds_for_each_seed(values):
     assert values["correlation_multivariate_cv"]["exp3"][0]["repeats"] == per_seed([0.36, 0.3601])
     assert values["correlation_permuted"]["exp3"][0]["repeats"] == per_seed([-0.7, -0.6999])
     assert values["correlation_multivariate_permuted"]["exp1"][1]["repeats"] == per_seed([-0.83, -0.8299])
+    assert values["correlation_output_side"][2]["repeats"] == per_seed([0.02, 0.0201])
+    assert values["correlation_cv"]["exp1"][0]["unit"] == "scan"
     assert len(values["correlation_cv"]["exp1"]) == 6
     assert len(values["correlation_multivariate"]["exp1"]) == 3
     assert values["seeds"] == 2
@@ -134,6 +142,11 @@ def test_spread_edges_and_medians(values):
     assert values["median_gamma"]["spectrum"]["exp3"] == 7
 
 
+def test_sets_with_and_without_a_laplacian_of_the_outputs(values):
+    table = output_side_table(values)
+    assert table.loc["motion, faces"].tolist() == ["0.370\u00a0±\u00a00.00", "0.010\u00a0±\u00a00.00"]
+
+
 def test_shares_of_the_targets(values):
     assert [share["repeats"] for share in values["target_share"]["faces"]] == [
         [0.25, 0.75],
@@ -148,11 +161,28 @@ def test_shares_of_the_targets(values):
 def test_haxby_has_its_own_outputs(values, results):
     haxby = values["haxby"]
     assert (haxby["categories"], haxby["sets"], haxby["folds"]) == (["face", "house"], ["face_house"], 2)
-    assert haxby["correlation_cv"]["exp2"][1]["repeats"] == per_seed([0.21])
-    assert haxby["correlation_spectral"]["exp2"][1]["repeats"] == per_seed([0.215])
-    assert haxby["correlation_multivariate"]["exp1"][0]["repeats"] == per_seed([0.025])
-    assert haxby["correlation_permuted"]["exp2"][0]["repeats"] == per_seed([-0.8])
+    # Two runs, of which one is the training part of the other.
+    house = haxby["correlation_cv"]["exp2"][1]
+    assert house == {"repeats": per_seed([0.209, 0.211]), "unit": "run", "test_over_train": 1}
+    assert haxby["correlation_spectral"]["exp2"][1]["repeats"] == per_seed([0.213, 0.217])
+    assert haxby["correlation_multivariate"]["exp1"][0]["repeats"] == per_seed([0.023, 0.027])
+    assert haxby["correlation_permuted"]["exp2"][0]["repeats"] == per_seed([-0.801, -0.799])
+    assert haxby["worse"] == {"exp2": 0, "exp3": 0}
     assert read_results(results)["datasets"] == {"movie_watching": "simulated", "haxby2001_slice": "real"}
+
+
+def test_outputs_that_are_significantly_worse(values):
+    # Every experiment is better than the one before it, by .1 in each scan.
+    assert values["worse"] == {"exp2": 0, "exp3": 0, "sets": 0}
+
+
+def test_scans_without_signal_are_repeated_over_stretches(values):
+    # The mean over six labels is .025, folds are .001 apart from it; seeds 100 and 101 add .01 and .0101.
+    silent = values["no_signal"]
+    assert silent["exp1"]["repeats"] == per_seed([0.034, 0.036, 0.0341, 0.0361])
+    assert silent["exp3"]["repeats"][0] == pytest.approx(0.234)
+    # Two stretches of each of two scans: training parts overlap within a scan only.
+    assert (silent["exp1"]["unit"], silent["exp1"]["test_over_train"]) == ("stretch", 0.5)
 
 
 def test_the_sweep_has_all_scenarios_with_their_settings(results):
@@ -174,7 +204,7 @@ def test_the_sweep_has_all_scenarios_with_their_settings(results):
 
 def test_tables_and_maps_of_the_first_seed_are_kept(results):
     table = pd.read_csv(results / "tables.csv", keep_default_na=False)
-    assert table.groupby(["seed", "protocol"]).size().tolist() == [180, 54, 180, 54]
+    assert table.groupby(["seed", "protocol"]).size().tolist() == [180, 6, 54, 180, 6, 54]
     with np.load(results / "maps.npz") as arrays:
         assert arrays["faces_exp3"][:3].tolist() == [3, 0, 1]
 
@@ -203,7 +233,7 @@ def test_the_exhibit_has_a_row_for_every_number(ours):
     assert len(table) == 5 * (2 + 2 + 1)
     row = table.query("data == 'film' and protocol == 'fair' and experiment == 'exp3' and output == 'motion'")
     assert row[["correlation", "published", "sd_over_folds"]].to_numpy().tolist() == [[0.4, 0.5, 0.05]]
-    assert row["sd_over_seeds"].item() == pytest.approx(0.2 / 2**0.5)
+    assert row["deviation"].item() == pytest.approx(0.2 / 2**0.5)
     assert row["published_spread"].tolist() == [0.074]
     permuted = table[table["protocol"] == "permuted"]
     assert permuted["sd_over_folds"].isna().all()

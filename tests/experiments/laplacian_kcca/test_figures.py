@@ -7,7 +7,6 @@ from matplotlib import pyplot as plt
 from nibabel import Nifti1Image
 
 from reproduction.claims.results import repeated
-from reproduction.experiments.laplacian_kcca.evaluate import TITLES
 from reproduction.experiments.laplacian_kcca.figures import (
     map_figure,
     plot_correlations,
@@ -15,6 +14,7 @@ from reproduction.experiments.laplacian_kcca.figures import (
     right_center,
 )
 from reproduction.experiments.laplacian_kcca.movie_study import PUBLISHED_EXPERIMENTS
+from reproduction.experiments.laplacian_kcca.tables import TITLES
 
 NAMES = ("motion", "faces")
 PUBLISHED = {"exp1": [0.1, 0.2], "exp2": [0.3, 0.4], "exp3": [0.5, 0.6]}

@@ -12,12 +12,17 @@ from reproduction.experiments.laplacian_kcca.movie_study import (
     SETS,
     TARGETS,
     VARIABLES,
-    both_protocols,
     film_maps,
+    joined,
     study_films,
     study_haxby,
 )
-from reproduction.experiments.laplacian_kcca.protocol import Settings, nested_splits, run_study
+from reproduction.experiments.laplacian_kcca.protocol import (
+    OUTPUT_SIDE,
+    Settings,
+    nested_splits,
+    run_study,
+)
 
 SETTINGS = Settings(eps=(1e-2, 1.0), gamma=(0.01, 1.0), permutations=2)
 
@@ -76,9 +81,20 @@ def test_both_protocols_are_in_one_table(film):
     options = {"sets": False, "variants": ["exp1"], "criteria": ["folds"]}
     fair = study_films(cut_films(film, 3, gap=2), 3, SETTINGS, **options)
     permuted = study_films(whole_films(film), 3, SETTINGS, permuted=True, **options)
-    table = both_protocols(fair, permuted)
+    table = joined({"fair": fair, "permuted": permuted})
     assert table.groupby("protocol").size().to_dict() == {"fair": 18, "permuted": 18}
     assert not fair.table["correlation"].equals(permuted.table["correlation"])
+
+
+def test_a_laplacian_of_the_outputs_changes_the_choices_for_sets(film):
+    films = cut_films(film, 3, gap=2)
+    options = {"variables": False, "criteria": ["folds"]}
+    with_it, without = (
+        study_films(films, 3, SETTINGS, variants=[name], **options).table for name in (OUTPUT_SIDE, "exp3")
+    )
+    assert set(with_it["output"]) == set(SETS)
+    assert with_it["correlation"].mean() > 0.6
+    assert not np.allclose(with_it["correlation"], without["correlation"])
 
 
 def test_filters_over_the_whole_film_leak_and_stretches_do_not(film_of_nothing):

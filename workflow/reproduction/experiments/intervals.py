@@ -1,6 +1,6 @@
-"""Confidence intervals of paired differences and of repeated results."""
+"""Confidence intervals and tests of paired differences and of repeated results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,3 +32,48 @@ def repeated_interval(result: Mapping[str, Any], confidence: float = 0.95) -> di
     error = values.std(ddof=1) * np.sqrt(1 / len(values) + result.get("test_over_train", 0.0))
     half = float(stats.t.ppf((1 + confidence) / 2, len(values) - 1) * error)
     return {"mean": mean, "low": mean - half, "high": mean + half}
+
+
+def count_worse(
+    ours: Sequence[ArrayLike],
+    theirs: Sequence[Sequence[ArrayLike]],
+    test_over_train: float = 0.0,
+    level: float = 0.05,
+) -> int:
+    """Return in how many cells a method is significantly worse than one of several others.
+
+    One-sided paired t-tests, corrected for overlapping training parts (Nadeau and Bengio, 2003), and for the
+    number of tests by Holm's method.
+
+    Parameters
+    ----------
+    ours
+        For each cell, such as an output or a class, the repeated measurements of the method.
+    theirs
+        The same for each of the others; larger is better.
+    test_over_train
+        Size of a test part over that of its training part, 0 for independent measurements.
+    level
+        Level of significance.
+    """
+    p = np.array(
+        [[_p_worse(*pair, test_over_train) for pair in zip(ours, other, strict=True)] for other in theirs]
+    )
+    order = np.argsort(p, axis=None)
+    passed = p.ravel()[order] <= level / np.arange(p.size, 0, -1)
+    rejected = np.zeros(p.size, dtype=bool)
+    rejected[order] = np.logical_and.accumulate(passed)
+    return int(rejected.reshape(p.shape).any(axis=0).sum())
+
+
+def _p_worse(ours: ArrayLike, theirs: ArrayLike, test_over_train: float) -> float:
+    """Return the p-value of a one-sided test; a single measurement cannot be significant."""
+    differences = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
+    n = len(differences)
+    if n < 2:
+        return 1.0
+    error = np.sqrt((1 / n + test_over_train) * differences.var(ddof=1))
+    mean = differences.mean()
+    if error == 0:
+        return 0.0 if mean < 0 else 1.0
+    return float(stats.t.cdf(mean / error, n - 1))

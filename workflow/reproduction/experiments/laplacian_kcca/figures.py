@@ -14,14 +14,14 @@ from scipy.ndimage import label
 
 from ermlab._utils.palette import BLUE, GREEN, GREY
 from ermlab.fmri.plotting import to_image, weight_map_figure
-from reproduction.experiments.laplacian_kcca.evaluate import (
+from reproduction.experiments.laplacian_kcca.movie_study import PUBLISHED_EXPERIMENTS
+from reproduction.experiments.laplacian_kcca.tables import (
     OUTPUT_TITLES,
     TITLES,
     Correlations,
     deviation,
     sweep_gains,
 )
-from reproduction.experiments.laplacian_kcca.movie_study import PUBLISHED_EXPERIMENTS
 
 _STYLES = {
     "exp1": {"color": GREY, "marker": "o"},
@@ -35,7 +35,7 @@ _STYLES = {
 def plot_correlations(
     ours: Correlations, outputs: Sequence[str], published: Mapping[str, Sequence[float]], title: str
 ) -> Figure:
-    """Draw the correlations of each output: ours with their spread over seeds, published ones as crosses."""
+    """Draw the correlations of each output: ours with their spread over scans, published ones as crosses."""
     fig, ax = plt.subplots(figsize=(8, 3.4))
     positions = np.arange(len(outputs))
     shifts = np.linspace(-0.3, 0.3, len(TITLES))

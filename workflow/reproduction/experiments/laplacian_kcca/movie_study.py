@@ -1,5 +1,6 @@
 """Laplacian KCCA between brain volumes and stimuli: outputs, protocols and maps (thesis, 4.1.3)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,14 @@ HAXBY_SETS = {
 
 
 def study_films(
-    films: Films, folds: int, settings: Settings, *, permuted: bool = False, sets: bool = True, **options: Any
+    films: Films,
+    folds: int,
+    settings: Settings,
+    *,
+    permuted: bool = False,
+    variables: bool = True,
+    sets: bool = True,
+    **options: Any,
 ) -> KCCAResults:
     """Learn the labels of film 1 from its volumes, with film 2 unpaired.
 
@@ -59,12 +67,12 @@ def study_films(
     settings : Settings
     permuted : bool, default=False
         Hold out random volumes instead of stretches.
-    sets : bool, default=True
-        Whether to learn the sets of labels too.
+    variables, sets : bool, default=True
+        Whether to learn the single labels, and the sets of labels.
     **options
         ``variants`` and ``criteria`` of `run_study`.
     """
-    outputs: dict[str, NDArray] = {name: films.label(name) for name in VARIABLES}
+    outputs: dict[str, NDArray] = {name: films.label(name) for name in VARIABLES} if variables else {}
     if sets:
         outputs |= {name: films.label(*labels) for name, labels in SETS.items()}
     n = len(films.paired)
@@ -125,8 +133,7 @@ def study_haxby(
     return run_study(series.volumes[paired], series.volumes[unpaired], outputs, splits, settings, **options)
 
 
-def both_protocols(fair: KCCAResults, permuted: KCCAResults) -> pd.DataFrame:
-    """Return the rows of both protocols, with a column ``protocol``."""
-    return pd.concat(
-        [fair.table.assign(protocol="fair"), permuted.table.assign(protocol="permuted")], ignore_index=True
-    )
+def joined(results: Mapping[str, KCCAResults]) -> pd.DataFrame:
+    """Return the rows of the results of several protocols, with a column ``protocol``."""
+    tables = [found.table.assign(protocol=protocol) for protocol, found in results.items()]
+    return pd.concat(tables, ignore_index=True)

@@ -3,7 +3,7 @@
 from reproduction.experiments.fmri_studies.haxby import HaxbySeries
 from reproduction.experiments.laplacian_kcca.movie_study import (
     PUBLISHED_EXPERIMENTS,
-    both_protocols,
+    joined,
     study_haxby,
 )
 from reproduction.experiments.laplacian_kcca.protocol import Settings
@@ -17,7 +17,7 @@ def main(inputs: Paths, outputs: Paths, *, haxby_runs: int, settings: Settings) 
     permuted = study_haxby(
         series, haxby_runs, settings, permuted=True, variants=PUBLISHED_EXPERIMENTS, criteria=("folds",)
     )
-    both_protocols(fair, permuted).to_csv(outputs["table"], index=False, lineterminator="\n")
+    joined({"fair": fair, "permuted": permuted}).to_csv(outputs["table"], index=False, lineterminator="\n")
 
 
 if "snakemake" in globals():

@@ -8,28 +8,38 @@ from reproduction.experiments.fmri_studies.movie_series import MovieSeries, cut_
 from reproduction.experiments.laplacian_kcca.movie_study import (
     PUBLISHED_EXPERIMENTS,
     TARGETS,
-    both_protocols,
     film_maps,
+    joined,
     study_films,
 )
-from reproduction.experiments.laplacian_kcca.protocol import Settings
+from reproduction.experiments.laplacian_kcca.protocol import OUTPUT_SIDE, Settings
 from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(inputs: Paths, outputs: Paths, *, stretches: int, gap: int, settings: Settings) -> None:
-    """Learn all labels and sets of labels, with held-out stretches and with permuted volumes."""
+def main(
+    inputs: Paths, outputs: Paths, *, stretches: int, gap: int, permuted: bool, settings: Settings
+) -> None:
+    """Learn all labels and sets of labels, with held-out stretches and, if asked, with permuted volumes.
+
+    The sets are also learned with a Laplacian of the outputs.
+    """
     series = MovieSeries.read(inputs["series"])
     films = cut_films(series, stretches, gap)
     fair = study_films(films, stretches, settings)
-    permuted = study_films(
-        whole_films(series),
-        stretches,
-        settings,
-        permuted=True,
-        variants=PUBLISHED_EXPERIMENTS,
-        criteria=("folds",),
+    results = {"fair": fair}
+    results["output_side"] = study_films(
+        films, stretches, settings, variables=False, variants=[OUTPUT_SIDE], criteria=["folds"]
     )
-    both_protocols(fair, permuted).to_csv(outputs["table"], index=False, lineterminator="\n")
+    if permuted:
+        results["permuted"] = study_films(
+            whole_films(series),
+            stretches,
+            settings,
+            permuted=True,
+            variants=PUBLISHED_EXPERIMENTS,
+            criteria=["folds"],
+        )
+    joined(results).to_csv(outputs["table"], index=False, lineterminator="\n")
     weights = {f"{target}_{name}": values for (target, name), values in film_maps(films, fair).items()}
     targets = {f"{target}_target": series.region(*names) for target, names in TARGETS.items()}
     with Path(outputs["maps"]).open("wb") as file:
