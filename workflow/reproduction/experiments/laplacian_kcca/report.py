@@ -15,7 +15,8 @@ def sizes_text(values: Mapping[str, Any], published: Sequence[float]) -> str:
     ours = _means(values["correlation_cv"], "exp1")
     text = (
         f"**Size of the correlations.** The labels have mean correlations of {min(ours):.2f} to "
-        f"{max(ours):.2f} in experiment 1; the published ones reach {min(published):.2f} to {max(published):.2f} in experiment 3."
+        f"{max(ours):.2f} in experiment 1; the published ones reach {min(published):.2f} to "
+        f"{max(published):.2f} in experiment 3."
     )
     if "no_signal" in values:
         silent = values["no_signal"]["exp1"]["repeats"]
@@ -37,9 +38,9 @@ def experiments_text(values: Mapping[str, Any]) -> str:
             np.mean(_means(correlations, experiment)) for experiment in ("exp1", "exp2", "exp3")
         )
         lines.append(
-            f"- *{name}*: {one:.3f}, {two:.3f} and {three:.3f} in experiments 1, 2 and 3. Experiment 2 differs from "
-            f"plain KCCA at the equivalent ε by at most {_largest(correlations, 'exp2', MATCHED):.3f} for any label, "
-            f"and experiment 3 from the centering matrix by at most "
+            f"- *{name}*: {one:.3f}, {two:.3f} and {three:.3f} in experiments 1, 2 and 3. Experiment 2 differs "
+            f"from plain KCCA at the equivalent ε by at most {_largest(correlations, 'exp2', MATCHED):.3f} "
+            "for any label, and experiment 3 from the centering matrix by at most "
             f"{_largest(correlations, 'exp3', 'exp3_centred'):.3f}."
         )
     return "\n".join(lines)
@@ -54,8 +55,8 @@ def choices_text(values: Mapping[str, Any]) -> str:
     }
     return (
         "**Hardly any Laplacian?** The smallest $\\gamma$ of the grid, which amounts to none, is chosen in "
-        f"{shares['folds', 'exp2']:.0f} % (experiment 2) and {shares['folds', 'exp3']:.0f} % (experiment 3) of "
-        f"the choices by cross-validation, and in {shares['spectrum', 'exp2']:.0f} % and "
+        f"{shares['folds', 'exp2']:.0f} % (experiment 2) and {shares['folds', 'exp3']:.0f} % (experiment 3) "
+        f"of the choices by cross-validation, and in {shares['spectrum', 'exp2']:.0f} % and "
         f"{shares['spectrum', 'exp3']:.0f} % of those by the spectral criterion."
     )
 
@@ -71,8 +72,8 @@ def permuted_text(values: Mapping[str, Any]) -> str:
     )
     return (
         "**The way of holding out volumes decides the result.** With random volumes the mean correlation of "
-        f"experiment 1 is {films[0]:.2f} for the films instead of {films[1]:.2f}, and {pictures[0]:.2f} for the "
-        f"pictures instead of {pictures[1]:.2f}."
+        f"experiment 1 is {films[0]:.2f} for the films instead of {films[1]:.2f}, and {pictures[0]:.2f} for "
+        f"the pictures instead of {pictures[1]:.2f}."
     )
 
 
