@@ -185,7 +185,7 @@ ksupport_jobs = {
             "numbers": list(range(film_stretches)),
             "first": scan * film_stretches,
         }
-        for scan in range(ksupport["scans"])
+        for scan in range(ksupport["scans"] if study == "film" else 1)
     ]
     for study in ("film", "reversed")
 } | {
@@ -260,6 +260,7 @@ rule train_ksupport_maps:
     output:
         weights=f"{ksupport_folder}/weights_{{groups}}.npz",
         clusters=f"{ksupport_folder}/clusters_{{groups}}.csv",
+        splits=f"{ksupport_folder}/map_splits_{{groups}}.csv",
     wildcard_constraints:
         groups="|".join(ksupport_groups),
     resources:
@@ -280,10 +281,15 @@ rule evaluate_ksupport:
             for (study, protocol), jobs in ksupport_jobs.items()
         },
         **{
-            f"{kind}_{groups}": f"{ksupport_folder}/{kind}_{groups}.{ending}"
+            f"{kind}_{groups}": f"{ksupport_folder}/{name}_{groups}.{ending}"
             for groups in ksupport_groups
-            for kind, ending in (("weights", "npz"), ("clusters", "csv"))
+            for kind, name, ending in (
+                ("weights", "weights", "npz"),
+                ("clusters", "clusters", "csv"),
+                ("splits", "map_splits", "csv"),
+            )
         },
+        laplacian=expand("data/processed/laplacian_kcca/main_{seed}.csv", seed=range(ksupport["scans"])),
         **{
             f"receipt_{name}": f"data/receipts/{name}.json"
             for name in ("movie_watching", "haxby2001_slice", "wager2008_contrasts", "drug_stroop")
@@ -359,6 +365,22 @@ rule train_permuted_graphs:
         "../reproduction/experiments/graph_kernels/train_permuted.py"
 
 
+rule train_graph_effects:
+    input:
+        study="data/processed/group_studies/stroop_groups.npz",
+    output:
+        scores=f"{graph_folder}/effects.csv",
+    resources:
+        mem_mb=3000,
+        runtime=240,
+    params:
+        scale=config["scale"],
+    message:
+        "graph kernels and other methods on drawn studies, by effect"
+    script:
+        "../reproduction/experiments/graph_kernels/train_effects.py"
+
+
 rule train_graph_maps:
     input:
         study="data/processed/group_studies/{groups}.npz",
@@ -382,6 +404,7 @@ rule evaluate_graph_kernels:
             for kind, jobs in graph_jobs.items()
             for groups in graph_studies.values()
         },
+        effects=f"{graph_folder}/effects.csv",
         **{f"maps_{groups}": f"{graph_folder}/maps_{groups}.npz" for groups in graph_studies.values()},
         **{
             f"study_{groups}": f"data/processed/group_studies/{groups}.npz"

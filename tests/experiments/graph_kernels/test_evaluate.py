@@ -13,12 +13,15 @@ from reproduction.experiments.graph_kernels.evaluate import (
     PAIRS,
     TITLES,
     accuracy_summary,
-    accuracy_table,
     compare_methods,
     compare_with_permuted,
-    difference_table,
-    height_table,
     main,
+)
+from reproduction.experiments.graph_kernels.tables import (
+    accuracy_table,
+    difference_table,
+    effect_table,
+    height_table,
     map_table,
     size_table,
     study_table,
@@ -54,6 +57,7 @@ def score_rows(shift):
                 "nonzero_share": 0.1 * i,
                 "selected": i,
                 "gap": 1e-3 * i,
+                "inside": 0.2 * (split + 1) if method == "elastic_net" else 0.0,
             }
             for i, (method, accuracies) in enumerate(ACCURACIES.items())
             for split, accuracy in enumerate(accuracies)
@@ -71,6 +75,20 @@ def permuted_rows(numbers):
             for number in numbers
             for split in range(2)
             for selection, leak in (("inside", 0.0), ("beforehand", 0.25))
+        ]
+    )
+
+
+def effect_rows():
+    """Two studies of two splits: the accuracy is the effect plus .1 for study 1, less .1 for split 1."""
+    return pd.DataFrame(
+        [
+            {"effect": effect, "study": study, "split": split, "method": method}
+            | {"accuracy": effect + 0.1 * study - 0.1 * split}
+            for effect in (0.6, 0.3)
+            for study in range(2)
+            for split in range(2)
+            for method in TITLES
         ]
     )
 
@@ -107,6 +125,8 @@ def results(tmp_path_factory):
             content.write(inputs[f"{kind}_{groups}"])
         inputs[f"receipt_{name}"] = folder / f"{name}.json"
         inputs[f"receipt_{name}"].write_text(json.dumps({"kind": KINDS[name]}))
+    inputs["effects"] = folder / "effects.csv"
+    effect_rows().to_csv(inputs["effects"], index=False)
     place = folder / "graph_kernels"
     place.mkdir()
     outputs = {
@@ -125,10 +145,18 @@ def values(results):
 
 
 def test_accuracies_are_those_of_the_drug_stroop_study_in_percent(values, results):
-    assert values["accuracy_by_height"] == pytest.approx([25, 50, 75, 25])
-    assert values["accuracy"] == pytest.approx(
-        {"gaussian_ridge": 125 / 3, "elastic_net": 50, "wl_pyramid": 200 / 3, "combined": 50}
-    )
+    assert [row["repeats"] for row in values["accuracy_by_height"]] == [
+        [25, 25, 25],
+        [50, 75, 25],
+        [75, 100, 50],
+        [0, 0, 75],
+    ]
+    assert values["accuracy"]["wl_pyramid"] == {
+        "repeats": [75, 100, 25],
+        "unit": "split",
+        "test_over_train": pytest.approx(0.25),
+    }
+    assert set(values["accuracy"]) == set(TITLES)
     assert values["studies"]["wager2008_contrasts"]["methods"]["wl_2"]["mean"] == pytest.approx(65)
     error = 100 * np.std(ACCURACIES["wl_2"], ddof=1) / 3**0.5
     assert values["studies"]["drug_stroop"]["methods"]["wl_2"]["standard_error"] == pytest.approx(error)
@@ -166,11 +194,26 @@ def test_sizes_heights_and_groups(values):
     assert study["heights_chosen"] == [0, 1, 2, 0]
     assert study["largest_gap"] == pytest.approx(7e-3)
     # wl_2 is the fifth method, with 40, 41 and 42 voxels.
-    assert values["counts"] == pytest.approx(
-        {"voxels": 41, "features": 400, "nonzero_share": 0.4, "selected": 4}
-    )
+    assert values["counts"]["voxels"]["repeats"] == [40, 41, 42]
+    assert values["counts"]["features"]["repeats"] == [400, 400, 400]
     net = study["sizes"]["elastic_net"]
     assert (net["voxels"], net["least_voxels"], net["most_voxels"]) == (11, 10, 12)
+
+
+def test_voxels_in_the_true_region_by_split(values):
+    assert values["rostral_acc"]["selected_inside"]["repeats"] == pytest.approx([0.2, 0.4, 0.6])
+    assert values["rostral_acc"]["chance"] == 0.5
+
+
+def test_permutations_and_effects_are_repeated(values):
+    assert values["permuted"]["combined"] == {"repeats": [62.5, 37.5], "unit": "permutation"}
+    assert values["leak"]["combined"]["repeats"] == [87.5, 62.5]
+    assert values["effects"]["sizes"] == [0.3, 0.6]
+    small, large = values["effects"]["accuracy"]["elastic_net"]
+    assert (small["repeats"], small["unit"]) == (pytest.approx([25, 35]), "drawn study")
+    assert large["repeats"] == pytest.approx([55, 65])
+    table = effect_table(values).set_index("difference of the groups")
+    assert table.loc["0.3 %", "WL pyramid"] == "30.0 ± 5.0"
 
 
 def test_maps_and_their_overlap_with_the_true_region(values, results):

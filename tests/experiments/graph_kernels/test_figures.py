@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from nibabel import Nifti1Image
 
+from reproduction.claims.results import repeated
 from reproduction.experiments.fmri_studies.studies import GROUP_TITLES
 from reproduction.experiments.graph_kernels.evaluate import TITLES
 from reproduction.experiments.graph_kernels.figures import (
     map_images,
     plot_accuracies,
+    plot_effects,
     plot_graph_maps,
     strongest_place,
 )
@@ -43,6 +45,14 @@ def arrays():
         name: np.where(used, rng.normal(size=mask.sum()), 0) for name in ("selection", "positive", "negative")
     }
     return {**maps, "mask": mask, "affine": affine}
+
+
+def test_accuracies_against_the_effect():
+    accuracy = {method: [repeated([50 + i, 60 + i]), repeated([90.0])] for i, method in enumerate(TITLES)}
+    (ax,) = plot_effects({"effects": {"sizes": [0.3, 1.2], "accuracy": accuracy}}).axes
+    lines = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [line.get_ydata().tolist() for line in lines] == [[55 + i, 90] for i in range(4)]
+    assert lines[0].get_xdata().tolist() == [0.3, 1.2]
 
 
 def test_bars_controls_and_the_published_value(values):

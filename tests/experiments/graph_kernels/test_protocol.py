@@ -10,7 +10,7 @@ from ermlab.fmri.voxel_graphs import maps_to_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
 from reproduction.experiments.fmri_studies.studies import Study
-from reproduction.experiments.graph_kernels import train, train_maps, train_permuted
+from reproduction.experiments.graph_kernels import train, train_effects, train_maps, train_permuted
 from reproduction.experiments.graph_kernels.protocol import (
     HEIGHTS,
     METHODS,
@@ -52,6 +52,42 @@ def test_groups_that_differ_are_classified(groups):
     assert table.loc["wl_pyramid", "height"] == heights.loc[heights["inner"].idxmax(), "height"]
     assert heights["features"].is_monotonic_increasing
     assert (table.loc["combined", "features"] - table.loc["wl_pyramid", "features"]) == 216
+
+
+def test_selected_voxels_in_the_true_region(groups):
+    region = (COORDINATES <= 8).all(axis=1)
+    table = score_split(trial_of(*groups), region=region).set_index("method")
+    assert 0.5 < table.loc["elastic_net", "inside"] <= 1
+    other = score_split(trial_of(*groups), region=~region).set_index("method")
+    assert table.loc["elastic_net", "inside"] + other.loc["elastic_net", "inside"] == pytest.approx(1)
+    assert "inside" not in score_split(trial_of(*groups), region=np.zeros(0, bool))
+
+
+def test_large_effects_in_drawn_studies_are_found(tmp_path):
+    mask = np.zeros((8, 9, 8), dtype=bool)
+    mask[1:-1, 1:-1, 1:-1] = True
+    affine = np.diag([20.0, 20, 20, 1])
+    affine[:3, 3] = [-70, -80, -60]
+    Study(np.zeros((2, mask.sum()), np.float32), np.array([1.0, -1]), mask, affine, "permuted").write(
+        tmp_path / "study.npz"
+    )
+    train_effects.main(
+        {"study": tmp_path / "study.npz"},
+        {"scores": tmp_path / "scores.csv"},
+        seed=0,
+        scale="smoke",
+        effects=[0.0, 8.0],
+        drawn_studies=3,
+        drawn_splits=2,
+        share=0.25,
+        folds=2,
+        grids=GRIDS,
+    )
+    table = pd.read_csv(tmp_path / "scores.csv")
+    assert table.groupby(["effect", "study", "split"]).size().tolist() == [len(METHODS)] * 12
+    means = table.groupby(["effect", "method"])["accuracy"].mean()
+    assert means[8.0, "elastic_net"] > 0.9
+    assert means[0.0, "elastic_net"] < 0.9
 
 
 def test_the_elastic_net_on_patterns_is_the_plain_pipeline(groups):

@@ -12,6 +12,7 @@ from reproduction.experiments.ksupport.dual_definitions import (
     PAIRS,
     compare_norms,
     elastic_net_by_dual,
+    elastic_net_ratios,
     example_values,
     ksupport_by_dual,
     lasso_by_dual,
@@ -76,3 +77,12 @@ def test_weights_that_overflow_are_refused(w):
             call(w)
     with pytest.raises(ValueError, match="alpha1 is 1e"):
         elastic_net_by_dual([1.0], 1e300, 1e-300)
+
+
+def test_the_ratio_to_the_elastic_net_lies_between_1_and_the_square_root_of_2():
+    ratios = elastic_net_ratios(100, 0)
+    assert 1 - 1e-9 <= ratios["min"] < 1.01
+    # One entry of k^1.5 and k^2 of 1: the elastic net has k^1.5 + k, the k-support norm, whose r is k - 2,
+    # (k^3 + k^4 / (k - 1))^(1/2); at most k = 100 is drawn.
+    bound = (100**3 + 100**4 / 99) ** 0.5 / (100**1.5 + 100)
+    assert 1.2 < ratios["max"] <= bound < 2**0.5

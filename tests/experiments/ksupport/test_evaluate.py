@@ -8,15 +8,13 @@ import pytest
 
 from reproduction.claims.results import read_results
 from reproduction.experiments.fmri_studies.studies import GROUP_STUDIES, GROUP_TITLES, Study
-from reproduction.experiments.ksupport.evaluate import (
-    PROTOCOLS,
-    TITLES,
+from reproduction.experiments.ksupport.evaluate import PROTOCOLS, TITLES, main
+from reproduction.experiments.ksupport.tables import (
     chosen_table,
     cluster_summary,
     control_table,
     correlation_table,
     difference_table,
-    main,
     map_table,
     norm_table,
 )
@@ -53,6 +51,7 @@ def paths(split, shift=0.0):
                 "correlation": correlation[split] - shift,
                 "inner": inner[split],
                 "split": split,
+                "run": 1 - split,  # the splits test the stretches in another order
             }
             for method, shape, strength, nonzeros, correlation, inner in MODELS
         ]
@@ -66,6 +65,36 @@ def clusters(shift):
             {"selection": name, "voxels": 10 + i, "clusters": 5 + i, "mean_size": 2.0 + i + shift}
             | {"largest": 7 + i, "chance_mean_size": 1.1, "weight": 1.0}
             for i, name in enumerate(selections)
+        ]
+    )
+
+
+def map_splits(shift):
+    return pd.DataFrame(
+        [
+            {"method": method, "split": split, "voxels": 4, "mean_size": size + split + shift}
+            | {"correlation": 0.1 * size, "weight_inside": 0.2 * split}
+            for method, size in (("lasso", 1.0), ("ksupport", 3.0))
+            for split in range(2)
+        ]
+    )
+
+
+def laplacian_rows():
+    """Temporal contrast has .3 and .4 on the two stretches in experiment 3, by cross-validation."""
+    keys = [
+        ("fair", "folds", "exp3", "temporal_contrast"),
+        ("fair", "spectrum", "exp3", "temporal_contrast"),
+        ("fair", "folds", "exp2", "temporal_contrast"),
+        ("fair", "folds", "exp3", "faces"),
+        ("permuted", "folds", "exp3", "temporal_contrast"),
+    ]
+    return pd.DataFrame(
+        [
+            dict(zip(("protocol", "criterion", "experiment", "output"), key, strict=True))
+            | {"fold": fold, "correlation": 0.3 + 0.1 * fold + i}
+            for i, key in enumerate(keys)
+            for fold in range(2)
         ]
     )
 
@@ -85,6 +114,10 @@ def results(tmp_path_factory):
     for number, (name, groups) in enumerate(GROUP_STUDIES.items()):
         inputs[f"clusters_{groups}"] = folder / f"clusters_{groups}.csv"
         clusters(10.0 * number).to_csv(inputs[f"clusters_{groups}"], index=False)
+        inputs[f"splits_{groups}"] = folder / f"splits_{groups}.csv"
+        table = map_splits(10.0 * number)
+        table = table if name == "drug_stroop" else table.drop(columns="weight_inside")
+        table.to_csv(inputs[f"splits_{groups}"], index=False)
         inputs[f"weights_{groups}"] = folder / f"weights_{groups}.npz"
         np.savez(
             inputs[f"weights_{groups}"],
@@ -106,11 +139,13 @@ def results(tmp_path_factory):
     for name, kind in KINDS.items():
         inputs[f"receipt_{name}"] = folder / f"{name}.json"
         inputs[f"receipt_{name}"].write_text(json.dumps({"kind": kind}))
+    inputs["laplacian"] = [folder / "laplacian.csv"]
+    laplacian_rows().to_csv(inputs["laplacian"][0], index=False)
     place = folder / "ksupport"
     outputs = {"values": place / "values.json"}
     outputs |= {name: place / f"{name}.csv" for name in ("paths", "chosen", "clusters")}
     outputs |= {f"maps_{name}": place / f"maps_{name}.npz" for name in GROUP_STUDIES}
-    main(inputs, outputs, seed=0, vectors=4)
+    main(inputs, outputs, seed=0, vectors=10, scans=1, share=0.2)
     return place
 
 
@@ -121,20 +156,37 @@ def values(results):
 
 def test_the_best_models_are_those_with_the_best_mean_on_the_test_parts(values):
     # Means over two splits: LASSO .2 and .3, elastic net .35 and .25, k-support .25, .5, .45 and .4.
-    assert values["best_correlation"] == pytest.approx({"lasso": 0.3, "elastic_net": 0.35, "ksupport": 0.5})
-    assert values["best_nonzeros"] == {"lasso": 7, "elastic_net": 4}
-    assert values["best_k"] == 50
+    repeats = {method: row["repeats"] for method, row in values["best_correlation"]["film"].items()}
+    assert repeats == {"lasso": [0.5, 0.1], "elastic_net": [0.2, 0.5], "ksupport": [0.6, 0.4]}
+    lasso, wager = (values["best_correlation"][study]["lasso"] for study in ("film", "wager"))
+    assert (lasso["unit"], lasso["test_over_train"]) == ("stretch", pytest.approx(0.25))
+    assert wager["unit"] == "split of subjects"
 
 
 def test_the_nested_choice_is_by_the_inner_folds(values):
     # LASSO takes .8 and then .3; elastic net .3 twice; k-support k = 1 and then k = 50 at 1.
-    assert values["nested_correlation"] == pytest.approx(
-        {"lasso": 0.1, "elastic_net": 0.25, "ksupport": 0.35}
+    nested = values["nested_correlation"]["film"]
+    assert {method: row["repeats"] for method, row in nested.items()} == {
+        "lasso": [0.1, 0.1],
+        "elastic_net": [0.0, 0.5],
+        "ksupport": [0.3, 0.4],
+    }
+    assert values["nested_nonzeros"]["film"]["lasso"]["repeats"] == [2, 8]
+    table = difference_table(values).set_index(["study", "over"])
+    row = table.loc[("film", "elastic net")]
+    assert (row["mean"], row["deviation"], row["better"]) == (
+        pytest.approx(0.1),
+        pytest.approx(0.4 / 2**0.5),
+        "1 of 2",
     )
-    gains = values["difference_of_nested"]
-    # k-support has .3 and .4 on the splits, the LASSO .1 and .1, the elastic net 0 and .5.
-    assert gains["lasso"] == pytest.approx({"mean": 0.25, "deviation": 0.1 / 2**0.5, "better": 2})
-    assert gains["elastic_net"] == pytest.approx({"mean": 0.1, "deviation": 0.4 / 2**0.5, "better": 1})
+
+
+def test_laplacian_kcca_is_compared_on_the_same_stretches(values):
+    # Split 0 tests stretch 1, and split 1 stretch 0.
+    assert values["laplacian_correlation"]["repeats"] == pytest.approx([0.4, 0.3])
+    table = difference_table(values).set_index(["study", "over"])
+    assert table.loc[("film", "Laplacian KCCA"), "mean"] == pytest.approx(0)
+    assert len(table) == 7
 
 
 def test_the_summary_of_each_study_and_protocol(values):
@@ -161,14 +213,18 @@ def test_the_summary_of_each_study_and_protocol(values):
 
 
 def test_controls_sizes_and_gaps(values, results):
-    assert values["reversed_best"]["fair"] == pytest.approx(
-        {"lasso": -0.7, "elastic_net": -0.65, "ksupport": -0.5}
-    )
-    assert values["reversed_best"]["permuted"]["ksupport"] == pytest.approx(-1.5)
+    assert values["reversed_best"]["fair"]["ksupport"]["repeats"] == pytest.approx([-0.4, -0.6])
+    assert values["reversed_best"]["permuted"]["ksupport"]["repeats"] == pytest.approx([-1.4, -1.6])
     assert [values["studies"][name]["samples"] for name in ("film", "haxby", "wager")] == [5, 6, 7]
     assert values["studies"]["film"]["voxels"] == 3
     assert values["largest_gap"] == 0.02
-    assert values["mean_cluster_size"] == {"lasso": 2, "ksupport": 3}  # of the drug Stroop study
+    stroop, wager = (values["maps"][name] for name in GROUP_STUDIES)
+    assert stroop["mean_size"]["ksupport"]["repeats"] == [3, 4]
+    assert stroop["weight_inside"]["ksupport"]["repeats"] == [0, 0.2]
+    assert stroop["region_share"] == 0.25
+    assert (wager["mean_size"]["lasso"]["repeats"], "weight_inside" in wager) == ([11, 12], False)
+    assert wager["mean_size"]["lasso"]["unit"] != stroop["mean_size"]["lasso"]["unit"]
+    assert 1 - 1e-9 <= values["elastic_net_ratio"]["min"] <= values["elastic_net_ratio"]["max"] <= 2**0.5
     assert values["norm_dual_difference_max"] == max(values["norm_dual_difference"].values()) < 1e-8
     assert read_results(results)["datasets"] == KINDS
 
@@ -213,7 +269,6 @@ def test_tables_of_controls_differences_choices_and_norms(values):
     control = control_table(values)
     assert control.index[1] == "stretches of time: target reversed"
     assert control["k-support norm"].tolist() == pytest.approx([0.5, -0.5, 0.49, -1.5])
-    assert difference_table(values).loc["over the LASSO", "better"] == 2
     assert chosen_table(values).loc[("drug Stroop", "LASSO")].tolist() == [1, 0.3, 0.25]
     table = norm_table(values).set_index("regulariser")
     assert list(table.index) == list(TITLES.values())

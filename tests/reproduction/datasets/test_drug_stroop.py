@@ -15,6 +15,7 @@ from reproduction.datasets.drug_stroop import (
     ROSTRAL_ACC,
     SIZES,
     WORDS,
+    draw_contrast_maps,
     read_drug_stroop,
     simulate_drug_stroop,
 )
@@ -204,3 +205,20 @@ def test_a_participant_left_out_of_the_table_is_left_out(simulated, tmp_path, ha
     folder = shutil.copytree(simulated, tmp_path / "copy")
     harm.drop_last_line(folder / "participants.tsv")
     assert len(read_drug_stroop(folder).subjects) == 11
+
+
+def test_drawn_maps_differ_in_the_region_only():
+    mask = np.ones((20, 24, 20), dtype=bool)
+    affine = np.diag([8.0, 8, 8, 1])
+    affine[:3, 3] = [-76, -110, -70]
+    (none, groups), (large, _) = (
+        draw_contrast_maps(np.random.default_rng(0), mask, affine, effect, "smoke") for effect in (0.0, 2.0)
+    )
+    assert groups.tolist() == [COCAINE] * SMOKE.cocaine + [CONTROL] * SMOKE.control
+    weight = ROSTRAL_ACC.weight(nib.affines.apply_affine(affine, np.argwhere(mask)))
+    # The same noise: only the response of the users changes, by the effect in the core of the region.
+    np.testing.assert_allclose(large[groups == CONTROL], none[groups == CONTROL])
+    change = (large - none)[groups == COCAINE]
+    np.testing.assert_allclose(change, np.tile(-2.0 * weight, (SMOKE.cocaine, 1)), atol=1e-6)
+    with pytest.raises(ValueError, match="size"):
+        draw_contrast_maps(np.random.default_rng(0), mask, affine, 0.0, "huge")

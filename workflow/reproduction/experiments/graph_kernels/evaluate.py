@@ -1,21 +1,16 @@
-"""Accuracies, tests and controls of section 4.3 (rule evaluate_graph_kernels).
+"""Accuracies, tests and controls of section 4.3 (rule evaluate_graph_kernels)."""
 
-`main` writes the results; the other public functions summarize scores, and turn results into the tables of
-the notebook.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ermlab.metrics.resampling import corrected_t_test, permutation_result, wilcoxon_test
-from reproduction.claims.results import read_json, write_results
-from reproduction.experiments.fmri_studies.maps import overlap, voxel_table
-from reproduction.experiments.fmri_studies.studies import GROUP_STUDIES, GROUP_TITLES, Study
+from reproduction.claims.results import read_json, repeated, write_results
+from reproduction.experiments.fmri_studies.maps import overlap
+from reproduction.experiments.fmri_studies.studies import GROUP_STUDIES, Study
 from reproduction.experiments.graph_kernels.protocol import HEIGHTS, METHODS
 from reproduction.experiments.graph_kernels.train_maps import GraphMaps
 from reproduction.pipeline.job import Paths, run_stage
@@ -65,14 +60,20 @@ def main(inputs: Paths, outputs: Paths, *, share: float, permuted_splits: int) -
         _write_maps(outputs[f"maps_{name}"], maps, study)
     main_study = results[MAIN]
     difference = main_study["differences"]["wl_pyramid_elastic_net"]
+    splits, permuted = (tables[kind][MAIN] for kind in ("splits", "permuted"))
+    effects = pd.read_csv(inputs["effects"])
     write_results(
         Path(outputs["values"]).parent,
         {
-            "accuracy_by_height": [main_study["methods"][f"wl_{h}"]["mean"] for h in HEIGHTS],
-            "accuracy": {method: main_study["methods"][method]["mean"] for method in METHODS},
+            "accuracy_by_height": [by_split(splits, f"wl_{h}", "accuracy", share, 100) for h in HEIGHTS],
+            "accuracy": {method: by_split(splits, method, "accuracy", share, 100) for method in METHODS},
             "wilcoxon_p": difference["wilcoxon_p"],
             "corrected_t_p": difference["corrected_t_p"],
-            "counts": {name: main_study["sizes"][f"wl_{PUBLISHED_HEIGHT}"][name] for name in SIZES},
+            "counts": {name: by_split(splits, f"wl_{PUBLISHED_HEIGHT}", name, share) for name in SIZES},
+            "rostral_acc": _region_values(splits, Study.read(inputs[f"study_{GROUP_STUDIES[MAIN]}"]), share),
+            "permuted": by_permutation(permuted, "inside"),
+            "leak": by_permutation(permuted, "beforehand"),
+            "effects": by_effect(effects),
             "studies": results,
         },
         datasets={name: read_json(inputs[f"receipt_{name}"])["kind"] for name in GROUP_STUDIES},
@@ -84,6 +85,41 @@ def main(inputs: Paths, outputs: Paths, *, share: float, permuted_splits: int) -
 
 def _joined(paths: Sequence[str]) -> pd.DataFrame:
     return pd.concat(map(pd.read_csv, paths), ignore_index=True)
+
+
+def by_split(
+    splits: pd.DataFrame, method: str, column: str, share: float, factor: float = 1.0
+) -> dict[str, Any]:
+    """Return a column of a method, split by split; the training parts overlap."""
+    rows = splits[splits["method"] == method].sort_values("split")
+    return repeated(factor * rows[column], "split", share / (1 - share))
+
+
+def by_permutation(permuted: pd.DataFrame, selection: str) -> dict[str, Any]:
+    """Return the mean accuracy of each method in percent, permutation by permutation."""
+    rows = permuted[permuted["selection"] == selection]
+    means = 100 * rows.groupby(["method", "permutation"])["accuracy"].mean()
+    return {method: repeated(means[method], "permutation") for method in METHODS}
+
+
+def by_effect(effects: pd.DataFrame) -> dict[str, Any]:
+    """Return the accuracies in percent for each effect, repeated over the drawn studies."""
+    means = 100 * effects.groupby(["method", "effect", "study"])["accuracy"].mean()
+    sizes = sorted(set(effects["effect"]))
+    return {
+        "sizes": sizes,
+        "accuracy": {
+            method: [repeated(means[method, effect], "drawn study") for effect in sizes] for method in METHODS
+        },
+    }
+
+
+def _region_values(splits: pd.DataFrame, study: Study, share: float) -> dict[str, Any]:
+    """Return the share of the voxels selected by the elastic net in the true region, and of all voxels."""
+    if not study.region.any():
+        return {}
+    inside = by_split(splits, "elastic_net", "inside", share)
+    return {"selected_inside": inside, "chance": float(study.region.mean())}
 
 
 def accuracy_summary(splits: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -190,116 +226,6 @@ def _write_maps(path: str, maps: GraphMaps, study: Study) -> None:
             mask=study.mask,
             affine=study.affine,
         )
-
-
-def study_title(name: str, datasets: Mapping[str, str]) -> str:
-    """Return the title of a study, with the kind of its data."""
-    return f"{GROUP_TITLES[name]} ({datasets[name]})"
-
-
-def height_table(
-    values: Mapping[str, Any], datasets: Mapping[str, str], published: Sequence[float]
-) -> pd.DataFrame:
-    """Return mean accuracy and standard error in percent, for each height and for the one chosen inside."""
-    columns = {f"h = {h}": f"wl_{h}" for h in HEIGHTS} | {"h chosen inside": "wl_pyramid"}
-    rows = [{"maps": "published", **{f"h = {h}": f"{published[h]:.2f}" for h in HEIGHTS}}]
-    for name in GROUP_TITLES:
-        methods = values["studies"][name]["methods"]
-        cells = {
-            column: f"{methods[method]['mean']:.1f} ± {methods[method]['standard_error']:.1f}"
-            for column, method in columns.items()
-        }
-        rows.append({"maps": study_title(name, datasets), **cells})
-    return pd.DataFrame(rows).fillna("")
-
-
-def accuracy_table(values: Mapping[str, Any], datasets: Mapping[str, str]) -> pd.DataFrame:
-    """Return the accuracies with true and permuted labels, and the p-value of the permutation test."""
-    rows = []
-    for name in GROUP_TITLES:
-        study = values["studies"][name]
-        for method, title in TITLES.items():
-            scores, permuted = study["methods"][method], study["permuted"][method]
-            rows.append(
-                {
-                    "maps": study_title(name, datasets),
-                    "method": title,
-                    "accuracy": scores["mean"],
-                    "standard error": scores["standard_error"],
-                    "first splits": permuted["accuracy"],
-                    "permuted, honest": permuted["permuted"],
-                    "p of permutations": permuted["p"],
-                    "permuted, leak": permuted["leak"],
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def difference_table(values: Mapping[str, Any], datasets: Mapping[str, str]) -> pd.DataFrame:
-    """Return the differences on the same splits, with both tests."""
-    rows = []
-    for name in GROUP_TITLES:
-        for pair, title in PAIRS.items():
-            difference = values["studies"][name]["differences"]["_".join(pair)]
-            rows.append(
-                {
-                    "maps": study_title(name, datasets),
-                    "compared": title,
-                    "difference": difference["difference"],
-                    "better / worse": f"{difference['better']} / {difference['worse']}",
-                    "Wilcoxon p": difference["wilcoxon_p"],
-                    "corrected t p": difference["corrected_t_p"],
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def size_table(
-    values: Mapping[str, Any], datasets: Mapping[str, str], published: Mapping[str, float]
-) -> pd.DataFrame:
-    """Return the mean sizes for each height, below the published ones."""
-    rows = [{"maps": "published", "patterns": f"h = {PUBLISHED_HEIGHT}", **published}]
-    for name in GROUP_TITLES:
-        sizes = values["studies"][name]["sizes"]
-        rows += [
-            {"maps": study_title(name, datasets), "patterns": f"h = {h}"}
-            | {key: sizes[f"wl_{h}"][key] for key in SIZES}
-            for h in HEIGHTS
-        ]
-    table = pd.DataFrame(rows)
-    table["nonzero_share"] *= 100
-    return table.rename(columns={"nonzero_share": "non-zero, %", "selected": "selected features"})
-
-
-def study_table(values: Mapping[str, Any], datasets: Mapping[str, str]) -> pd.DataFrame:
-    """Return the subjects of each study, and how often each height was chosen inside the training part."""
-    rows = []
-    for name in GROUP_TITLES:
-        study = values["studies"][name]
-        rows.append(
-            {
-                "maps": study_title(name, datasets),
-                "people": " + ".join(map(str, study["people"])),
-                "voxels": study["voxels"],
-                "splits": study["splits"],
-                "permutations": f"{study['permutations']} on {study['permuted_splits']} splits",
-                "heights chosen": ", ".join(
-                    f"{count} x h = {h}" for h, count in zip(HEIGHTS, study["heights_chosen"], strict=True)
-                ),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def map_table(maps: Mapping[str, Mapping[str, NDArray]]) -> pd.DataFrame:
-    """Return every selected voxel with its place in millimeters and its values."""
-    shown = {key: key for key in ("selection", "negative", "positive")}
-    tables = []
-    for name, arrays in maps.items():
-        table = voxel_table(arrays, arrays["selection"] != 0, shown)
-        table.insert(0, "dataset", name)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
 
 
 if "snakemake" in globals():

@@ -12,7 +12,8 @@ from nibabel.affines import apply_affine
 from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from ermlab.fmri.plotting import to_image, weight_map_figure
 from reproduction.experiments.fmri_studies.studies import GROUP_TITLES
-from reproduction.experiments.graph_kernels.evaluate import MAIN, TITLES, study_title
+from reproduction.experiments.graph_kernels.evaluate import MAIN, TITLES
+from reproduction.experiments.graph_kernels.tables import study_title
 from reproduction.plotting.style import PUBLISHED
 
 COLORS = {"gaussian_ridge": BLUE, "elastic_net": ORANGE, "wl_pyramid": GREEN, "combined": PINK}
@@ -78,6 +79,32 @@ def plot_accuracies(
 
 def _marker(shape: str, face: str) -> dict[str, Any]:
     return {"marker": shape, "color": "black", "markerfacecolor": face, "markersize": 5, "linewidth": 1}
+
+
+def plot_effects(values: Mapping[str, Any]) -> Figure:
+    """Draw the accuracy of each method against the difference of the groups, over the drawn studies."""
+    fig, ax = plt.subplots(figsize=(6.5, 3.6))
+    effects = values["effects"]
+    for method, title in TITLES.items():
+        repeats = [row["repeats"] for row in effects["accuracy"][method]]
+        errors = [np.std(row, ddof=1) / np.sqrt(len(row)) if len(row) > 1 else 0.0 for row in repeats]
+        means = [np.mean(row) for row in repeats]
+        ax.errorbar(
+            effects["sizes"],
+            means,
+            errors,
+            color=COLORS[method],
+            marker="o",
+            markersize=4,
+            capsize=3,
+            label=title,
+        )
+    ax.axhline(50, color="0.3", linewidth=1, linestyle="--")
+    ax.set(
+        xlabel="difference of the groups, percent of the signal", ylabel="accuracy, percent", ylim=(30, 102)
+    )
+    ax.legend(fontsize=8)
+    return fig
 
 
 def map_images(arrays: Mapping[str, np.ndarray]) -> dict[str, Nifti1Image]:

@@ -19,6 +19,7 @@ from ermlab.fmri.voxel_graphs import maps_to_graphs
 from ermlab.kernels.pyramid import PyramidWL
 from ermlab.metrics.splits import Sampling, Split
 from ermlab.sparse.elastic_net import DistinctColumns, ElasticNetFits, ElasticNetGrid, fit_elastic_nets
+from reproduction.experiments.fmri_studies.maps import overlap
 from reproduction.experiments.fmri_studies.studies import Scaling
 from reproduction.experiments.graph_kernels.gaussian_ridge import gaussian_ridge_predictions
 
@@ -230,14 +231,15 @@ def column_heights(pyramid: PyramidWL) -> NDArray[np.int64]:
     return np.repeat(np.tile(np.arange(heights), levels), pyramid.n_patterns_.ravel())
 
 
-def score_split(trial: Trial, select: bool = True) -> pd.DataFrame:
+def score_split(trial: Trial, select: bool = True, region: NDArray[np.bool_] | None = None) -> pd.DataFrame:
     """Return one row per height and method, with its accuracy on the test part.
 
     Columns: method (``wl_0`` to ``wl_3`` for a given height, and `METHODS`, where ``wl_pyramid`` and
     ``combined`` use the best height on the folds), height (-1 if there is none), accuracy, inner (accuracy
     on the folds), strength and shape (as in `ElasticNetGrid`; ridge and bandwidth of the Gaussian kernel),
     voxels (with a weight, or in the graph), features, nonzero_share, selected (features with a weight), gap
-    (the largest of the grid) and model (its index in the grid).
+    (the largest of the grid), model (its index in the grid), and inside (share of the voxels selected by the
+    elastic net that lie in the true region, if it is given).
 
     Parameters
     ----------
@@ -245,12 +247,16 @@ def score_split(trial: Trial, select: bool = True) -> pd.DataFrame:
     select : bool, default=True
         Whether to select voxels. If not, the graph has all voxels of the trial. With voxels selected
         beforehand by the labels of all subjects, this is the control that leaks.
+    region : ndarray of shape (n_voxels,), optional
+        Voxels of the true region.
     """
     rows = [_ridge_row(trial)]
     fits, predictions = trial.voxel_fits()
     voxels = trial.choose(predictions[:-1])
-    count = fits[-1].nonzeros(voxels.model)
-    rows.append(_row(trial, "elastic_net", voxels, fits[-1], predictions[-1], {"voxels": count}))
+    facts: dict[str, Any] = {"voxels": fits[-1].nonzeros(voxels.model)}
+    if region is not None and region.any():
+        facts["inside"] = overlap(fits[-1].coefs[voxels.model], region)["selected_inside"]
+    rows.append(_row(trial, "elastic_net", voxels, fits[-1], predictions[-1], facts))
     everywhere = np.ones(trial.X.shape[1], dtype=bool)
     chosen = [fit.coefs[voxels.model] != 0 if select else everywhere for fit in fits]
     patterns = trial.patterns(chosen)

@@ -25,7 +25,7 @@ def main(
     coordinates = voxel_coordinates(study.mask, study.affine)
     splits = study.sampling(study.fair).splits(max(numbers) + 1, share, seed)
     trials = {i: Trial.of(study.X, study.y, coordinates, splits[i], grids, folds, [seed, i]) for i in numbers}
-    tables = [score_split(trial).assign(split=i) for i, trial in trials.items()]
+    tables = [score_split(trial, region=study.region).assign(split=i) for i, trial in trials.items()]
     pd.concat(tables).to_csv(outputs["scores"], index=False, lineterminator="\n")
 
 

@@ -127,6 +127,26 @@ def compare_norms(vectors: int, seed: int) -> dict[str, float]:
     return largest
 
 
+def elastic_net_ratios(vectors: int, seed: int) -> dict[str, float]:
+    """Return the least and the largest k-support norm in units of the elastic net's norm.
+
+    The ball of the latter is the intersection of the Euclidean ball and the l1 ball of radius ``sqrt(k)``,
+    ``max(|w|_2, |w|_1 / sqrt(k))``; the k-support norm lies between 1 and ``sqrt(2)`` times this norm
+    (reference 5 of the thesis). Next to random vectors there are those with one entry of ``k^1.5`` and k^2
+    entries of 1, whose ratio tends to the bound for large k.
+    """
+    rng = np.random.default_rng(seed)
+    ratios = []
+    for number in range(vectors):
+        d = int(rng.integers(1, MAX_LENGTH + 1))
+        k = int(rng.integers(1, d + 1))
+        w = np.append(k**1.5, np.ones(k**2)) if number % 5 == 4 else _draw(rng, d, number % 5)
+        if w.any():
+            net = max(float(np.linalg.norm(w)), float(np.abs(w).sum()) / math.sqrt(k))
+            ratios.append(norm(w, k) / net)
+    return {"min": float(np.min(ratios)), "max": float(np.max(ratios))}
+
+
 def example_values() -> dict[str, dict[str, float]]:
     """Return both values of each regularizer for `EXAMPLE`."""
     w = np.array(EXAMPLE)

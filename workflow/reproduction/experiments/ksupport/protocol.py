@@ -79,17 +79,14 @@ def fit_ksupport(X: NDArray[np.float64], y: NDArray[np.float64], grids: Grids) -
     largest = _largest_eigenvalue(X)
     alphas = np.sort(grids.ksupport_alphas)[::-1]
     for k in grids.ks_up_to(X.shape[1]):
-        path = ksupport_path(
-            X,
-            y,
-            k,
-            alphas * curvature_bound(k, largest),
-            fit_intercept=False,
-            tol=grids.tol,
-            max_iter=_MAX_ITER,
-        )
+        penalties = alphas * curvature_bound(k, largest)
         shapes += [k] * len(alphas)
         strengths += alphas.tolist()
+        if k == X.shape[1]:
+            coefs.append(_ridge(X, y, penalties))
+            gaps.append(np.zeros(len(alphas)))
+            continue
+        path = ksupport_path(X, y, k, penalties, fit_intercept=False, tol=grids.tol, max_iter=_MAX_ITER)
         coefs.append(path.coefs)
         gaps.append(path.gaps)
     return Fits(np.array(shapes, float), np.array(strengths), np.vstack(coefs), np.concatenate(gaps))
@@ -111,11 +108,13 @@ def curvature_bound(k: int, largest: float) -> float:
     return min(float(k), largest) or 1.0
 
 
-def fit_methods(X: ArrayLike, y: ArrayLike, grids: Grids) -> dict[str, Fits]:
-    """Fit all methods to scaled samples."""
+def fit_methods(
+    X: ArrayLike, y: ArrayLike, grids: Grids, methods: Sequence[str] = METHODS
+) -> dict[str, Fits]:
+    """Fit methods to scaled samples."""
     X, y = _compressed(np.asarray(X, np.float64), np.asarray(y, np.float64))
     with one_blas_thread():
-        return {method: FIT[method](X, y, grids) for method in METHODS}
+        return {method: FIT[method](X, y, grids) for method in methods}
 
 
 def correlations(X: NDArray[np.float64], y: ArrayLike, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -133,11 +132,18 @@ def score_split(X: ArrayLike, y: ArrayLike, split: Split, grids: Grids) -> pd.Da
 
     Columns: method, shape, strength, nonzeros, gap and correlation.
     """
+    return fit_split(X, y, split, grids)[1]
+
+
+def fit_split(
+    X: ArrayLike, y: ArrayLike, split: Split, grids: Grids, methods: Sequence[str] = METHODS
+) -> tuple[dict[str, Fits], pd.DataFrame]:
+    """Return the models of the training part, and the table of `score_split`."""
     X, y = _checked(X, y)
     scaling, target = Scaling.of(X[split.train]), Scaling.of(y[split.train])
-    fits = fit_methods(scaling(X[split.train]), target(y[split.train]), grids)
+    fits = fit_methods(scaling(X[split.train]), target(y[split.train]), grids, methods)
     test = scaling(X[split.test])
-    return pd.concat(
+    return fits, pd.concat(
         [
             pd.DataFrame(
                 {
@@ -219,6 +225,14 @@ def _elastic_net_fits(X: NDArray, y: NDArray, l1_ratios: tuple[float, ...], grid
         np.hstack(coefs).T,
         np.concatenate(gaps),
     )
+
+
+def _ridge(X: NDArray, y: NDArray, alphas: NDArray) -> NDArray[np.float64]:
+    """Minimize ``alpha/2 |w|^2 + 1/(2n) |Xw - y|^2``, the k-support norm with k = d, for each alpha."""
+    values, vectors = np.linalg.eigh(X @ X.T)
+    inside = vectors.T @ y
+    dual = vectors @ (inside[:, None] / (np.maximum(values, 0.0)[:, None] + len(y) * alphas))
+    return dual.T @ X
 
 
 def _compressed(X: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray, NDArray]:

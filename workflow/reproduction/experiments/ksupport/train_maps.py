@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ermlab.fmri.clusters import chance_cluster_size, cluster_sizes, largest_weights
 from ermlab.metrics.splits import Sampling
+from reproduction.experiments.fmri_studies.maps import overlap
 from reproduction.experiments.fmri_studies.studies import Scaling, Study
-from reproduction.experiments.ksupport.protocol import Grids, fit_methods, mean_paths, score_split
+from reproduction.experiments.ksupport.protocol import Grids, fit_methods, fit_split, mean_paths
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The methods of Figure 4.7.
@@ -24,6 +25,9 @@ class GroupMaps:
     weights: dict[str, NDArray[np.float64]]  #: method to the weights of all voxels
     chosen: dict[str, pd.Series]  #: method to its row of `mean_paths` over splits of the subjects
     by_k: dict[int, NDArray[np.float64]]  #: k to the weights of the best model with this k
+    #: method to the weights of the chosen model in the training part of each split, (splits, voxels)
+    by_split: dict[str, NDArray[np.float64]]
+    correlations: dict[str, list[float]]  #: method to the correlation of the chosen model on each split
 
 
 def main(
@@ -41,6 +45,8 @@ def main(
     maps = fit_group_maps(study.X, study.y, study.sampling(study.fair), grids, map_splits, share, seed)
     table = cluster_table(maps, study.mask, draws, seed)
     table.to_csv(outputs["clusters"], index=False, lineterminator="\n")
+    table = split_table(maps, study.mask, study.region)
+    table.to_csv(outputs["splits"], index=False, lineterminator="\n")
     with Path(outputs["weights"]).open("wb") as file:
         np.savez(
             file,
@@ -62,22 +68,27 @@ def fit_group_maps(
     """Choose the parameters by the mean correlation over splits of the subjects, and fit to all subjects.
 
     Models without any weight have no map, and the ridge (k equal to the number of voxels) selects nothing:
-    both are excluded from the choice.
+    both are excluded from the choice. So is the k-support norm with k = 1, which is the LASSO.
     """
-    tables = [
-        score_split(X, y, split, grids).assign(split=i)
-        for i, split in enumerate(sampling.splits(splits, share, seed))
-    ]
-    paths = mean_paths(pd.concat(tables, ignore_index=True))
-    fits = fit_methods(Scaling.of(X)(X), Scaling.of(y)(y), grids)
+    fitted, tables = zip(
+        *(fit_split(X, y, split, grids, MAP_METHODS) for split in sampling.splits(splits, share, seed)),
+        strict=True,
+    )
+    paths = mean_paths(pd.concat([table.assign(split=i) for i, table in enumerate(tables)]))
+    fits = fit_methods(Scaling.of(X)(X), Scaling.of(y)(y), grids, MAP_METHODS)
     rows = {method: paths[paths["method"] == method].reset_index(drop=True) for method in MAP_METHODS}
-    weights, chosen = {}, {}
+    weights, chosen, by_split, correlations = {}, {}, {}, {}
     for method in MAP_METHODS:
-        best = _best(rows[method], fits[method].coefs, rows[method]["shape"] < X.shape[1])
+        shapes = rows[method]["shape"]
+        allowed = (shapes > 1) & (shapes < X.shape[1]) if method == "ksupport" else shapes == 1
+        best = _best(rows[method], fits[method].coefs, allowed)
         weights[method], chosen[method] = fits[method].coefs[best], rows[method].loc[best]
+        by_split[method] = np.array([models[method].coefs[best] for models in fitted])
+        own = [table[table["method"] == method] for table in tables]
+        correlations[method] = [float(table["correlation"].iloc[best]) for table in own]
     shapes, coefs = rows["ksupport"]["shape"], fits["ksupport"].coefs
     by_k = {int(k): coefs[_best(rows["ksupport"], coefs, shapes == k)] for k in sorted(set(shapes))}
-    return GroupMaps(weights, chosen, by_k)
+    return GroupMaps(weights, chosen, by_k, by_split, correlations)
 
 
 def _best(rows: pd.DataFrame, coefs: NDArray[np.float64], allowed: pd.Series) -> int:
@@ -109,13 +120,35 @@ def cluster_table(maps: GroupMaps, mask: NDArray[np.bool_], draws: int, seed: in
     )
 
 
+def split_table(maps: GroupMaps, mask: NDArray[np.bool_], region: NDArray[np.bool_]) -> pd.DataFrame:
+    """Return clusters and correlation of the chosen model of both methods on each split.
+
+    Columns: method, split, voxels, mean_size and correlation, and where the true region is known
+    weight_inside, the share of the absolute weight in it.
+    """
+    rows = []
+    for method, weights in maps.by_split.items():
+        for i, (values, correlation) in enumerate(zip(weights, maps.correlations[method], strict=True)):
+            sizes = _sizes(mask, values != 0)
+            row = {"method": method, "split": i, "voxels": int(sizes.sum()), "correlation": correlation}
+            row["mean_size"] = float(sizes.mean()) if len(sizes) else 0.0
+            if region.any():
+                row["weight_inside"] = overlap(values, region)["weight_inside"]
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _sizes(mask: NDArray[np.bool_], selected: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the sizes of the clusters of selected voxels of a mask."""
+    volume = np.zeros(mask.shape, dtype=bool)
+    volume[mask] = selected
+    return cluster_sizes(volume)
+
+
 def _cluster_row(
     weights: NDArray[np.float64], mask: NDArray[np.bool_], selected: NDArray[np.bool_], draws: int, seed: int
 ) -> dict[str, float]:
-    volume = np.zeros(mask.shape, dtype=bool)
-    volume[mask] = selected
-    sizes = cluster_sizes(volume)
-    count = int(selected.sum())
+    sizes, count = _sizes(mask, selected), int(selected.sum())
     return {
         "voxels": count,
         "clusters": len(sizes),

@@ -44,7 +44,9 @@ def main(
             table = score_nested(study.X, study.y, sampling, splits[i], grids, inner, [seed, first + i])
         else:
             table = score_split(study.X, study.y, splits[i], grids)
-        tables.append(table.assign(split=first + i))
+        # Of a film one stretch is tested, so that other methods can be compared on the same one.
+        tested = study.runs[splits[i].test].min() if sampling.runs is not None else -1
+        tables.append(table.assign(split=first + i, run=tested))
     pd.concat(tables).to_csv(outputs["paths"], index=False, lineterminator="\n")
 
 

@@ -38,8 +38,9 @@ def experiments_text(values: Mapping[str, Any]) -> str:
             np.mean(_means(correlations, experiment)) for experiment in ("exp1", "exp2", "exp3")
         )
         lines.append(
-            f"- *{name}*: {one:.3f}, {two:.3f} and {three:.3f} in experiments 1, 2 and 3. Experiment 2 differs "
-            f"from plain KCCA at the equivalent ε by at most {_largest(correlations, 'exp2', MATCHED):.3f} "
+            f"- *{name}*: {one:.3f}, {two:.3f} and {three:.3f} in experiments 1, 2 and 3. Experiment 2 "
+            "differs from plain KCCA at the equivalent ε by at most "
+            f"{_largest(correlations, 'exp2', MATCHED):.3f} "
             "for any label, and experiment 3 from the centering matrix by at most "
             f"{_largest(correlations, 'exp3', 'exp3_centred'):.3f}."
         )
