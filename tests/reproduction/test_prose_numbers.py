@@ -135,7 +135,6 @@ def test_numbers_are_found_in_prose(text, expected):
 
 #: Notebooks whose results are still to be computed.
 PENDING = {
-    "43_graph_kernels",
     "75_active_learning",
     "76_transfer",
 }

@@ -45,8 +45,8 @@ def sizes_text(values: Mapping[str, Any]) -> str:
     return (
         f"The graphs of the drug Stroop study have {net['voxels']:.0f} voxels on average, from "
         f"{net['least_voxels']:.0f} to {net['most_voxels']:.0f}. A pattern is counted if one of the "
-        f"{training} training subjects has it, so the share of non-zero entries cannot fall below 1/{training}, "
-        f"{100 / training:.1f} %."
+        f"{training} training subjects has it, so the share of non-zero entries cannot fall below "
+        f"1/{training}, {100 / training:.1f} %."
     )
 
 
