@@ -422,6 +422,18 @@ rule evaluate_graph_kernels:
         "../reproduction/experiments/graph_kernels/evaluate.py"
 
 
+rule evaluate_weisfeiler_lehman:
+    input:
+        receipt="data/receipts/graphs_tu.json",
+    output:
+        values="data/results/weisfeiler_lehman/values.json",
+        timings="data/results/weisfeiler_lehman/timings.json",
+    message:
+        "the Weisfeiler-Lehman kernel on benchmarks, its time and its test"
+    script:
+        "../reproduction/experiments/weisfeiler_lehman/evaluate.py"
+
+
 # A scan of the user: the block own_fmri of config/config.yaml names the files. Run `snakemake own_fmri`.
 
 
