@@ -51,9 +51,7 @@ def test_cells_are_worse_if_a_corrected_test_says_so():
     assert count_worse([base, base], [[clearly, clearly]]) == 0
     # Worse than one of two others is enough, and counts once.
     assert count_worse([base, base], [[base + 0.1, clearly], [base + 0.1, hardly]]) == 1
-    # A p-value of .03 passes alone, but not as the smallest of two.
-    weak = base - [0.02, 0.01, 0.0, 0.05, 0.01]
-    assert stats.ttest_rel(weak, base, alternative="less").pvalue == pytest.approx(0.0517, abs=5e-4)
+    # A p-value between .025 and .05 passes alone, but not as the smallest of two.
     almost = base - [0.02, 0.01, 0.01, 0.05, 0.01]
     assert 0.025 < stats.ttest_rel(almost, base, alternative="less").pvalue < 0.05
     assert count_worse([almost], [[base]]) == 1
