@@ -289,7 +289,6 @@ rule evaluate_ksupport:
                 ("splits", "map_splits", "csv"),
             )
         },
-        laplacian=expand("data/processed/laplacian_kcca/main_{seed}.csv", seed=range(ksupport["scans"])),
         **{
             f"receipt_{name}": f"data/receipts/{name}.json"
             for name in ("movie_watching", "haxby2001_slice", "wager2008_contrasts", "drug_stroop")
@@ -298,6 +297,7 @@ rule evaluate_ksupport:
             f"study_{name}": f"{ksupport_folder}/study_{source}.npz"
             for name, source in (("film", "film_0"), ("haxby", "haxby"), ("wager", "wager"))
         },
+        laplacian=expand("data/processed/laplacian_kcca/main_{seed}.csv", seed=range(ksupport["scans"])),
     output:
         values="data/results/ksupport/values.json",
         paths="data/results/ksupport/paths.csv",
@@ -404,13 +404,13 @@ rule evaluate_graph_kernels:
             for kind, jobs in graph_jobs.items()
             for groups in graph_studies.values()
         },
-        effects=f"{graph_folder}/effects.csv",
         **{f"maps_{groups}": f"{graph_folder}/maps_{groups}.npz" for groups in graph_studies.values()},
         **{
             f"study_{groups}": f"data/processed/group_studies/{groups}.npz"
             for groups in graph_studies.values()
         },
         **{f"receipt_{name}": f"data/receipts/{name}.json" for name in graph_studies},
+        effects=f"{graph_folder}/effects.csv",
     output:
         **{f"maps_{name}": f"data/results/graph_kernels/maps_{name}.npz" for name in graph_studies},
         values="data/results/graph_kernels/values.json",
