@@ -27,7 +27,7 @@ def plot_bipartite_time(times: pd.DataFrame) -> Figure:
     line = n * np.median(seconds / n)
     total.plot(n, line, color=GREY, linestyle="--", linewidth=1.2, label="proportional to n")
     total.plot(n, seconds, "o-", color=GREEN, label="Algorithm 1")
-    total.set(ylabel="seconds", yscale="log", title="(a) time after sorting")
+    total.set(ylabel="processor seconds", yscale="log", title="(a) time after sorting")
     each.plot(n, 1e9 * seconds / n, "o-", color=GREEN)
     each.axhline(1e9 * line[0] / n[0], color=GREY, linestyle="--", linewidth=1.2)
     each.set(ylabel="nanoseconds per sample", title="(b) per sample", ylim=(0, None))
@@ -59,7 +59,7 @@ def plot_oracle_time(times: pd.DataFrame) -> Figure:
     total.plot(
         _PUBLISHED_SIZE, _PUBLISHED_SECONDS, "v", color="black", label="published: less, at $n = 10^5$"
     )
-    total.set(ylabel="seconds", yscale="log", title="(a) time of one call")
+    total.set(ylabel="processor seconds", yscale="log", title="(a) time of one call")
     each.axhline(1e9 * line, color=GREY, linestyle="--", linewidth=1.2)
     each.set(ylabel=r"nanoseconds over $n \log_2 n$", title=r"(b) divided by $n \log_2 n$", ylim=(0, None))
     _share_sizes(total, each)

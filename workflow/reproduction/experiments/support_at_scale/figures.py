@@ -14,7 +14,7 @@ SOLVERS = {
 
 
 def plot_training_times(times: pd.DataFrame) -> Figure:
-    """Plot seconds over the number of pairs, with a line of linear growth.
+    """Plot processor seconds over the number of pairs, with a line of linear growth.
 
     ``times`` has columns ``solver``, ``pairs`` and ``seconds``.
     """
@@ -26,6 +26,6 @@ def plot_training_times(times: pd.DataFrame) -> Figure:
     ends = np.array([times["pairs"].min(), times["pairs"].max()])
     rate = np.median(online["seconds"] / online["pairs"])
     ax.plot(ends, rate * ends, color=GREY, linestyle="--", linewidth=1.2, label="proportional to the pairs")
-    ax.set(xscale="log", yscale="log", xlabel="training pairs", ylabel="seconds")
+    ax.set(xscale="log", yscale="log", xlabel="training pairs", ylabel="processor seconds")
     ax.legend(fontsize=8)
     return fig
