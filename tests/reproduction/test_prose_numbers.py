@@ -133,16 +133,9 @@ def test_numbers_are_found_in_prose(text, expected):
     assert typed_numbers(text, ALWAYS | {30.0}) == expected
 
 
-#: Notebooks whose results are still to be computed.
-PENDING = {
-    "75_active_learning",
-    "76_transfer",
-}
-
-
 @pytest.mark.parametrize(
     "section",
-    [section for section in SECTIONS if section.notebook not in PENDING],
+    SECTIONS,
     ids=lambda section: section.notebook,
 )
 def test_no_result_is_typed_into_prose(section):

@@ -45,12 +45,16 @@ rule prepare_mask_film:
         "../reproduction/experiments/cell_films/prepare_masks.py"
 
 
-# Two films of each of two laboratories.
+# Films of two laboratories. A repetition trains on film k and tests on the next one.
+film_numbers = range(1, config["nuclei_films"] + 1)
+repetitions = film_numbers[:-1]
+
+
 rule prepare_nuclei_films:
     input:
         receipt="data/receipts/{laboratory}_nuclei.json",
     output:
-        films=film_paths(f"{{laboratory}}_{number}" for number in (1, 2)),
+        films=film_paths(f"{{laboratory}}_{number}" for number in film_numbers),
     wildcard_constraints:
         laboratory="dcelliq|mitocheck",
     message:
@@ -254,11 +258,10 @@ rule evaluate_partial_annotation:
 # Section 1.4: active learning, which patches of a film to annotate.
 
 active_folder = "data/processed/active_learning"
-# Training and test film of each study, halves of one film where they are the same.
+# Training and test film of each run, halves of one film where they are the same.
 active_films = {
-    "nuclei": {"train": "dcelliq_1", "test": "mitocheck_2"},
-    "migration": {"train": "migration_4", "test": "migration_4"},
-}
+    f"nuclei-{k}": {"train": f"dcelliq_{k}", "test": f"mitocheck_{k + 1}"} for k in repetitions
+} | {"migration": {"train": "migration_4", "test": "migration_4"}}
 
 
 rule train_active_learners:
@@ -276,6 +279,8 @@ rule train_active_learners:
         study="|".join(active_films),
     resources:
         runtime=120,
+    params:
+        repetition=lambda wildcards: int(wildcards.study.partition("-")[2] or 0) or None,
     message:
         "active learning, {wildcards.study}"
     script:
@@ -308,12 +313,12 @@ rule evaluate_active_learning:
 
 # Section 1.5: transfer, a tracker of one laboratory with the annotation of another.
 
-laboratory_films = ["dcelliq_1", "mitocheck_1", "mitocheck_2"]
-# Films of each scenario of reproduction.experiments.transfer.train.
+# Films of each scenario of reproduction.experiments.transfer.train: source, target and test of each repetition.
 transfer_films = {
-    "laboratories": laboratory_films,
+    f"laboratories-{k}": [f"dcelliq_{k}", f"mitocheck_{k}", f"mitocheck_{k + 1}"] for k in repetitions
+} | {
     "migration": ["ctc_sim", "migration_4"],
-    "controls": laboratory_films,
+    "controls": ["dcelliq_1", "mitocheck_1", "mitocheck_2"],
 }
 
 

@@ -22,10 +22,10 @@ MEASURES = list(TITLES)
 DATASETS = {"dcelliq_nuclei": "simulated", "mitocheck_nuclei": "simulated", "cell_migration": "real"}
 
 
-def write_study(folder, shift):
-    """Write what training leaves of two seeds; all errors of a measure, and of the study, are different."""
+def write_study(folder, shift, seeds=(0, 1), film=0):
+    """Write what training leaves of some seeds; all errors of a measure, and of the study, are different."""
     folder.mkdir()
-    runs = [(m, number, seed) for number, m in enumerate(MEASURES) for seed in (0, 1)]
+    runs = [(m, number, seed) for number, m in enumerate(MEASURES) for seed in seeds]
     curve = [
         {"measure": m, "seed": seed, "query": query, "test_error": error, "averaged_error": error + 100}
         for m, number, seed in runs
@@ -42,10 +42,10 @@ def write_study(folder, shift):
             "combined": number + 10 * seed + 300 * share,
         }
         for m, number, seed in runs
-        for share in (0.5, 0.25)
+        for share in (0.5, 0.1, 0.25)
     ]
     stops = [
-        {"measure": m, "seed": seed, "scale": scale, "stop": stop}
+        {"measure": m, "seed": seed, "scale": scale, "stop": stop, "patches": 40}
         for m, number, seed in runs
         if m != "random"
         # With the second seed the rule does not stop before all 40 patches are annotated.
@@ -56,7 +56,7 @@ def write_study(folder, shift):
         written = pd.DataFrame(rows)
         columns = [c for c in written if c in ("test_error", "averaged_error", "active", "combined")]
         written.assign(**{c: written[c] + shift for c in columns}).to_csv(folder / f"{name}.csv", index=False)
-    summary = {"patches": 40, "all_data": 7.0 + shift, "enumeration_difference": shift}
+    summary = {"patches": 40, "all_data": 7.0 + shift + 10 * film, "enumeration_difference": shift}
     as_printed = {"as_printed_difference": 2.0 - shift, "predictions_over_pool": 3.0 + shift}
     write_json(folder / "summary.json", {**summary, **as_printed})
     write_json(folder / "timings.json", {"random": [[shift, 0.25]]})
@@ -64,9 +64,10 @@ def write_study(folder, shift):
 
 @pytest.fixture
 def results(tmp_path):
-    studies = ["migration", "nuclei"]
-    for shift, study in enumerate(studies):
-        write_study(tmp_path / study, shift)
+    studies = ["migration", "nuclei-1", "nuclei-2"]
+    write_study(tmp_path / "migration", 0)
+    for film in (0, 1):
+        write_study(tmp_path / f"nuclei-{film + 1}", 1, [film], film)
     for name, kind in DATASETS.items():
         write_json(tmp_path / f"{name}.json", {"kind": kind})
     files = {name: f"{name}.csv" for name in TABLES} | {n: f"{n}.json" for n in ("summary", "timings")}
@@ -85,21 +86,23 @@ def test_numbers_of_the_claims_are_those_of_the_nuclei(results):
     assert found["timings"] == {
         "seconds_per_query_max": 1,
         "migration": {"random": [[0, 0.25]]},
-        "nuclei": {"random": [[1, 0.25]]},
+        "nuclei": {"random": [[1, 0.25], [1, 0.25]]},
     }
     values = found["values"]
     assert (values["threshold"], values["window"], values["shares"]) == (1e-4, 5, [0.25, 0.5])
     assert values["enumeration_difference_max"] == 1
     assert (values["as_printed_difference_max"], values["predictions_per_query_over_pool"]) == (2.0, 4.0)
-    assert values["all_data"] == 8.0
+    assert values["all_data"] == repeated([8.0, 18.0], "film")
+    assert values["earliest_stop"] == repeated([0.15, 0.15], "film")
+    assert values["combined_at_tenth"]["random"] == repeated([31, 41], "film")
     # Stops after 10, 20 and 30 of 40 patches, and with the last one.
     assert values["stop_share"] == {
-        m: repeated([number / 4, 1.0]) for number, m in enumerate(MEASURES) if m != "random"
+        m: repeated([number / 4, 1.0], "film") for number, m in enumerate(MEASURES) if m != "random"
     }
-    assert values["test_error"] == {m: repeated([n + 1, n + 11]) for n, m in enumerate(MEASURES)}
-    # Shares in ascending order, seeds within them.
-    assert values["active"]["scoring"] == [repeated([27, 37]), repeated([52, 62])]
-    assert values["combined"]["best_second"] == [repeated([79, 89]), repeated([154, 164])]
+    assert values["test_error"] == {m: repeated([n + 1, n + 11], "film") for n, m in enumerate(MEASURES)}
+    # Shares in ascending order, films within them.
+    assert values["active"]["scoring"] == [repeated([27, 37], "film"), repeated([52, 62], "film")]
+    assert values["combined"]["best_second"] == [repeated([79, 89], "film"), repeated([154, 164], "film")]
 
 
 def test_each_study_has_its_own_numbers(results):
@@ -108,10 +111,12 @@ def test_each_study_has_its_own_numbers(results):
     assert migration["summary"]["all_data"] == 7.0
     assert migration["test_error"]["best_worst"] == repeated([2, 12])
     assert migration["averaged_error"]["best_worst"] == repeated([102, 112])
-    assert studies["nuclei"]["averaged_error"]["random"] == repeated([101, 111])
+    assert studies["nuclei"]["averaged_error"]["random"] == repeated([101, 111], "film")
     assert migration["averaged"]["scoring"] == [repeated([51, 61]), repeated([101, 111])]
     for name in TABLES:
         assert set(pd.read_csv(results / f"{name}.csv")["study"]) == {"migration", "nuclei"}
+    # The cells are those of the first film.
+    assert len(pd.read_csv(results / "cells.csv")) == 2
 
 
 @pytest.fixture
@@ -129,10 +134,10 @@ def values():
                 "lost_to_gates": 0.001,
                 "lost_to_borders": 0.045,
                 "test_events": base + 150,
-                "all_data": base + 2.0,
                 "perceptron": base + 3.0,
                 "averaged_perceptron": base + 2.5,
             },
+            "all_data": repeated([base + 1.0, base + 3.0]),
             **{
                 kind: {m: repeated([base + more + 4.0, base + more + 6.0]) for m in MEASURES}
                 for more, kind in enumerate(("test_error", "averaged_error"))
@@ -201,7 +206,7 @@ def test_all_patches_are_below_the_means_of_the_curves(values):
     nuclei, migration = (title for title, _ in STUDIES.values())
     assert table.loc["best vs. 2nd, mean of the curve", nuclei] == "5.00 ± 1.41"
     assert table.loc["best vs. 2nd, averaged weights", migration] == "26.00 ± 1.41"
-    assert table.loc["all patches, max-margin"].tolist() == ["2.00", "22.00", "1.07"]
+    assert table.loc["all patches, max-margin"].tolist() == ["2.00 ± 1.41", "22.00 ± 1.41", "1.07"]
     assert table.loc["all patches, perceptron"].tolist() == ["3.00", "23.00", ""]
     assert table.loc["all patches, averaged perceptron"].tolist() == ["2.50", "22.50", ""]
 
@@ -209,7 +214,7 @@ def test_all_patches_are_below_the_means_of_the_curves(values):
 def test_runs_that_do_not_stop_are_counted(values):
     stops = pd.DataFrame(
         [
-            {"study": study, "measure": measure, "seed": seed, "scale": scale, "stop": stop}
+            {"study": study, "measure": measure, "seed": seed, "scale": scale, "stop": stop, "patches": 40}
             for study in STUDIES
             for measure in MEASURES[1:]
             for scale, both in (("1", (8, 12)), ("unit", (8, np.nan)))

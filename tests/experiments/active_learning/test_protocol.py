@@ -209,6 +209,7 @@ def test_training_writes_all_runs_and_their_sizes(moving_cells, tmp_path):
         outputs,
         seed=5,
         seeds=2,
+        repetition=None,
         cells=4,
         patches=6,
         test_pairs=1,
@@ -230,7 +231,9 @@ def test_training_writes_all_runs_and_their_sizes(moving_cells, tmp_path):
     assert summary["lost_to_borders"] == pytest.approx((found - kept) / 24)
     curve, table, cells = (pd.read_csv(outputs[name]) for name in ("curve", "table", "cells"))
     assert curve.groupby(["measure", "seed"])["query"].max().tolist() == [3] * 8
-    assert table.groupby("measure").size().to_dict() == dict.fromkeys(MEASURES, 2)
+    assert table.groupby("measure").size().to_dict() == dict.fromkeys(
+        MEASURES, 4
+    )  # two seeds, at a tenth and at a half
     # Every cell of the first two frames is in one patch, at its place.
     assert cells.groupby("frame").size().tolist() == [12, 12]
     for frame in (0, 1):

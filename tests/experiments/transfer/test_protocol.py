@@ -188,15 +188,24 @@ def test_too_few_or_too_many_splits(study):
 
 
 def test_every_strategy_is_run_with_its_shares_and_draws(study, monkeypatch):
-    """The loss is 1 with a chosen setting and 2 with the published one."""
+    """The loss is 1 with the chosen setting, which is chosen once, and 2 with the published one."""
+    chosen, asked = Setting(7.0, 8.0), []
 
-    def run(name, share, order=None, setting=None):
-        chosen = Setting(7.0, 8.0) if setting is None else setting
-        loss = 1.0 if setting is None else 2.0
-        return Learned(name, share, 10, 20, chosen, 0.5, loss, np.zeros(1))
+    def run(name, share, order, setting):
+        return Learned(name, share, 10, 20, setting, None, 1.0 if setting == chosen else 2.0, np.zeros(1))
+
+    def choose_for(name, share, order=None):
+        asked.append((name, share))
+        return chosen, 0.5
 
     monkeypatch.setattr(study, "run", run)
-    rows = list(_runs(study, [0.2, 1], [np.arange(3), np.arange(3)]))
+    monkeypatch.setattr(study, "choose_for", choose_for)
+    rows = list(_runs(study, [0.2, 1], {0: np.arange(3), 1: np.arange(3)}))
+    assert asked == [
+        ("all_source", 1.0),
+        ("all_target", 1.0),
+        *[(name, 0.2) for name in ("partial_target", "union", "transfer")],
+    ]
     ran = [(row["strategy"], row["share"], row["draw"]) for row in rows]
     assert ran == [
         ("all_source", 0.0, 0),
@@ -228,7 +237,7 @@ def test_a_scenario_is_written_with_its_sizes(films, tmp_path):
         {name: tmp_path / f"{name}.npz" for name in ("dcelliq_1", "mitocheck_1", "mitocheck_2")},
         outputs,
         seed=0,
-        scenario="laboratories",
+        scenario="laboratories-3",
         shares=[0.5],
         control_shares=[0.2],
         draws=1,
@@ -236,7 +245,9 @@ def test_a_scenario_is_written_with_its_sizes(films, tmp_path):
         search=replace(SEARCH, alphas=[1.0], rhos=[1.0]),
         threads=1,
     )
-    assert len(pd.read_csv(outputs["runs"])) == 2 + 3
+    written = pd.read_csv(outputs["runs"])
+    assert len(written) == 2 + 3
+    assert set(written["draw"]) == {3}
     facts = read_json(outputs["facts"])["laboratories"]
     # Two pairs with twelve cells each; patches lose the events between them.
     assert facts["test"]["pairs"] == 2

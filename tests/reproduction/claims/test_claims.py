@@ -206,7 +206,8 @@ def test_published_active_learning_meets_its_claims(claims, exhibits):
         exhibits,
         {"active_learning": results(published)},
     )
-    assert [row.status for row in rows] == ["not tested", "reproduced", "reproduced", "reproduced"]
+    # The table has neither its own values to compare with nor a column for a tenth of the data.
+    assert [row.status for row in rows] == ["not tested", *["reproduced"] * 3, "not tested"]
 
 
 # ----------------------------------- how they are decided

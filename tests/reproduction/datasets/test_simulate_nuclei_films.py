@@ -11,6 +11,7 @@ from ermlab.exceptions import DataError
 from reproduction.datasets.nuclei_films import (
     DCELLIQ,
     MITOCHECK,
+    N_FILMS,
     SIZES,
     read_nuclei_films,
     simulate_dcelliq_nuclei,
@@ -30,6 +31,7 @@ def folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nuclei")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SIZES, "long", LONG)
+        patch.setitem(N_FILMS, "long", 2)
         simulate_dcelliq_nuclei(folder / "dcelliq", 5, "long")
         simulate_mitocheck_nuclei(folder / "mitocheck", 5, "long")
     return {name: folder / name for name in LABORATORIES}
@@ -138,6 +140,7 @@ def test_children_begin_beside_their_parent_in_the_next_frame(films):
 @pytest.mark.parametrize("simulate", [simulate_dcelliq_nuclei, simulate_mitocheck_nuclei])
 def test_same_bytes_for_a_seed(simulate, tmp_path, contents, monkeypatch):
     monkeypatch.setitem(SIZES, "tiny", (2, (60, 70)))
+    monkeypatch.setitem(N_FILMS, "tiny", 2)
     for name, seed in (("one", 5), ("again", 5), ("other", 6)):
         simulate(tmp_path / name, seed, "tiny")
     one, again, other = (contents(tmp_path / name) for name in ("one", "again", "other"))

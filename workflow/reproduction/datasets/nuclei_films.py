@@ -1,9 +1,9 @@
 """Fluorescence films of HeLa nuclei of two laboratories, with their true tracks.
 
 The layout is that of the Cell Tracking Challenge: ``01/t000.tif``, ... are the frames of the first film,
-``01_GT/TRA`` is its ground truth, and ``02`` is the second film. `DCELLIQ` simulates films like those of the
-DCellIQ software, faint and hazy, with a frame every 15 minutes; `MITOCHECK` those of the Mitocheck screen,
-bright and sharp, with a frame every 30 minutes.
+``01_GT/TRA`` is its ground truth, ``02`` is the second film, and so on. `DCELLIQ` simulates films like those
+of the DCellIQ software, faint and hazy, with a frame every 15 minutes; `MITOCHECK` those of the Mitocheck
+screen, bright and sharp, with a frame every 30 minutes.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,8 @@ def _read_frame(path: Path) -> np.ndarray:
     return frame
 
 
-FILMS = ("01", "02")
+#: Films of a laboratory.
+N_FILMS = {"smoke": 3, "demo": 9, "paper": 9}
 #: Frames of a film, and the pixels of a frame.
 SIZES = {"smoke": (6, (240, 260)), "demo": (30, (460, 500)), "paper": (100, (640, 800))}
 
@@ -139,24 +140,25 @@ MITOCHECK = Laboratory(
 
 
 def simulate_dcelliq_nuclei(folder: str | Path, seed: int, size: str) -> None:
-    """Write two simulated films of the laboratory `DCELLIQ`."""
+    """Write simulated films of the laboratory `DCELLIQ`."""
     _simulate_films(folder, DCELLIQ, seed, size)
 
 
 def simulate_mitocheck_nuclei(folder: str | Path, seed: int, size: str) -> None:
-    """Write two simulated films of the laboratory `MITOCHECK`."""
+    """Write simulated films of the laboratory `MITOCHECK`."""
     _simulate_films(folder, MITOCHECK, seed, size)
 
 
 def _simulate_films(folder: str | Path, laboratory: Laboratory, seed: int, size: str) -> None:
-    """Write two independent films of a laboratory with their ground truth.
+    """Write independent films of a laboratory with their ground truth.
 
     A track ends when too few pixels of its nucleus are in view; a nucleus that returns starts another track
     without a parent. A track with children ends in the frame before they begin; a child that is not in view
     in the first frame after the division enters later without a parent.
     """
     check_size(size, SIZES)
-    for number, name in enumerate(FILMS):
+    for number in range(N_FILMS[size]):
+        name = f"{number + 1:02d}"
         rng = np.random.default_rng([seed, laboratory.number, number])
         images, masks = Path(folder, name), Path(folder, f"{name}_GT", "TRA")
         for target in (images, masks):

@@ -1,6 +1,6 @@
 """Evaluate active learning: test errors, stops and tables of section 1.4 (rule evaluate_active_learning)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,15 @@ import pandas as pd
 
 from ermlab.tracking.active_learning import MEASURES
 from reproduction.claims.results import read_json, repeated, write_results
+from reproduction.experiments.active_learning.protocol import TENTH
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The study that the claims are about.
 MAIN = "nuclei"
+#: What its results are repeated over.
+UNITS = {MAIN: "film"}
+#: Results of the study that the claims are about.
+_CLAIMED = ("stop_share", "test_error", "active", "combined", "combined_at_tenth", "all_data")
 #: Tables of each study, which are joined.
 TABLES = ("curve", "table", "stops", "cells")
 #: Scale of the weights with which the stopping rule is applied as published.
@@ -56,34 +61,47 @@ def main(
         Tables, summary and timings of each study, in the order of ``studies``, and receipts; files of the
         results.
     studies : sequence of str
-        Names of the studies.
+        Names of the runs: a study, with the number of its film after a hyphen if it has several.
     threshold, window : float and int
         Settings of the stopping rule.
     shares : sequence of float
         Shares of the patches at which active and combined learning are compared.
     """
-    tables = {
-        kind: {study: pd.read_csv(path) for study, path in zip(studies, inputs[kind], strict=True)}
+    parts = {
+        kind: [
+            pd.read_csv(path).assign(study=_name(run))
+            for run, path in zip(studies, inputs[kind], strict=True)
+        ]
         for kind in TABLES
     }
-    summaries = {study: read_json(path) for study, path in zip(studies, inputs["summary"], strict=True)}
+    # The cells are shown for the first film of a study.
+    parts["cells"] = [of_study[0] for of_study in _by_study(studies, parts["cells"]).values()]
+    tables = {kind: pd.concat(of_runs, ignore_index=True) for kind, of_runs in parts.items()}
+    summaries = _by_study(studies, map(read_json, inputs["summary"]))
     found = {
-        study: summarize(*(tables[kind][study] for kind in ("curve", "table", "stops")), summaries[study])
-        for study in studies
+        study: summarize(
+            *(_of(tables[kind], study) for kind in ("curve", "table", "stops")),
+            of_study,
+            shares,
+            UNITS.get(study, "seed"),
+        )
+        for study, of_study in summaries.items()
     }
-    seconds = {study: read_json(path) for study, path in zip(studies, inputs["timings"], strict=True)}
+    seconds = {
+        study: {measure: [run for part in of_study for run in part[measure]] for measure in of_study[0]}
+        for study, of_study in _by_study(studies, map(read_json, inputs["timings"])).items()
+    }
+    every = [summary for of_study in summaries.values() for summary in of_study]
     write_results(
         Path(outputs["values"]).parent,
         {
-            "enumeration_difference_max": max(
-                summary["enumeration_difference"] for summary in summaries.values()
+            "enumeration_difference_max": max(summary["enumeration_difference"] for summary in every),
+            "as_printed_difference_max": max(summary["as_printed_difference"] for summary in every),
+            "predictions_per_query_over_pool": summaries[MAIN][0]["predictions_over_pool"],
+            **{name: found[MAIN][name] for name in _CLAIMED},
+            "earliest_stop": repeated(
+                [(window + 1) / summary["patches"] for summary in summaries[MAIN]], UNITS[MAIN]
             ),
-            "as_printed_difference_max": max(
-                summary["as_printed_difference"] for summary in summaries.values()
-            ),
-            "predictions_per_query_over_pool": summaries[MAIN]["predictions_over_pool"],
-            **{name: found[MAIN][name] for name in ("stop_share", "test_error", "active", "combined")},
-            "all_data": summaries[MAIN]["all_data"],
             "threshold": threshold,
             "window": window,
             "shares": shares,
@@ -92,9 +110,25 @@ def main(
         datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
         timings={"seconds_per_query_max": _longest(seconds), **seconds},
     )
-    for kind, of_studies in tables.items():
-        joined = pd.concat([table.assign(study=study) for study, table in of_studies.items()])
-        joined.to_csv(outputs[kind], index=False, lineterminator="\n")
+    for kind, table in tables.items():
+        table.to_csv(outputs[kind], index=False, lineterminator="\n")
+
+
+def _name(run: str) -> str:
+    """Return the study of a run, which has the number of its film after a hyphen."""
+    return run.partition("-")[0]
+
+
+def _by_study(runs: Sequence[str], contents: Iterable[Any]) -> dict[str, list[Any]]:
+    """Return what the runs of each study have written."""
+    grouped: dict[str, list[Any]] = {}
+    for run, content in zip(runs, contents, strict=True):
+        grouped.setdefault(_name(run), []).append(content)
+    return grouped
+
+
+def _of(table: pd.DataFrame, study: str) -> pd.DataFrame:
+    return table[table["study"] == study]
 
 
 def _longest(seconds: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) -> float:
@@ -105,38 +139,50 @@ def _longest(seconds: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) -> 
 
 
 def summarize(
-    curve: pd.DataFrame, table: pd.DataFrame, stops: pd.DataFrame, summary: Mapping[str, Any]
+    curve: pd.DataFrame,
+    table: pd.DataFrame,
+    stops: pd.DataFrame,
+    summaries: Sequence[Mapping[str, Any]],
+    shares: Sequence[float],
+    unit: str,
 ) -> dict[str, Any]:
-    """Return the stops and test errors of one study over seeds, for each measure.
+    """Return the stops and test errors of one study over films or seeds, for each measure.
 
     Parameters
     ----------
     curve, table, stops : DataFrame
-        As training writes them.
-    summary : mapping
-        Numbers of the study, among them that of ``patches``.
+        As training writes them, of all films.
+    summaries : sequence of mapping
+        Numbers of each film.
+    shares : sequence of float
+        Shares of the patches of table 1.3.
+    unit : str
+        What the runs are repeated over: ``"film"`` or ``"seed"``.
     """
+    stops = stops[stops["scale"].astype(str) == OWN_SCALE]
     # Where the rule does not stop earlier, learning ends with the last patch.
-    stops = stops[stops["scale"].astype(str) == OWN_SCALE].fillna({"stop": summary["patches"]})
+    stops = stops.assign(share=(stops["stop"] / stops["patches"]).fillna(1.0))
     means = curve.groupby(["measure", "seed"])[["test_error", "averaged_error"]].mean()
+    rows = {measure: table[table["measure"] == measure] for measure in MEASURES}
     return {
-        "summary": summary,
+        "summary": summaries[0],
+        "all_data": repeated([summary["all_data"] for summary in summaries], unit),
         "stop_share": {
-            measure: repeated(stops[stops["measure"] == measure]["stop"] / summary["patches"])
-            for measure in STOPPING
+            measure: repeated(stops[stops["measure"] == measure]["share"], unit) for measure in STOPPING
         },
         **{
-            name: {measure: repeated(means.loc[measure, name]) for measure in MEASURES}
+            name: {measure: repeated(means.loc[measure, name], unit) for measure in MEASURES}
             for name in ("test_error", "averaged_error")
         },
         **{
             name: {
-                measure: [
-                    repeated(rows[name]) for _, rows in table[table["measure"] == measure].groupby("share")
-                ]
-                for measure in MEASURES
+                measure: [repeated(of[of["share"] == share][name], unit) for share in sorted(shares)]
+                for measure, of in rows.items()
             }
             for name in ("active", "averaged", "combined")
+        },
+        "combined_at_tenth": {
+            measure: repeated(of[of["share"] == TENTH]["combined"], unit) for measure, of in rows.items()
         },
     }
 
@@ -209,7 +255,7 @@ def timing_table(timings: Mapping[str, Any]) -> pd.DataFrame:
 def comparison_table(
     values: Mapping[str, Any], study: str, published: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Return table 1.3: errors of active and combined learning in percent, mean and deviation over seeds.
+    """Return table 1.3: errors of active and combined learning in percent, mean and deviation.
 
     Parameters
     ----------
@@ -252,11 +298,10 @@ def summary_table(values: Mapping[str, Any], published: float) -> pd.DataFrame:
             row[f"{label}, averaged weights"] = _plus_minus(found["averaged_error"][measure]["repeats"])
         rows.append(row)
     table = pd.DataFrame(rows).set_index("study").T
-    for label, key in (
-        ("max-margin", "all_data"),
-        ("perceptron", "perceptron"),
-        ("averaged perceptron", "averaged_perceptron"),
-    ):
+    table.loc["all patches, max-margin"] = [
+        _plus_minus(values["studies"][study]["all_data"]["repeats"]) for study in STUDIES
+    ]
+    for label, key in (("perceptron", "perceptron"), ("averaged perceptron", "averaged_perceptron")):
         table.loc[f"all patches, {label}"] = [
             f"{values['studies'][study]['summary'][key]:.2f}" for study in STUDIES
         ]
@@ -266,28 +311,27 @@ def summary_table(values: Mapping[str, Any], published: float) -> pd.DataFrame:
 
 
 def stop_table(stops: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the share at which each measure would stop with scaled weights, mean over seeds.
+    """Return the share at which each measure would stop with scaled weights, mean over films or seeds.
 
     If some runs do not stop, the number of those that do.
 
     Parameters
     ----------
     stops : DataFrame
-        One row per study, measure, seed and ``scale`` of the weights.
+        One row per study, measure, seed and ``scale`` of the weights, with the number of ``patches``.
     values : mapping
         Values of the results.
     """
     rows = []
     for study, (title, _) in STUDIES.items():
-        patches = values["studies"][study]["summary"]["patches"]
         of_study = stops[stops["study"] == study].astype({"scale": str})
         for scale, label in _SCALES.items():
             row = {"study": title, "length of w": label}
             for measure in values["stop_share"]:
                 of_measure = (of_study["measure"] == measure) & (of_study["scale"] == scale)
-                stop = of_study.loc[of_measure, "stop"]
+                stop = of_study.loc[of_measure, "stop"] / of_study.loc[of_measure, "patches"]
                 row[TITLES[measure]] = (
-                    f"{stop.mean() / patches:.1%}"
+                    f"{stop.mean():.1%}"
                     if stop.notna().all()
                     else f"{stop.notna().sum()} of {len(stop)} runs"
                 )
@@ -296,7 +340,8 @@ def stop_table(stops: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _plus_minus(repeats: Sequence[float]) -> str:
-    return f"{np.mean(repeats):.2f} ± {np.std(repeats, ddof=1):.2f}"
+    spread = f" ± {np.std(repeats, ddof=1):.2f}" if len(repeats) > 1 else ""
+    return f"{np.mean(repeats):.2f}{spread}"
 
 
 if "snakemake" in globals():

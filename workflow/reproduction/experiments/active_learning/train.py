@@ -27,6 +27,7 @@ def main(
     *,
     seed: int,
     seeds: int,
+    repetition: int | None,
     cells: int,
     patches: int,
     test_pairs: int,
@@ -41,6 +42,8 @@ def main(
         Training and test film, which is halved in time if they are one; files to write.
     seed, seeds : int
         First seed and number of seeds.
+    repetition : int or None
+        Number of the film and of its only seed, in place of several seeds.
     cells, patches : int
         Maximum number of cells of the first frame of a patch, and of patches of the pool.
     test_pairs : int
@@ -58,30 +61,32 @@ def main(
     drawn = np.sort(np.random.default_rng(seed).permutation(len(all_patches))[:patches])
     tested = frame_pairs(test, Gates(), test_frames[:: -(-len(test_frames) // test_pairs)])
     experiment = ActiveExperiment([all_patches[i] for i in drawn], tested, settings)
+    numbers = range(seeds) if repetition is None else [repetition]
     runs = {
         (measure, number): experiment.run(measure, seed + number)
         for measure in MEASURES
-        for number in range(seeds)
+        for number in numbers
     }
     for name in ("curve", "table", "stops"):
         tables = [
-            getattr(run, name).assign(measure=measure, seed=number) for (measure, number), run in runs.items()
+            getattr(run, name).assign(measure=measure, seed=number, patches=len(experiment.pool))
+            for (measure, number), run in runs.items()
         ]
         pd.concat(tables).to_csv(outputs[name], index=False, lineterminator="\n")
     _cells_of_first_pair(train, all_patches).to_csv(outputs["cells"], index=False, lineterminator="\n")
     few = enumerable(experiment.pool, enumerated)
-    last_weights = [runs[measure, 0].weights for measure in MEASURES]
-    difference, predictions = compare_with_learner(few, runs["best_second", 0].weights)
+    last_weights = {measure: runs[measure, numbers[0]].weights for measure in MEASURES}
+    difference, predictions = compare_with_learner(few, last_weights["best_second"])
     summary = {
         **_sizes(pairs, all_patches, experiment),
         **_on_all_data(experiment),
         "enumerated": len(few),
-        "enumeration_difference": enumeration_difference(few, last_weights),
+        "enumeration_difference": enumeration_difference(few, last_weights.values()),
         "as_printed_difference": difference,
         "predictions_over_pool": predictions,
     }
     write_json(outputs["summary"], summary)
-    seconds = {measure: [runs[measure, number].seconds for number in range(seeds)] for measure in MEASURES}
+    seconds = {measure: [runs[measure, number].seconds for number in numbers] for measure in MEASURES}
     write_json(outputs["timings"], seconds)
 
 

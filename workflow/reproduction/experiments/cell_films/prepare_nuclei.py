@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ermlab.exceptions import DataError
 from ermlab.tracking.cell_detection import film_of_images
 from ermlab.tracking.cells import settle_tracks
 from ermlab.tracking.films import CellFilm
@@ -13,7 +14,12 @@ from reproduction.pipeline.job import Paths, run_stage
 def main(inputs: Paths, outputs: Paths) -> None:
     """Write the detections of each film, and log the detection errors."""
     films = read_nuclei_films(read_json(inputs["receipt"])["folder"])
-    for data, path in zip(films, outputs["films"], strict=True):
+    if len(films) < len(outputs["films"]):
+        raise DataError(
+            f"{inputs['receipt']}: {len(films)} films: expected {len(outputs['films'])}, as nuclei_films of "
+            "the configuration says"
+        )
+    for data, path in zip(films, outputs["films"], strict=False):
         film = film_of_images(data.frames, truth=data.truth)
         print(f"film {data.name}: {len(film.frame)} detections; errors in percent of the true cells:")
         print({name: round(100 * share, 2) for name, share in detection_errors(film).items()})

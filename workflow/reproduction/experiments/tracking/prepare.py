@@ -32,7 +32,7 @@ def main(inputs: Paths, outputs: Paths, *, hela_frames: int, picture: Mapping[st
     picture : mapping
         Side of the square of tracked frames (``side``), and of the one with few cells (``small``), in pixels.
     """
-    nuclei = read_nuclei_films(read_json(inputs["nuclei"])["folder"])[-1]
+    nuclei = read_nuclei_films(read_json(inputs["nuclei"])["folder"])[1]
     label_images, film = _detect(nuclei.frames, nuclei.truth)
     film.write(outputs["nuclei_film"])
     cut_middle(nuclei.frames, label_images, film, picture["side"]).write(outputs["nuclei_frames"])

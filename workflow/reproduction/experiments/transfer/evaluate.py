@@ -1,6 +1,6 @@
 """Evaluate what strategies need of a target's annotation (rule evaluate_transfer)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +8,17 @@ import numpy as np
 import pandas as pd
 
 from reproduction.claims.results import read_json, repeated, write_results
-from reproduction.experiments.transfer.protocol import SHARED, STRATEGIES
+from reproduction.experiments.transfer.protocol import FIFTH, SHARED, STRATEGIES
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The study that the claims are about.
 MAIN = "laboratories"
-#: Share of the annotation at which the chapter finds transfer as good as training on all of the target.
-FIFTH = 0.2
-#: Share beyond which it finds transfer and union better.
+#: Share beyond which the chapter finds transfer and union better than all target.
 THIRD = 0.3
+#: Share at which its conclusions find transfer almost as good as training on all of the target.
+TWENTIETH = 0.05
+#: What the runs of a study are repeated over: other films, or other draws of the annotated patches.
+UNITS = {MAIN: "film"}
 #: A loss matches another if it is at most this factor larger.
 COMPARABLE = 1.1
 #: Name of a strategy when it has all of the target.
@@ -38,9 +40,9 @@ _COLUMNS = {
 #: Data set and frames of each part of a study.
 _PARTS = {
     "laboratories": {
-        "source": ("dcelliq_nuclei", "film 1"),
-        "target": ("mitocheck_nuclei", "film 1"),
-        "test": ("mitocheck_nuclei", "film 2"),
+        "source": ("dcelliq_nuclei", "first film"),
+        "target": ("mitocheck_nuclei", "first film"),
+        "test": ("mitocheck_nuclei", "second film"),
     },
     "migration": {
         "source": ("ctc_sim_truth", "all frames"),
@@ -62,8 +64,11 @@ def main(inputs: Paths, outputs: Paths, *, scenarios: Sequence[str]) -> None:
     """
     runs = percent(pd.concat([pd.read_csv(path) for path in inputs["runs"]], ignore_index=True))
     runs.to_csv(outputs["runs"], index=False, lineterminator="\n")
-    summaries = {study: summarize(rows) for study, rows in runs.groupby("study", sort=False)}
-    facts = {study: fact for path in inputs["facts"] for study, fact in read_json(path).items()}
+    summaries = {
+        study: summarize(rows, UNITS.get(study, "draw")) for study, rows in runs.groupby("study", sort=False)
+    }
+    # Of a study with several films, the first.
+    facts = {study: fact for path in reversed(inputs["facts"]) for study, fact in read_json(path).items()}
     write_results(
         Path(outputs["values"]).parent,
         {
@@ -85,16 +90,24 @@ def percent(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def learning_curves(runs: pd.DataFrame, strategy: str, column: str = "loss") -> pd.DataFrame:
-    """Return the losses of a strategy, one row per share and one column per draw.
+    """Return the losses of a strategy, one row per share and one column per draw or film.
 
     With all of the target the loss is the same in each draw, and *partial target* is *all target*.
     """
     partial = runs[(runs.strategy == strategy) & (runs.share < 1)]
     curves = partial.pivot(index="share", columns="draw", values=column)
-    whole = runs[(runs.strategy == _WHOLE.get(strategy, strategy)) & (runs.share == 1)]
-    if len(whole):
-        curves.loc[1.0] = float(whole[column].iloc[0])
+    name = _WHOLE.get(strategy, strategy)
+    if ((runs.strategy == name) & (runs.share == 1)).any():
+        curves.loc[1.0] = whole_losses(runs[runs.share == 1], name, curves.columns, column)
     return curves.sort_index()
+
+
+def whole_losses(
+    runs: pd.DataFrame, strategy: str, draws: Sequence[int], column: str = "loss"
+) -> list[float]:
+    """Return the loss of a strategy that is trained once, for each film or, the same, for each draw."""
+    losses = runs[runs.strategy == strategy].set_index("draw")[column]
+    return [float(losses.get(draw, losses.iloc[0])) for draw in draws]
 
 
 def share_needed(shares: Sequence[float], losses: Sequence[float], level: float) -> float:
@@ -110,36 +123,65 @@ def share_needed(shares: Sequence[float], losses: Sequence[float], level: float)
     return float(shares[k - 1] + part * (shares[k] - shares[k - 1]))
 
 
-def summarize(runs: pd.DataFrame) -> dict[str, Any]:
+def summarize(runs: pd.DataFrame, unit: str) -> dict[str, Any]:
     """Return the losses of a study, only those at `FIFTH` if it has no larger shares than `THIRD`.
 
     Parameters
     ----------
     runs : DataFrame
         Columns ``strategy``, ``draw``, ``share`` and ``loss``.
+    unit : str
+        What a draw is: ``"film"`` or ``"draw"``.
     """
-    whole = {
-        name: float(runs.loc[runs.strategy == name, "loss"].iloc[0]) for name in ("all_source", "all_target")
-    }
     curves = {name: learning_curves(runs, name) for name in SHARED}
-    level = COMPARABLE * whole["all_target"]
-    at_fifth = {
-        "loss_all_source": whole["all_source"],
-        "loss_all_target": whole["all_target"],
-        "loss_at_fifth": {name: repeated(curve.loc[FIFTH]) for name, curve in curves.items()},
+    draws = curves["transfer"].columns
+    target = whole_losses(runs, "all_target", draws)
+
+    def of_shares(chosen: Callable[[pd.DataFrame], pd.Series]) -> dict[str, dict]:
+        return {name: repeated(chosen(curve), unit) for name, curve in curves.items()}
+
+    found = {
+        "loss_all_source": repeated(whole_losses(runs, "all_source", draws), unit),
+        "loss_all_target": repeated(target, unit),
+        "loss_at_fifth": of_shares(lambda curve: curve.loc[FIFTH]),
     }
-    if runs.share[runs.strategy.isin(list(SHARED))].max() <= THIRD:
-        return at_fifth
+    if TWENTIETH in curves["transfer"].index:
+        found["loss_at_twentieth"] = of_shares(lambda curve: curve.loc[TWENTIETH])
+    if curves["transfer"].index.max() <= THIRD:
+        return found
     return {
-        **at_fifth,
-        "loss_beyond_third": {
-            name: repeated(curve[curve.index > THIRD].mean()) for name, curve in curves.items()
-        },
+        **found,
+        "loss_beyond_fifth": of_shares(lambda curve: curve[curve.index > FIFTH].mean()),
+        "loss_beyond_third": of_shares(lambda curve: curve[curve.index > THIRD].mean()),
         "share_needed": {
-            name: repeated(share_needed(curve.index, curve[draw], level) for draw in curve)
+            name: repeated(
+                (
+                    share_needed(curve.index, curve[draw], COMPARABLE * loss)
+                    for draw, loss in zip(draws, target, strict=True)
+                ),
+                unit,
+            )
             for name, curve in curves.items()
         },
     }
+
+
+def describe_controls(values: Mapping[str, Any]) -> str:
+    """Say what a wrong source and one from the same film do to union and transfer."""
+    losses = {
+        study: {
+            name: float(np.mean(found["repeats"]))
+            for name, found in values["studies"][study]["loss_at_fifth"].items()
+        }
+        for study in ("shuffled", "same")
+    }
+    wrong, same = losses["shuffled"], losses["same"]
+    return (
+        f"In this run a wrong source leads to a loss of {wrong['union']:.2f} % with union and of "
+        f"{wrong['transfer']:.2f} % with transfer, where the patches alone have "
+        f"{wrong['partial_target']:.2f} %. With halves of one film union has {same['union']:.2f} %, transfer "
+        f"{same['transfer']:.2f} % and the patches alone {same['partial_target']:.2f} %."
+    )
 
 
 def curve_table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -152,7 +194,7 @@ def curve_table(runs: pd.DataFrame) -> pd.DataFrame:
 def settings_table(runs: pd.DataFrame, study: str, sizes: Mapping[str, Any]) -> pd.DataFrame:
     """Return table 1.4: formulation, published and chosen settings, and training data of each strategy.
 
-    Of the settings chosen for each share and draw, the most frequent one is given with the range of all.
+    Of the settings chosen for each film, the most frequent one is given with the range of all.
 
     Parameters
     ----------
@@ -165,7 +207,7 @@ def settings_table(runs: pd.DataFrame, study: str, sizes: Mapping[str, Any]) -> 
     """
     rows = []
     for name, (title, formulation, trained_on) in TITLES.items():
-        chosen = runs[(runs.study == study) & (runs.strategy == name)]
+        chosen = runs[(runs.study == study) & (runs.strategy == name)].drop_duplicates("draw")
         published = STRATEGIES[name].published
         rows.append(
             {
@@ -200,7 +242,7 @@ def _chosen(values: pd.Series) -> str:
 
 
 def loss_table(values: Mapping[str, Any], studies: Mapping[str, str]) -> pd.DataFrame:
-    """Return the losses of the strategies in the comparisons of the claims, mean and range over draws."""
+    """Return the losses of the strategies in the comparisons of the claims, mean and range."""
     rows = []
     for study, title in studies.items():
         found = values["studies"][study]
@@ -214,8 +256,8 @@ def loss_table(values: Mapping[str, Any], studies: Mapping[str, str]) -> pd.Data
                         for key, (label, factor) in _COLUMNS.items()
                         if key in found
                     },
-                    "all source": f"{found['loss_all_source']:.2f}",
-                    "all target": f"{found['loss_all_target']:.2f}",
+                    "all source": _mean_and_range(found["loss_all_source"]["repeats"], 1.0),
+                    "all target": _mean_and_range(found["loss_all_target"]["repeats"], 1.0),
                 }
             )
     return pd.DataFrame(rows)
@@ -223,6 +265,8 @@ def loss_table(values: Mapping[str, Any], studies: Mapping[str, str]) -> pd.Data
 
 def _mean_and_range(values: Sequence[float], factor: float) -> str:
     scaled = factor * np.array(values)
+    if scaled.min() == scaled.max():
+        return f"{scaled.mean():.2f}"
     return f"{scaled.mean():.2f} ({scaled.min():.2f} to {scaled.max():.2f})"
 
 

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ermlab._utils.palette import BLUE, GREY, ORANGE, SKY
-from reproduction.experiments.transfer.evaluate import FIFTH, TITLES, learning_curves
+from reproduction.experiments.transfer.evaluate import TITLES, learning_curves
+from reproduction.experiments.transfer.protocol import FIFTH
 from reproduction.plotting.style import PUBLISHED
 
 #: Colors and markers of the strategies with a curve.
@@ -41,7 +42,7 @@ def plot_transfer(runs: pd.DataFrame, studies: Mapping[str, str], column: str = 
 
 def _plot_study(ax: Axes, runs: pd.DataFrame, column: str) -> None:
     for name, (color, style) in LINES.items():
-        loss = float(runs.loc[runs.strategy == name, column].iloc[0])
+        loss = float(runs.loc[runs.strategy == name, column].mean())
         ax.axhline(loss, color=color, linestyle=style, linewidth=1.2, label=TITLES[name][0])
     for name, (color, mark) in CURVES.items():
         curves = learning_curves(runs, name, column)
@@ -67,7 +68,7 @@ def plot_controls(runs: pd.DataFrame, studies: Mapping[str, str]) -> Figure:
             label = TITLES[name][0] if k == 0 else None
             ax.plot(np.full(len(losses), x), losses, mark, color=color, alpha=0.45, markersize=4)
             ax.plot(x, losses.mean(), mark, color=color, markersize=9, label=label)
-        whole = float(of_study[of_study.strategy == "all_target"].loss.iloc[0])
+        whole = float(of_study[of_study.strategy == "all_target"].loss.mean())
         label = TITLES["all_target"][0] if k == 0 else None
         ax.plot([k - 0.35, k + 0.35], [whole, whole], color="black", linewidth=1.2, label=label)
     ax.set_xticks(range(len(studies)), list(studies.values()))

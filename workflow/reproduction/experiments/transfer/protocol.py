@@ -51,6 +51,8 @@ SHARED = {
     "transfer": Strategy(True, True, Setting(0.5, 2.5)),
 }
 STRATEGIES = WHOLE | SHARED
+#: Share of the annotation at which the chapter finds transfer as good as training on all of the target.
+FIFTH = 0.2
 #: Strategies with source and target.
 BOTH = ("union", "transfer")
 
@@ -151,6 +153,18 @@ class TransferStudy:
         """Return a random order of the target's patches."""
         return np.random.default_rng(seed).permutation(len(self.target))
 
+    def choose_for(self, name: str, share: float, order: Numbers | None = None) -> tuple[Setting, float]:
+        """Return the setting of a strategy for a share of the target, and its loss on held-out patches."""
+        return self.choose(STRATEGIES[name], self._numbers(STRATEGIES[name], share, order))
+
+    def _numbers(self, strategy: Strategy, share: float, order: Numbers | None) -> Numbers:
+        """Return the annotated patches: all of the source, or the first of the target in an order."""
+        numbers = np.arange(len(self._home(strategy)))
+        if not strategy.target:
+            return numbers
+        order = numbers if order is None else order
+        return np.sort(order[: max(round(share * len(order)), self._search.n_splits)])
+
     def run(
         self, name: str, share: float, order: Numbers | None = None, setting: Setting | None = None
     ) -> Learned:
@@ -168,10 +182,7 @@ class TransferStudy:
             By default chosen by cross-validation on the training patches.
         """
         strategy = STRATEGIES[name]
-        numbers = np.arange(len(self._home(strategy)))
-        if strategy.target:
-            order = numbers if order is None else order
-            numbers = np.sort(order[: max(round(share * len(order)), self._search.n_splits)])
+        numbers = self._numbers(strategy, share, order)
         loss = None
         if setting is None:
             setting, loss = self.choose(strategy, numbers)

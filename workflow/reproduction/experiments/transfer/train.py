@@ -15,11 +15,13 @@ from reproduction.claims.results import write_json
 from reproduction.experiments.transfer.patch_training import PatchPool
 from reproduction.experiments.transfer.protocol import (
     BOTH,
+    FIFTH,
     SHARED,
     STRATEGIES,
     WHOLE,
     Domain,
     Search,
+    Setting,
     TransferStudy,
     union_limit_difference,
 )
@@ -55,9 +57,15 @@ class Sizes:
 
 
 def laboratories(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
-    """Return two laboratories; the test is on another film of the target's."""
-    source, target = sizes.domain(films["dcelliq_1"]), sizes.domain(films["mitocheck_1"])
-    return {"laboratories": (source, target, sizes.test(films["mitocheck_2"]))}
+    """Return two laboratories: a film of each, and the test on the next film of the target's."""
+    (source,), (target, test) = (_of_laboratory(films, name) for name in ("dcelliq", "mitocheck"))
+    return {"laboratories": (sizes.domain(source), sizes.domain(target), sizes.test(test))}
+
+
+def _of_laboratory(films: Films, laboratory: str) -> list[CellFilm]:
+    """Return the films of a laboratory, in the order of their numbers."""
+    numbers = {int(name.rpartition("_")[2]): name for name in films if name.startswith(laboratory)}
+    return [films[numbers[number]] for number in sorted(numbers)]
 
 
 def migration(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
@@ -109,7 +117,7 @@ def main(
     seed : int
         Seed of the draws.
     scenario : str
-        One of `SCENARIOS`.
+        One of `SCENARIOS`; with the number of a repetition after a hyphen, it has one draw, of that number.
     shares, control_shares : sequence of float
         Annotated shares of the target, and those of the controls.
     draws : int
@@ -123,11 +131,13 @@ def main(
     """
     start = time.perf_counter()
     films = {name: CellFilm.read(path) for name, path in inputs.items()}
-    parts = SCENARIOS[scenario](films, replace(sizes, n_jobs=threads), np.random.default_rng([seed, 1]))
+    name, _, repetition = scenario.partition("-")
+    numbers = [int(repetition)] if repetition else range(draws)
+    parts = SCENARIOS[name](films, replace(sizes, n_jobs=threads), np.random.default_rng([seed, 1]))
     studies = {name: TransferStudy(*part, search, n_jobs=threads) for name, part in parts.items()}
     rows = []
     for name, study in studies.items():
-        orders = [study.draw([seed, 2, draw]) for draw in range(draws)]
+        orders = {draw: study.draw([seed, 2, draw]) for draw in numbers}
         for row in _runs(study, control_shares if scenario == CONTROLS else shares, orders):
             print(row, flush=True)
             rows.append({"study": name, **row})
@@ -137,25 +147,35 @@ def main(
 
 
 def _runs(
-    study: TransferStudy, shares: Sequence[float], orders: Sequence[np.ndarray]
+    study: TransferStudy, shares: Sequence[float], orders: Mapping[int, np.ndarray]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a study: those without a share, and those of each draw and share.
 
-    With all of the target there is one draw, and *partial target* is *all target*.
+    With all of the target there is one draw, and *partial target* is *all target*. As in the chapter, each
+    strategy has one setting; it is chosen at a fifth of the target's annotation.
     """
+    first = min(orders)
+    settings = {name: study.choose_for(name, 1.0) for name in WHOLE}
+    settings |= {name: study.choose_for(name, FIFTH, orders[first]) for name in SHARED}
     for name in WHOLE:
-        yield _row(study, name, float(STRATEGIES[name].target), 0, None)
+        yield _row(study, name, float(STRATEGIES[name].target), first, None, settings[name])
     for share in shares:
-        for draw, order in enumerate(orders[: 1 if share == 1 else None]):
+        for draw, order in orders.items():
             for name in SHARED if share < 1 else BOTH:
-                yield _row(study, name, share, draw, order)
+                if share < 1 or draw == first:
+                    yield _row(study, name, share, draw, order, settings[name])
 
 
 def _row(
-    study: TransferStudy, name: str, share: float, draw: int, order: np.ndarray | None
+    study: TransferStudy,
+    name: str,
+    share: float,
+    draw: int,
+    order: np.ndarray | None,
+    choice: tuple[Setting, float],
 ) -> dict[str, Any]:
     """Return the result with the chosen setting, and the loss with the published one."""
-    chosen = study.run(name, share, order)
+    chosen = study.run(name, share, order, choice[0])
     published = study.run(name, share, order, STRATEGIES[name].published)
     return {
         "strategy": name,
@@ -165,7 +185,7 @@ def _row(
         "events": chosen.events,
         "lam": chosen.setting.alpha,
         "rho": chosen.setting.rho,
-        "validation_loss": chosen.validation_loss,
+        "validation_loss": choice[1],
         "loss": chosen.loss,
         "published_loss": published.loss,
     }
