@@ -110,6 +110,21 @@ rule train_trackers:
         "../reproduction/experiments/tracking/train.py"
 
 
+# With the parameters that were chosen on the first training film.
+rule train_trackers_on_film:
+    input:
+        films=lambda wildcards: film_paths(f"dcelliq_{int(wildcards.film) + k}" for k in (0, 1)),
+        tuning=f"{tracking_folder}/tuning_dcelliq.csv",
+    output:
+        losses=f"{tracking_folder}/losses_{{film}}.csv",
+    params:
+        cell_type="nuclei",
+    message:
+        "six trackers on film {wildcards.film} of nuclei"
+    script:
+        "../reproduction/experiments/tracking/train_films.py"
+
+
 rule prepare_tracked_frames:
     input:
         nuclei="data/receipts/dcelliq_nuclei.json",
@@ -134,6 +149,7 @@ rule evaluate_tracking:
             kind: expand(path, study=tracking["studies"])
             for kind, path in rules.train_trackers.output.items()
         },
+        losses=expand(rules.train_trackers_on_film.output.losses, film=repetitions[1:]),
         films=[
             (
                 rules.prepare_tracked_frames.output.nuclei_film
@@ -198,13 +214,29 @@ rule evaluate_partial_bound:
 partial_studies = config["partial_annotation"]["studies"]
 partial_folder = "data/processed/partial_annotation"
 # As published, training on a film of one laboratory and test on one of another; and a real film, cut in two.
-partial_films = {"nuclei": ["dcelliq_1", "mitocheck_2"]} | {
+partial_films = {f"nuclei-{k}": [f"dcelliq_{k}", f"mitocheck_{k + 1}"] for k in repetitions} | {
     f"migration_{step}": [f"migration_{step}"] for step in migration_steps
 }
+partial_runs = [run for run in partial_films if run.partition("-")[0] in partial_studies]
+# Algorithms are compared on the first films only.
+cccp_runs = [run for run in partial_runs if int(run.partition("-")[2] or 1) <= 3]
+
+
+def first_curve(wildcards):
+    """Name the curve of the first film of a study, whose regularization strengths the others use."""
+    study, _, film = wildcards.study.partition("-")
+    return {"chosen": f"{partial_folder}/curve_{study}-1.csv"} if film and film != "1" else {}
+
+
+def partial_settings(wildcards):
+    """Return the settings of the study of a run, and the number of its film."""
+    study, _, film = wildcards.study.partition("-")
+    return {"settings": partial_studies[study], "film": int(film) if film else None}
 
 
 rule train_partial_trackers:
     input:
+        unpack(first_curve),
         films=lambda wildcards: film_paths(partial_films[wildcards.study]),
     output:
         curve=f"{partial_folder}/curve_{{study}}.csv",
@@ -213,7 +245,8 @@ rule train_partial_trackers:
     resources:
         runtime=240,
     params:
-        settings=lambda wildcards: partial_studies[wildcards.study],
+        settings=lambda wildcards: partial_settings(wildcards)["settings"],
+        film=lambda wildcards: partial_settings(wildcards)["film"],
     message:
         "trackers from shares of the annotation, {wildcards.study}"
     script:
@@ -231,7 +264,8 @@ rule train_cccp_variants:
     resources:
         runtime=240,
     params:
-        settings=lambda wildcards: partial_studies[wildcards.study],
+        settings=lambda wildcards: partial_settings(wildcards)["settings"],
+        film=lambda wildcards: partial_settings(wildcards)["film"],
     message:
         "CCCP with and without recycling and adaptive precision, {wildcards.study}"
     script:
@@ -240,8 +274,8 @@ rule train_cccp_variants:
 
 rule evaluate_partial_annotation:
     input:
-        curves=expand(f"{partial_folder}/curve_{{study}}.csv", study=partial_studies),
-        descents=expand(f"{partial_folder}/descents_{{study}}.csv", study=partial_studies),
+        curves=expand(f"{partial_folder}/curve_{{study}}.csv", study=partial_runs),
+        descents=expand(f"{partial_folder}/descents_{{study}}.csv", study=cccp_runs),
         receipts=expand(
             "data/receipts/{name}.json", name=["dcelliq_nuclei", "mitocheck_nuclei", "cell_migration"]
         ),
@@ -249,6 +283,9 @@ rule evaluate_partial_annotation:
         values="data/results/partial_annotation/values.json",
         losses="data/results/partial_annotation/losses.csv",
         descents="data/results/partial_annotation/descents.csv",
+    params:
+        studies=partial_runs,
+        descended=cccp_runs,
     message:
         "losses, times and bounds of partial annotation"
     script:

@@ -22,7 +22,8 @@ DATASETS = {"dcelliq_nuclei": "simulated", "mitocheck_nuclei": "simulated", "cel
 @pytest.fixture
 def values():
     study = {
-        "summary": {"patches": 40, "all_data": 2.0},
+        "summary": {"patches": 40},
+        "all_data": repeated([1.0, 3.0]),
         "stop_share": {m: repeated([0.15, 0.25]) for m in MEASURES[1:]},
     }
     return {
@@ -101,8 +102,9 @@ def test_rare_events_of_each_measure(curves):
     assert fig.axes[0].lines[0].get_ydata()[-1] == pytest.approx(20 / 25)
 
 
-def test_times_of_queries_are_medians_over_seeds():
-    timings = {study: {measure: [[0.1, 0.2], [0.3, 0.4]] for measure in MEASURES} for study in STUDIES}
+def test_times_of_queries_are_medians_over_runs():
+    runs = [[0.1, 0.2], [0.3, 0.4], [0.2]]  # the third pool has one patch less
+    timings = {study: dict.fromkeys(MEASURES, runs) for study in STUDIES}
     times = query_times(timings)
     np.testing.assert_allclose(times.loc[times["query"] == 2, "seconds"], 0.3)
     ax = plot_query_times(times, DATASETS, published=9).axes[0]

@@ -64,6 +64,20 @@ def test_a_curve_holds_every_method_and_the_same_numbers_again(study):
     assert losses["full"] < losses["wrong"]
 
 
+def test_another_film_takes_the_strengths_of_the_first(study):
+    settings = StudySettings(shares=(0.5, 1.0), draws=5, alphas=(0.01, 1.0), n_splits=2, starts=())
+    rows = [("full", 1.0, 3.0, True), ("partial", 0.5, 4.0, False), ("partial", 1.0, 5.0, True)]
+    chosen = pd.DataFrame(rows, columns=["method", "share", "strength", "inside"])
+    seeds = np.random.SeedSequence(0)
+    curve = learning_curve(study, settings, tol=0.05, seeds=seeds, film=7, chosen=chosen)
+    assert set(curve["draw"]) == {7}
+    counts = curve.groupby("method").size().to_dict()
+    assert counts == {"full": 1, "guess": 1, "partial": 2, "perceptron": 2}
+    assert curve.set_index(["method", "share"])["strength"].dropna().to_dict() == {
+        (method, share): strength for method, share, strength, _ in rows
+    }
+
+
 def test_every_variant_descends_to_about_the_same_objective(study):
     found = descents(study.training, 0.01, tol=0.01, starts=("guess",), solvers=("level",))
     ends = found.groupby("variant")["objective"].last()
@@ -74,7 +88,10 @@ def test_every_variant_descends_to_about_the_same_objective(study):
     assert ends.max() <= 1.1 * ends.min()
 
 
-def test_variants_descend_on_a_quarter_with_the_strength_chosen_for_it(moving_cells, tmp_path, monkeypatch):
+@pytest.mark.parametrize("film", [None, 1, 2])
+def test_variants_descend_on_a_quarter_with_the_strength_chosen_for_it(
+    moving_cells, tmp_path, monkeypatch, film
+):
     moving_cells(0, n=12).write(tmp_path / "film.npz")
     settings = StudySettings(shares=(0.25,), draws=1, alphas=(0.01, 1.0), n_splits=2, starts=("faint",))
     rows = [("full", 1.0, 5.0), ("partial", 0.5, 6.0), ("partial", 0.25, 7.0), ("partial", 0.25, 7.0)]
@@ -87,11 +104,15 @@ def test_variants_descend_on_a_quarter_with_the_strength_chosen_for_it(moving_ce
 
     monkeypatch.setattr(train_cccp, "descents", recorded)
     inputs = {"films": [tmp_path / "film.npz", tmp_path / "film.npz"], "curve": tmp_path / "curve.csv"}
-    train_cccp.main(inputs, {"descents": tmp_path / "out.csv"}, seed=0, tol=0.1, settings=settings)
+    outputs = {"descents": tmp_path / "out.csv"}
+    train_cccp.main(inputs, outputs, seed=0, tol=0.1, film=film, settings=settings)
     ((pairs, alpha, options),) = calls
     assert alpha == 7.0
     assert [len(pair.annotation.events) for pair in pairs] == [3, 3, 3]
-    assert options == {"tol": 0.1, "starts": ("faint",), "solvers": SOLVERS}
+    if film == 2:  # the other films have what the claims need
+        assert options == {"tol": 0.1, "starts": ["guess"], "solvers": SOLVERS[:1]}
+    else:
+        assert options == {"tol": 0.1, "starts": ("faint",), "solvers": SOLVERS}
     assert (tmp_path / "out.csv").read_text() == "objective\n1.0\n"
 
 

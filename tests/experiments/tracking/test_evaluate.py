@@ -8,7 +8,7 @@ from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.films import CellFilm
 from ermlab.tracking.lineage import CellTracks
-from reproduction.claims.results import read_results, write_json
+from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.tracking.baselines import hand_tuned
 from reproduction.experiments.tracking.evaluate import (
     STUDIES,
@@ -107,10 +107,14 @@ def results(tmp_path):
     np.savez(tmp_path / "few_images.npz", images=np.zeros((2, 3, 3)))
     for name, kind in (("dcelliq_nuclei", "simulated"), ("cell_migration", "real")):
         write_json(tmp_path / f"{name}.json", {"kind": kind})
+    for film, losses in ((2, (20.0, 40.0)), (3, (25.0, 15.0))):
+        more = pd.DataFrame({"method": ["l1", "l2"], "loss": losses})
+        more.to_csv(tmp_path / f"losses_{film}.csv", index=False)
     kinds = {"errors": "csv", "tuning": "csv", "tracks": "npz", "weights": "npz", "timings": "json"}
     inputs = {
         **{kind: [tmp_path / f"{kind}_{study}.{end}" for study in studies] for kind, end in kinds.items()},
         "films": [tmp_path / "nuclei_film.npz", tmp_path / "migration_1.npz"],
+        "losses": [tmp_path / "losses_2.csv", tmp_path / "losses_3.csv"],
         "receipts": [tmp_path / "dcelliq_nuclei.json", tmp_path / "cell_migration.json"],
         **{
             name: tmp_path / f"{name}.npz"
@@ -133,7 +137,10 @@ def test_losses_errors_and_counts_of_each_study(results):
     assert found["datasets"] == {"cell_migration": "real", "dcelliq_nuclei": "simulated"}
     assert found["timings"]["migration_1"] == {"l2": {"training_seconds": 1.0}}
     values = found["values"]
-    assert values["loss"] == {"l1": 30.0, "l2": 10.0}
+    assert values["loss"] == {
+        "l1": repeated([30.0, 20.0, 25.0], "film"),
+        "l2": repeated([10.0, 40.0, 15.0], "film"),
+    }
     assert values["loss_migration_1"] == {"l1": 20.0, "l2": 50.0}
     assert values["enumerated_pairs"] == 3
     assert values["enumeration_difference_max"] < 1e-9
@@ -216,23 +223,26 @@ def values():
             },
         }
 
-    return {"studies": {name: study(8 * k) for k, name in enumerate(STUDIES)}}
+    loss = {"l1": repeated([1.0, 2.0], "film"), "l2": repeated([1.0, 3.0], "film")}
+    return {"loss": loss, "studies": {name: study(8 * k) for k, name in enumerate(STUDIES)}}
 
 
 def test_the_table_of_losses(values):
     table = tracker_table(values, PUBLISHED)
     assert table.loc[TITLES["l2"]].tolist() == [
         "0.30",
+        "2.00 ± 1.41",
         "5.00 (4.50 to 5.25)",
         "13.00 (12.50 to 13.25)",
         "21.00 (20.50 to 21.25)",
         "29.00 (28.50 to 29.25)",
     ]
     assert table.loc[TITLES["l1"], "published"] == ""
+    assert table.loc[TITLES["laptrack"], "nuclei, mean over films"] == ""
     data = tracker_data(values, PUBLISHED).set_index(["film", "tracker"])
     assert len(data) == len(STUDIES) * len(TITLES)
     assert data.loc[("dcelliq", "l2")].tolist() == [
-        0.3, 5, 4.5, 5.25, 5.5, 5.75, 5 / 100, 5 / 200, 5 / 400, 5 / 800,
+        0.3, 2.0, 5, 4.5, 5.25, 5.5, 5.75, 5 / 100, 5 / 200, 5 / 400, 5 / 800,
     ]  # fmt: skip
     assert list(data.columns[-4:]) == ["DET", "TRA", "LNK", "edge_f1"]
     assert np.isnan(data.loc[("migration_1", "l2"), "published_loss"])

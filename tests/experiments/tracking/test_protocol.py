@@ -11,6 +11,7 @@ from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, frame_pairs
 from ermlab.tracking.selection import hold_out
 from reproduction.claims.results import read_json
+from reproduction.experiments.tracking import train_films
 from reproduction.experiments.tracking.baselines import EventForest
 from reproduction.experiments.tracking.links import read_tracks
 from reproduction.experiments.tracking.measures import count_missed, event_errors, judged_events
@@ -239,3 +240,26 @@ def test_training_writes_the_errors_of_the_test_part(tmp_path):
     with np.load(outputs["weights"]) as weights:
         assert set(weights) == {"hand_tuned", "l1", "l2"}
     assert set(read_json(outputs["timings"])["l2"]) == {"training_seconds", "seconds_per_pair"}
+
+
+def test_more_films_take_the_parameters_of_the_first(tmp_path):
+    films = [dividing_film(seed, n_frames=5) for seed in range(3)]
+    for number, film in enumerate(films):
+        film.write(tmp_path / f"{number}.npz")
+    names = {"errors": "csv", "tuning": "csv", "weights": "npz", "tracks": "npz", "timings": "json"}
+    outputs = {name: tmp_path / f"{name}.{end}" for name, end in names.items()}
+    paths = [tmp_path / f"{number}.npz" for number in range(3)]
+    main({"films": paths[:2]}, outputs, cell_type="nuclei", pairs=None, settings=SETTINGS)
+    tuning = train_films.read_tuning(outputs["tuning"])
+    chosen = pd.read_csv(outputs["tuning"]).query("chosen").groupby("method")["parameter"].first()
+    assert {method: str(tuning.best(method)) for method in chosen.index} == chosen.to_dict()
+    inputs, losses = {"films": paths[1:], "tuning": outputs["tuning"]}, tmp_path / "losses.csv"
+    train_films.main(inputs, {"losses": losses}, cell_type="nuclei", pairs=None, settings=SETTINGS)
+    found = pd.read_csv(losses).set_index("method")["loss"]
+    assert set(found.index) == set(METHODS)
+    study = study_of(films[1:])
+    result = run_trackers(study, "nuclei", SETTINGS, tuning, n_jobs=1, peer=False)
+    assert PEER not in result.found
+    missed = sum(count_missed(pair, y) for pair, y in zip(study.test, result.found["l2"].events, strict=True))
+    events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in study.test)
+    assert found["l2"] == pytest.approx(100 * missed / events)

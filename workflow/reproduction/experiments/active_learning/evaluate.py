@@ -245,7 +245,9 @@ def timing_table(timings: Mapping[str, Any]) -> pd.DataFrame:
         {
             "measure": list(TITLES.values()),
             **{
-                f"ms per query, {study}": [f"{1000 * np.mean(timings[study][m]):.0f}" for m in TITLES]
+                f"ms per query, {study}": [
+                    f"{1000 * np.mean(np.concatenate(timings[study][m])):.0f}" for m in TITLES
+                ]
                 for study in STUDIES
             },
         }

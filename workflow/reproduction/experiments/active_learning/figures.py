@@ -48,9 +48,10 @@ def plot_patches(cells: pd.DataFrame, datasets: Mapping[str, str]) -> Figure:
 
 
 def query_times(timings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the CPU time of each query in seconds, median over seeds: columns study, measure, query."""
+    """Return the CPU time of each query in seconds, median over runs: columns study, measure, query."""
     tables = [
-        pd.DataFrame({"seconds": np.median(timings[study][measure], axis=0)})
+        # Films have pools of different sizes, so that some runs have fewer queries.
+        pd.DataFrame({"seconds": pd.DataFrame(timings[study][measure]).median()})
         .rename_axis("query")
         .reset_index()
         .assign(study=study, measure=measure)
@@ -162,7 +163,7 @@ def plot_test_errors(
 ) -> Figure:
     """Draw test errors against the share of patches and of events annotated, and those of averaged weights.
 
-    Lines are means over seeds, bands show the range.
+    Lines are means over films or seeds, bands show the range.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def plot_test_errors(
         for ax, (x, y, what) in zip(row, views, strict=True):
             for measure, color in MEASURE_COLORS.items():
                 _plot_band(ax, tested[tested["measure"] == measure], x, y, color)
-            ax.axhline(values["studies"][name]["summary"]["all_data"], color="black", linewidth=1)
+            ax.axhline(np.mean(values["studies"][name]["all_data"]["repeats"]), color="black", linewidth=1)
             ax.set(yscale="log", xlabel=f"share of {what}", xlim=(0, None))
             ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
             ax.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])

@@ -1,13 +1,13 @@
 """Evaluate learning from partial annotations: losses, times and bounds (rule evaluate_partial_annotation)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from reproduction.claims.results import read_json, repeated, write_results
-from reproduction.experiments.partial_annotation.protocol import QUARTER, SOLVERS, VARIANTS
+from reproduction.experiments.partial_annotation.protocol import QUARTER, SOLVERS, TWENTIETH, VARIANTS
 from reproduction.pipeline.job import Paths, run_stage
 
 #: Study and start of the descents that the claims are about: those of the source.
@@ -25,61 +25,74 @@ VARIANT_TITLES = {
     "both": "both",
 }
 _START_TITLES = {"guess": "from a guess", "faint": "from nearly 0", "zero": "from 0"}
-_METHODS = ("partial", "perceptron", "averaged")
 
 
-def main(inputs: Paths, outputs: Paths, *, studies: Mapping[str, Any]) -> None:
+def main(inputs: Paths, outputs: Paths, *, studies: Sequence[str], descended: Sequence[str]) -> None:
     """Write the tables of losses and of descents of all studies, and the numbers of the claims.
 
     Parameters
     ----------
     inputs, outputs : mapping
-        Learning curves and descents in the order of ``studies``, and receipts; files of the results.
-    studies : mapping
-        Names of the studies and their settings.
+        Learning curves in the order of ``studies``, descents in that of ``descended``, and receipts; files
+        of the results.
+    studies, descended : sequence of str
+        Names of the runs: a study, with the number of a film after a hyphen if it has several.
     """
-    curves, descents = (
-        {study: pd.read_csv(path) for study, path in zip(studies, inputs[name], strict=True)}
-        for name in ("curves", "descents")
-    )
-    curve, paths = curves[MAIN], descents[MAIN]
+    tables = {
+        name: _join([pd.read_csv(path) for path in inputs[name]], runs)
+        for name, runs in (("curves", studies), ("descents", descended))
+    }
+    curve, paths = (table[table["study"] == MAIN] for table in tables.values())
     shares = sorted(curve.loc[curve["method"] == "partial", "share"].unique())
     as_printed = paths[(paths["solver"] == SOLVERS[0]) & (paths["start"] == START)]
-    ends = as_printed.groupby("variant").last()
+    ends = as_printed.groupby(["variant", "film"]).last()
+    first = as_printed[(as_printed["variant"] == "plain") & (as_printed["iteration"] == 1)]
+    by_study = dict(list(tables["curves"].groupby("study", sort=False)))
     write_results(
         Path(outputs["values"]).parent,
         {
             "shares": shares,
             "test_loss": {
-                # Means, because all events have one draw and a share has several.
-                method: [float(_of(curve, method, share)["loss"].mean()) for share in shares]
-                for method in _METHODS
+                method: [_losses(curve, method, share) for share in shares]
+                for method in ("partial", "perceptron")
             },
-            "loss_at_quarter": repeated(_of(curve, "partial", QUARTER)["loss"]),
-            "loss_full": float(_of(curve, "full")["loss"].item()),
-            "objective": {variant: float(ends["objective"][variant]) for variant in VARIANTS},
-            "bounds": {variant: int(ends["bounds"][variant]) for variant in VARIANTS},
-            "bounds_plain_first": int(as_printed.query("variant == 'plain'")["bounds"].iloc[1]),
-            "controls": {study: _controls(table) for study, table in curves.items()},
-            "strengths_inside": {study: _share_inside(table) for study, table in curves.items()},
+            "loss_at_twentieth": _losses(curve, "partial", TWENTIETH),
+            "loss_at_quarter": _losses(curve, "partial", QUARTER),
+            "loss_full": _losses(curve, "full"),
+            "objective": {variant: repeated(ends["objective"][variant], "film") for variant in VARIANTS},
+            "bounds": {variant: repeated(ends["bounds"][variant], "film") for variant in VARIANTS},
+            "bounds_plain_first": repeated(first["bounds"], "film"),
+            "controls": {study: _controls(table) for study, table in by_study.items()},
+            "strengths_inside": {study: _share_inside(table) for study, table in by_study.items()},
         },
         datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
         timings={
-            "partial_over_full": _partial_over_full(curve),
-            "plain_over_both": float(ends["seconds"]["plain"] / ends["seconds"]["both"]),
-            "studies": {
-                study: {
-                    "partial_over_full": _partial_over_full(table),
-                    "perceptron_over_partial": _median_time(table, "perceptron")
-                    / _median_time(table, "partial"),
-                }
-                for study, table in curves.items()
-            },
+            "partial_over_full": repeated(
+                [_partial_over_full(of_film) for _, of_film in curve.groupby("film")], "film"
+            ),
+            "perceptron_over_partial": repeated(
+                [_perceptron_over_partial(of_film) for _, of_film in curve.groupby("film")], "film"
+            ),
+            "plain_over_both": repeated(ends["seconds"]["plain"] / ends["seconds"]["both"], "film"),
         },
     )
-    for name, tables in (("losses", curves), ("descents", descents)):
-        joined = pd.concat(tables, names=["study", None]).reset_index("study")
-        joined.to_csv(outputs[name], index=False, lineterminator="\n")
+    for name, table in zip(("losses", "descents"), tables.values(), strict=True):
+        table.to_csv(outputs[name], index=False, lineterminator="\n")
+
+
+def _join(tables: Sequence[pd.DataFrame], runs: Sequence[str]) -> pd.DataFrame:
+    """Join the tables of runs: studies, with the number of a film after a hyphen if there are several."""
+    parts = []
+    for run, table in zip(runs, tables, strict=True):
+        study, _, film = run.partition("-")
+        parts.append(table.assign(study=study, film=int(film or 1)))
+    joined = pd.concat(parts, ignore_index=True)
+    return joined[["study", "film", *joined.columns.drop(["study", "film"])]]
+
+
+def _losses(curve: pd.DataFrame, method: str, share: float | None = None) -> dict[str, Any]:
+    """Return the losses of a method over films."""
+    return repeated(_of(curve, method, share).groupby("film")["loss"].mean(), "film")
 
 
 def _of(curve: pd.DataFrame, method: str, share: float | None = None) -> pd.DataFrame:
@@ -91,20 +104,25 @@ def _controls(curve: pd.DataFrame) -> dict[str, float]:
     """Return the losses with all events, with full and with wrong annotation, and without training."""
     return {
         "all_events": float(_of(curve, "partial", 1.0)["loss"].mean()),
-        **{name: float(_of(curve, name)["loss"].item()) for name in ("full", "guess", "wrong")},
+        **{name: float(_of(curve, name)["loss"].mean()) for name in ("full", "guess", "wrong")},
     }
 
 
 def _share_inside(curve: pd.DataFrame) -> float:
     """Return the share of chosen strengths that are not at the border of the grid."""
-    chosen = curve[(curve["draw"] == 0) & curve["method"].isin(["partial", "full"])]
-    return float(chosen["inside"].astype(bool).mean())
+    chosen = curve[(curve["film"] == curve["film"].min()) & curve["method"].isin(["partial", "full"])]
+    return float(chosen.drop_duplicates(["method", "share"])["inside"].astype(bool).mean())
 
 
 def _median_time(curve: pd.DataFrame, method: str) -> float:
     """Return the median training time over shares above a fifth."""
     rows = _of(curve, method)
     return float(rows.loc[rows["share"] > 0.2, "seconds"].median())
+
+
+def _perceptron_over_partial(curve: pd.DataFrame) -> float:
+    """Return the training time of the perceptron over that of the bridge loss."""
+    return _median_time(curve, "perceptron") / _median_time(curve, "partial")
 
 
 def _partial_over_full(curve: pd.DataFrame) -> float:
@@ -130,10 +148,10 @@ def control_table(values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def problems_of(descents: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each study and start by its title."""
+    """Return the rows of each study and start by its title, of the first film."""
     return {
         f"{TITLES[study]}, {_START_TITLES[start]}": rows
-        for (study, start), rows in descents.groupby(["study", "start"], sort=False)
+        for (study, start), rows in descents[descents["film"] == 1].groupby(["study", "start"], sort=False)
     }
 
 

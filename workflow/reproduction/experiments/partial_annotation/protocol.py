@@ -32,6 +32,8 @@ VARIANTS = {
 SOLVERS = ("cutting-plane", "level", "level, in parts")
 #: Share that is published to do as well as the full annotation; optimizers are compared on it.
 QUARTER = 0.25
+#: Share that the conclusions of the chapter find almost as good.
+TWENTIETH = 0.05
 #: Factor of the initial weights in a start near 0 that only keeps the order of assignments.
 _FAINT = 1e-6
 #: Number of parts of the last solver.
@@ -135,12 +137,33 @@ def _timed(train: Callable[[], tuple[Vector, int]]) -> Trained:
 
 
 def learning_curve(
-    study: Study, settings: StudySettings, *, tol: float, seeds: np.random.SeedSequence
+    study: Study,
+    settings: StudySettings,
+    *,
+    tol: float,
+    seeds: np.random.SeedSequence,
+    film: int | None = None,
+    chosen: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Train with shares of the annotation, several draws of each, and with the full annotation.
 
     The regularization strength is chosen for each share at its first draw, by the annotated events of
     held-out training pairs. There is one draw of all events.
+
+    Parameters
+    ----------
+    study : Study
+        Training and test pairs.
+    settings : StudySettings
+        Settings of the study.
+    tol : float
+        Relative gap of training.
+    seeds : SeedSequence
+        Seeds of the draws.
+    film : int, default=None
+        Number of the film of a study that is repeated with several; it has one draw, of that number.
+    chosen : DataFrame, default=None
+        Curve of another film, whose strengths are used; the controls are left out.
 
     Returns
     -------
@@ -157,23 +180,30 @@ def learning_curve(
         measured = {"loss": loss, "seconds": trained.seconds, "bounds": trained.bounds}
         rows.append({"method": method, "share": share, "draw": draw, **chosen, **measured})
 
-    def choose(pairs: list[FramePair]) -> dict[str, float]:
+    def choose(pairs: list[FramePair], method: str, share: float) -> dict[str, float]:
+        if chosen is not None:
+            of_share = chosen[(chosen["method"] == method) & (chosen["share"] == share)]
+            return of_share[["strength", "inside"]].iloc[0].to_dict()
         choice = choose_alpha(pairs, settings.alphas, n_splits=settings.n_splits, tol=tol, n_jobs=1)
         return {"strength": choice.alpha, "inside": choice.inside}
 
-    full = completed(study.training)
-    chosen = choose(full)
-    test("full", train_bridge(full, chosen["strength"], tol), **chosen)
-    test("guess", Trained(guessed_weights(), 0.0, 0), share=0.0)
-    wrong = wrongly_annotated(study.training, np.random.default_rng(seeds.spawn(1)[0]))
-    test("wrong", train_bridge(wrong, chosen["strength"], tol), **chosen)
+    numbers = range(settings.draws) if film is None else [film]
+    full, controls = completed(study.training), seeds.spawn(1)[0]
+    choice = choose(full, "full", 1.0)
+    test("full", train_bridge(full, choice["strength"], tol), draw=numbers[0], **choice)
+    test("guess", Trained(guessed_weights(), 0.0, 0), share=0.0, draw=numbers[0])
+    if chosen is None:
+        wrong = wrongly_annotated(study.training, np.random.default_rng(controls))
+        test("wrong", train_bridge(wrong, choice["strength"], tol), draw=numbers[0], **choice)
     for share, of_share in zip(settings.shares, seeds.spawn(len(settings.shares)), strict=True):
-        for draw, seed in enumerate(of_share.spawn(settings.draws if share < 1 else 1)):
+        draws = numbers if share < 1 else numbers[:1]
+        for draw, seed in zip(draws, of_share.spawn(len(draws)), strict=True):
             pairs = partly_annotated(study.training, share, np.random.default_rng(seed))
-            if draw == 0:
-                chosen = choose(pairs)
-                test("averaged", train_by_perceptron(pairs, averaged=True), share)
-            test("partial", train_bridge(pairs, chosen["strength"], tol), share, draw, **chosen)
+            if draw == numbers[0]:
+                choice = choose(pairs, "partial", share)
+                if chosen is None:
+                    test("averaged", train_by_perceptron(pairs, averaged=True), share, draw)
+            test("partial", train_bridge(pairs, choice["strength"], tol), share, draw, **choice)
             test("perceptron", train_by_perceptron(pairs, averaged=False), share, draw)
     return pd.DataFrame(rows)
 

@@ -6,6 +6,7 @@ import pandas as pd
 from ermlab.tracking.films import CellFilm
 from reproduction.experiments.partial_annotation.protocol import (
     QUARTER,
+    SOLVERS,
     StudySettings,
     descents,
     partly_annotated,
@@ -14,13 +15,20 @@ from reproduction.experiments.tracking.protocol import study_of
 from reproduction.pipeline.job import Paths, run_stage
 
 
-def main(inputs: Paths, outputs: Paths, *, seed: int, tol: float, settings: StudySettings) -> None:
-    """Write all descents on a quarter of the annotation, with the regularization strength chosen for it."""
+def main(
+    inputs: Paths, outputs: Paths, *, seed: int, tol: float, film: int | None, settings: StudySettings
+) -> None:
+    """Write descents on a quarter of the annotation, with the regularization strength chosen for it.
+
+    Of a study with several films, the first has all starts and solvers, and the others those of the source.
+    """
     study = study_of([CellFilm.read(path) for path in inputs["films"]], settings.pairs)
     pairs = partly_annotated(study.training, QUARTER, np.random.default_rng([seed, 1]))
     curve = pd.read_csv(inputs["curve"])
     alpha = float(curve.query("method == 'partial' and share == @QUARTER")["strength"].iloc[0])
-    table = descents(pairs, alpha, tol=tol, starts=settings.starts, solvers=settings.solvers)
+    others = film is not None and film > 1
+    starts, solvers = (["guess"], SOLVERS[:1]) if others else (settings.starts, settings.solvers)
+    table = descents(pairs, alpha, tol=tol, starts=starts, solvers=solvers)
     table.to_csv(outputs["descents"], index=False, lineterminator="\n")
 
 

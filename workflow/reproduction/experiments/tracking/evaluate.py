@@ -14,7 +14,7 @@ from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.cell_tracker import CellTracker
 from ermlab.tracking.films import CellFilm
 from ermlab.tracking.lineage import CellTracks
-from reproduction.claims.results import read_json, write_results
+from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.tracking.enumeration import enumeration_difference
 from reproduction.experiments.tracking.links import read_tracks
 from reproduction.experiments.tracking.measures import (
@@ -23,6 +23,7 @@ from reproduction.experiments.tracking.measures import (
     interval,
     resampled_losses,
 )
+from reproduction.experiments.tracking.protocol import METHODS
 from reproduction.experiments.tracking.scenes import DetectedFrames, cut_film
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -55,8 +56,8 @@ def main(
     Parameters
     ----------
     inputs, outputs : mapping
-        Test film and results of training of each study, in the order of ``studies``, detected frames and
-        receipts; files of the results, all in one folder.
+        Test film and results of training of each study, in the order of ``studies``, losses on more films of
+        the first one, detected frames and receipts; files of the results, all in one folder.
     seed : int
         Seed of the resampling and of the enumerated problems.
     studies : sequence of str
@@ -81,7 +82,8 @@ def main(
         {
             **enumeration_difference(**enumerated, seed=seed),
             "enumerated_pairs": enumerated["problems"],
-            **{"loss" if name == MAIN else f"loss_{name}": summaries[name]["loss"] for name in studies},
+            "loss": film_losses(summaries[MAIN]["loss"], [pd.read_csv(path) for path in inputs["losses"]]),
+            **{f"loss_{name}": summaries[name]["loss"] for name in studies if name != MAIN},
             "studies": summaries,
         },
         datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
@@ -97,6 +99,24 @@ def main(
     for name in ("few_cells", "few_images"):
         shutil.copyfile(inputs[name], folder / f"{name}.npz")
     _write_tracked_frames(inputs, folder, tracks[MAIN]["l2"])
+
+
+def film_losses(first: Mapping[str, float], others: Sequence[pd.DataFrame]) -> dict[str, Any]:
+    """Return the losses of each method of the table over films.
+
+    Parameters
+    ----------
+    first : mapping
+        Losses with the first training film.
+    others : sequence of DataFrame
+        Columns ``method`` and ``loss`` with each of the others.
+    """
+    more = [table.set_index("method")["loss"] for table in others]
+    return {
+        method: repeated([loss, *(losses[method] for losses in more)], unit="film")
+        for method, loss in first.items()
+        if method in METHODS
+    }
 
 
 def _write_tracked_frames(inputs: Paths, folder: Path, tracks: CellTracks) -> None:
@@ -160,15 +180,25 @@ def summarize(
 
 
 def tracker_table(values: Mapping[str, Any], published: Mapping[str, float]) -> pd.DataFrame:
-    """Return the loss of each tracker on each film in percent, with the 95 % interval of the resampling."""
+    """Return the loss of each tracker in percent: over films, and on each film with its interval.
+
+    Over films it is the mean with the standard deviation, on one film the 95 % interval of the resampling.
+    """
     rows = {}
     for method, title in TITLES.items():
         row: dict[str, Any] = {"published": f"{published[method]:.2f}" if method in published else ""}
+        over_films = values["loss"].get(method)
+        row["nuclei, mean over films"] = _mean_sd(over_films["repeats"]) if over_films else ""
         for study, found in values["studies"].items():
             low, high = found["interval"][method]
             row[STUDIES[study]] = f"{found['loss'][method]:.2f} ({low:.2f} to {high:.2f})"
         rows[title] = row
     return pd.DataFrame(rows).T
+
+
+def _mean_sd(losses: Sequence[float]) -> str:
+    spread = f" ± {np.std(losses, ddof=1):.2f}" if len(losses) > 1 else ""
+    return f"{np.mean(losses):.2f}{spread}"
 
 
 def tracker_data(values: Mapping[str, Any], published: Mapping[str, float]) -> pd.DataFrame:
@@ -179,6 +209,11 @@ def tracker_data(values: Mapping[str, Any], published: Mapping[str, float]) -> p
                 "film": study,
                 "tracker": method,
                 "published_loss": published.get(method) if study == MAIN else None,
+                "mean_over_films": (
+                    np.mean(values["loss"][method]["repeats"])
+                    if study == MAIN and method in values["loss"]
+                    else None
+                ),
                 "loss": found["loss"][method],
                 "low": found["interval"][method][0],
                 "high": found["interval"][method][1],

@@ -161,7 +161,12 @@ class Trackings:
 
 
 def run_trackers(
-    study: Study, cell_type: str, settings: Settings, tuning: Tuning, n_jobs: int | None = None
+    study: Study,
+    cell_type: str,
+    settings: Settings,
+    tuning: Tuning,
+    n_jobs: int | None = None,
+    peer: bool = True,
 ) -> Trackings:
     """Train all trackers on all training pairs with their best parameters, and test them.
 
@@ -177,6 +182,8 @@ def run_trackers(
         Held-out errors that the parameters are chosen by.
     n_jobs : int, default=None
         Number of pairs that are worked on at the same time.
+    peer : bool, default=True
+        Whether the published tracker of others is run, too.
     """
     weights, seconds = {"hand_tuned": hand_tuned(cell_type)}, dict.fromkeys(METHODS, 0.0)
     for method, regularizer in _REGULARIZERS.items():
@@ -196,7 +203,9 @@ def run_trackers(
         **{name: _by_weights(w) for name, w in weights.items()},
     }
     found = {name: _track(study.test, find[name], seconds[name]) for name in METHODS}
-    return Trackings({**found, PEER: _track_by_peer(study, settings)}, weights)
+    if peer:
+        found[PEER] = _track_by_peer(study, settings)
+    return Trackings(found, weights)
 
 
 def _by_weights(w: Vector) -> Callable[[FramePair], Assignment]:

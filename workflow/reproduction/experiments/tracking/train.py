@@ -42,7 +42,7 @@ def main(inputs: Paths, outputs: Paths, *, cell_type: str, pairs: int | None, se
     study = study_of([CellFilm.read(path) for path in inputs["films"]], pairs)
     tuning = tune(study, settings)
     result = run_trackers(study, cell_type, settings, tuning)
-    _error_table(study, result).to_csv(outputs["errors"], index=False, lineterminator="\n")
+    error_table(study, result).to_csv(outputs["errors"], index=False, lineterminator="\n")
     _tuning_table(tuning).to_csv(outputs["tuning"], index=False, lineterminator="\n")
     write_tracks(outputs["tracks"], _tracks(study, result))
     with Path(outputs["weights"]).open("wb") as file:
@@ -54,7 +54,7 @@ def main(inputs: Paths, outputs: Paths, *, cell_type: str, pairs: int | None, se
     write_json(outputs["timings"], seconds)
 
 
-def _error_table(study: Study, result: Trackings) -> pd.DataFrame:
+def error_table(study: Study, result: Trackings) -> pd.DataFrame:
     """Return the events of the training pairs, and the errors of each method on the test pairs."""
     known = [
         {"part": "training", "method": "truth", **row}

@@ -1,0 +1,42 @@
+"""Train and test the trackers of table 1.1 on more films of a laboratory (rule train_trackers_on_film)."""
+
+from ast import literal_eval
+
+import pandas as pd
+
+from ermlab.tracking.films import CellFilm
+from reproduction.experiments.tracking.measures import average_losses
+from reproduction.experiments.tracking.protocol import Settings, Tuning, run_trackers, study_of
+from reproduction.experiments.tracking.train import error_table
+from reproduction.pipeline.job import Paths, run_stage
+
+
+def main(inputs: Paths, outputs: Paths, *, cell_type: str, pairs: int | None, settings: Settings) -> None:
+    """Write the loss of each tracker, with the parameters that were chosen on the first training film.
+
+    Parameters
+    ----------
+    inputs, outputs : mapping
+        Training and test film, and the tuning of the first film; the file of losses.
+    cell_type : {"nuclei", "migration"}
+        Which of the weights set by hand are used.
+    pairs : int or None
+        Maximum number of pairs of frames of either part.
+    settings : Settings
+        Accuracy of training.
+    """
+    study = study_of([CellFilm.read(path) for path in inputs["films"]], pairs)
+    tuning = read_tuning(inputs["tuning"])
+    errors = error_table(study, run_trackers(study, cell_type, settings, tuning, peer=False))
+    losses = average_losses(errors[errors["part"] == "test"])
+    losses.rename("loss").rename_axis("method").to_csv(outputs["losses"], lineterminator="\n")
+
+
+def read_tuning(path: str) -> Tuning:
+    """Read the held-out errors that the training on the first film has written."""
+    rows = pd.read_csv(path, dtype={"parameter": str}).to_dict("records")
+    return Tuning([{**row, "parameter": literal_eval(row["parameter"])} for row in rows])
+
+
+if "snakemake" in globals():
+    run_stage(main, snakemake)
