@@ -133,11 +133,7 @@ def test_numbers_are_found_in_prose(text, expected):
     assert typed_numbers(text, ALWAYS | {30.0}) == expected
 
 
-@pytest.mark.parametrize(
-    "section",
-    SECTIONS,
-    ids=lambda section: section.notebook,
-)
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.notebook)
 def test_no_result_is_typed_into_prose(section):
     allowed = allowed_numbers(section)
     cells = nbformat.read(ROOT / f"notebooks/{section.notebook}.ipynb", as_version=4).cells
