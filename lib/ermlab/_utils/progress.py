@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -33,7 +33,14 @@ class _Printer:
         self._waiting = None
 
 
-_PRINTER: ContextVar[_Printer | None] = ContextVar("ermlab_progress", default=None)
+class _Watcher:
+    """Passes what is reported on to a function."""
+
+    def __init__(self, note: Callable[[str, int, Mapping[str, float]], None]):
+        self.show = note
+
+
+_PRINTER: ContextVar[_Printer | _Watcher | None] = ContextVar("ermlab_progress", default=None)
 
 
 @contextmanager
@@ -53,6 +60,16 @@ def progress(estimator: Any) -> Iterator[None]:
     finally:
         _PRINTER.reset(token)
         printer.flush()
+
+
+@contextmanager
+def watched(note: Callable[[str, int, Mapping[str, float]], None]) -> Iterator[None]:
+    """Return a context in which ``note(unit, number, figures)`` is called with what the solvers `report`."""
+    token = _PRINTER.set(_Watcher(note))
+    try:
+        yield
+    finally:
+        _PRINTER.reset(token)
 
 
 def report(unit: str, number: int, **figures: float) -> None:

@@ -31,6 +31,7 @@ CLASSES = {
     "ermlab.cca.centered_kernels": ("Expansion", "Rows"),
     "ermlab.cca.laplacian_kcca": ("LaplacianKCCA",),
     "ermlab.cca.selection": ("LaplacianKCCACV",),
+    "ermlab.detection.box_detector": ("BoxDetector",),
     "ermlab.detection.box_task": ("BoxTask",),
     "ermlab.features.words": ("Vocabulary",),
     "ermlab.kernels.pyramid": ("PyramidQuantizer", "PyramidWL"),

@@ -1,15 +1,5 @@
-"""Commands to track cells and to train trackers."""
+"""The command `ermlab`. Its modules import the library inside of commands, so that help appears at once."""
 
-from __future__ import annotations
+from ermlab.cli.app import ermlab, main
 
-import sys
-from argparse import ArgumentParser
-from collections.abc import Callable
-
-
-def run(command: Callable[..., None], parser: ArgumentParser) -> None:
-    """Call a command with the arguments of the command line; an error ends it with a message of one line."""
-    try:
-        command(**vars(parser.parse_args()))
-    except (ImportError, OSError, ValueError) as error:
-        sys.exit(str(error))
+__all__ = ["ermlab", "main"]

@@ -1,3 +1,6 @@
+from .box_detector import BoxDetector as BoxDetector
+from .box_files import boxes_of as boxes_of
+from .box_files import read_boxes as read_boxes
 from .box_task import BagOfWords as BagOfWords
 from .box_task import BoxTask as BoxTask
 from .box_words import BoxSamples as BoxSamples

@@ -4,4 +4,6 @@ from .invariant_ranking import InvariantRankingSVM as InvariantRankingSVM
 from .oracle import Oracle as Oracle
 from .oracle import most_violated as most_violated
 from .oracle import pairwise_risk as pairwise_risk
+from .query_files import RankedSamples as RankedSamples
+from .query_files import read_ranking as read_ranking
 from .risk import RankingRisk as RankingRisk

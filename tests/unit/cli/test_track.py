@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 from ctc_metrics import evaluate_sequence
+from ermlab.cli.train_tracker import main as train_tracker
 
 from ermlab._utils.image_files import read_labels
 from ermlab.cli.track import main as track
-from ermlab.cli.train_tracker import main as train_tracker
 from ermlab.exceptions import DataError
 from ermlab.tracking.ctc_results import read_tracking
 from reproduction.datasets.nuclei_films import simulate_mitocheck_nuclei
