@@ -30,7 +30,7 @@ def examples(*lines: str) -> str:
 
 def show(summary: Mapping[str, Any], text: str, as_json: bool) -> None:
     """Print the summary as JSON, or the text."""
-    click.echo(json.dumps(_plain(summary), indent=1, ensure_ascii=False) if as_json else text)
+    click.echo(json.dumps(plain(summary), indent=1, ensure_ascii=False) if as_json else text)
 
 
 def bar(length: int, label: str) -> Any:
@@ -99,14 +99,14 @@ class _Status:
             click.echo(f"\r\x1b[K{self.line()}", nl=False, err=True)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value for JSON, with null for numbers that are not finite."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "tolist"):  # arrays and numbers of numpy
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ermlab.cli.decode import decode
 from ermlab.cli.detect import detect
 from ermlab.cli.graphs import graphs
 from ermlab.cli.rank import rank
@@ -111,6 +112,6 @@ def _one_line(message: BaseException | str) -> str:
     return text or type(message).__name__
 
 
-COMMANDS = (detect, graphs, rank, segment, taxonomy, track, track_train)
+COMMANDS = (decode, detect, graphs, rank, segment, taxonomy, track, track_train)
 for command in (*COMMANDS, *(_needs_clone(name, help) for name, help in FROM_CLONE.items())):
     ermlab.add_command(command)

@@ -29,8 +29,8 @@ class BoxDetector(SavedModel, BaseEstimator):
     """Detector of objects of one class in gray images, learned from images with boxes around the objects.
 
     A linear score of the HOG cells in a window is learned by a structured SVM whose outputs are all windows
-    of an image, at many scales, or none. The loss is ``1 - overlap`` (thesis, section 3.1). All windows have the
-    aspect ratio of the median training box.
+    of an image, at many scales, or none. The loss is ``1 - overlap`` (thesis, section 3.1). All windows
+    have the aspect ratio of the median training box.
 
     Parameters
     ----------

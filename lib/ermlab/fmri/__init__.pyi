@@ -1,3 +1,6 @@
+from .bids import BidsRun as BidsRun
+from .bids import find_runs as find_runs
+from .bids import read_events as read_events
 from .clusters import chance_cluster_size as chance_cluster_size
 from .clusters import cluster_sizes as cluster_sizes
 from .clusters import heaviest_slices as heaviest_slices
