@@ -18,7 +18,8 @@ from ermlab.cli.graphs import graphs
 from ermlab.cli.rank import rank
 from ermlab.cli.segment import segment
 from ermlab.cli.taxonomy import taxonomy
-from ermlab.cli.track import track, track_train
+from ermlab.cli.track import track
+from ermlab.cli.track_train import track_train
 
 #: Entry points of packages that add commands.
 PLUGINS = "ermlab.commands"
