@@ -57,12 +57,12 @@ figure: environment
 
 track: environment
 	@test -n "$(IN)" -a -n "$(OUT)" || { echo "which film, and where to? make track IN=film/01 OUT=film/01_RES"; exit 2; }
-	@$(BIN)/python -m ermlab.cli.track "$(IN)" "$(OUT)" $(if $(MODEL),--model "$(MODEL)")
+	@$(BIN)/ermlab track "$(IN)" "$(OUT)" $(if $(MODEL),--model "$(MODEL)") $(if $(FORCE),--force)
 
 tracker: environment
 	@test -n "$(IN)" -a -n "$(TRA)" -a -n "$(OUT)" || \
 		{ echo "from what, and where to? make tracker IN=film/01 TRA=film/01_GT/TRA OUT=my.json"; exit 2; }
-	@$(BIN)/python -m ermlab.cli.train_tracker "$(IN)" "$(TRA)" "$(OUT)"
+	@$(BIN)/ermlab track-train "$(IN)" "$(TRA)" "$(OUT)" $(if $(FORCE),--force)
 
 # The processes of the tests share the cores: threads of the linear algebra would spin, waiting for each other.
 test: export OMP_NUM_THREADS ?= 1

@@ -1,5 +1,7 @@
 """The wheel, installed alone with its core dependencies: what it holds, what it loads and what it says."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -161,6 +163,53 @@ def test_importing_it_loads_nothing_heavy(python):
         """,
     )
     assert done.returncode == 0, done.stderr
+
+
+def command(python, *args):
+    """Run the command as its entry point does."""
+    (entry,) = (python.parents[1] / "bin").glob("ermlab")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    options = {"capture_output": True, "text": True, "cwd": python.parent, "env": environment}
+    return subprocess.run([entry, *args], **options)
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, python):
+    """The same Python with the script of the wheel, as pip installs it."""
+    entries = zipfile.ZipFile(wheel).read("ermlab-0.1.0.dist-info/entry_points.txt").decode()
+    module, function = re.search(r"^ermlab = ([\w.]+):(\w+)$", entries, flags=re.MULTILINE).groups()
+    script = python.parent / "ermlab"
+    script.write_text(f"#!{python}\nfrom {module} import {function}\n{function}()\n")
+    script.chmod(0o755)
+    return python
+
+
+def test_the_command_runs_with_the_core_dependencies(installed):
+    done = command(installed, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "Exit codes" in done.stdout
+    folder = installed.parent
+    lines = [f"{k % 3} qid:{k // 5} 1:{k % 3 + 0.1 * (k % 7)} 2:{k % 4}" for k in range(30)]
+    (folder / "train.txt").write_text("\n".join(lines))
+    done = command(installed, "rank", "train", "train.txt", "model.ranker", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["queries"] == 6
+    done = command(installed, "rank", "evaluate", "model.ranker", "train.txt", "--json")
+    assert json.loads(done.stdout)["ndcg@10"] > 0.9
+
+
+def test_commands_name_what_they_need(installed):
+    for args, message in (
+        (("exhibits", "list"), "Error: `ermlab exhibits` needs the reproduction, which is in a clone"),
+        (("track", "film", "result"), "Error: ermlab.tracking.CellTracker needs"),
+        (("decode", "study", "result"), "pip install 'ermlab[fmri]'"),
+        (("segment", "train", "bin", "bin", "model"), "Error: "),
+    ):
+        done = command(installed, *args)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert done.stdout == ""
 
 
 def test_every_exported_name_can_be_imported():

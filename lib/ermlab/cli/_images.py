@@ -60,7 +60,7 @@ def read_gray(path: Path) -> np.ndarray:
 
 
 def read_classes(path: Path) -> np.ndarray:
-    """Read a label image: whole numbers of at least 0; colors of a palette count as their numbers."""
+    """Read a label image: whole numbers of at least 0; other colors than grays count as their numbers."""
     import numpy as np
 
     from ermlab._utils.files import broken
@@ -68,6 +68,10 @@ def read_classes(path: Path) -> np.ndarray:
 
     def decode(image: Image) -> np.ndarray:
         check_image(path, image)
+        if image.mode == "P":
+            red, green, blue = np.reshape(image.getpalette("RGB"), (-1, 3)).T
+            if (red == green).all() and (green == blue).all():  # as GIF files store gray images
+                return np.array(image.convert("L"))
         return np.array(image)
 
     labels = with_image(path, decode)

@@ -50,8 +50,8 @@ class Commands(click.Group):
             try:
                 return entry.load()
             except ModuleNotFoundError as error:
-                if (error.name or "").partition(".")[0] != entry.module.partition(".")[0]:
-                    raise click.ClickException(f"`ermlab {cmd_name}` needs {error.name}") from error
+                if own is None or (error.name or "").partition(".")[0] != entry.module.partition(".")[0]:
+                    return _refusal(cmd_name, f"`ermlab {cmd_name}` needs {error.name}", "Not available.")
         return own
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -86,17 +86,15 @@ def main(args: Sequence[str] | None = None) -> None:
     ermlab.main(args, prog_name="ermlab")
 
 
-def _needs_clone(name: str, help: str) -> click.Command:
-    """Return a command that says where to find the one of this name."""
+def _refusal(name: str, message: str, help: str) -> click.Command:
+    """Return a command that cannot run, and says why."""
 
-    def refuse() -> None:
-        raise click.ClickException(NEEDS_CLONE.format(name=name))
+    def refuse(arguments: tuple[str, ...]) -> None:
+        raise click.ClickException(message)
 
     anything = click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)
     settings = {"ignore_unknown_options": True}
-    return click.Command(
-        name, context_settings=settings, callback=lambda arguments: refuse(), params=[anything], help=help
-    )
+    return click.Command(name, context_settings=settings, callback=refuse, params=[anything], help=help)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -114,5 +112,8 @@ def _one_line(message: BaseException | str) -> str:
 
 
 COMMANDS = (decode, detect, graphs, rank, segment, taxonomy, track, track_train)
-for command in (*COMMANDS, *(_needs_clone(name, help) for name, help in FROM_CLONE.items())):
+for command in (
+    *COMMANDS,
+    *(_refusal(name, NEEDS_CLONE.format(name=name), help) for name, help in FROM_CLONE.items()),
+):
     ermlab.add_command(command)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Values of C from which an inner split of the training samples chooses.
-GRID = (0.01, 0.1, 1.0, 10.0)
+GRID = (0.1, 1.0, 10.0, 100.0, 1000.0)
 PICTURES = (".png", ".pdf", ".svg")
 
 

@@ -150,5 +150,5 @@ def _belonging(image: Path, suffix: str, endings: Sequence[str], **other: str) -
 def _folders(image: Path, entities: Mapping[str, str]) -> Iterator[Path]:
     below = [f"{entity}-{entities[entity]}" for entity in ("sub", "ses") if entity in entities]
     for folder in list(image.absolute().parents)[:_LEVELS]:
-        yield folder
         yield folder.joinpath(*below, "func")
+        yield folder

@@ -189,7 +189,11 @@ class FMRIDecoder(BaseEstimator):
     def coef_img_(self) -> SpatialImage | None:
         """Weights as an image; None if arrays were given."""
         check_is_fitted(self)
-        return None if self._mask is None else unmask(self.coef_, self._mask)
+        if self._mask is None:
+            return None
+        weights = unmask(self.coef_, self._mask)
+        weights.set_data_dtype(np.float32)  # else a file has the type of the mask, often 8 bits
+        return weights
 
     def decision_function(self, X: Runs) -> NDArray[np.float64]:
         """Return the predicted columns (n_volumes, 1 or n_classes) of whole runs."""

@@ -16,6 +16,7 @@ from reproduction.acquire.sources import Address, Mirror, Package, Unavailable, 
 from reproduction.acquire.store import Found, Origin, RawStore
 from reproduction.acquire.treehash import Tree
 from reproduction.claims.results import read_json
+from reproduction.claims.rows import suggestion
 from reproduction.pipeline.documents import read_yaml, validate
 
 #: Which sources each policy may use, in order; data in place come first and are not listed.
@@ -88,6 +89,16 @@ def load_registry(
     return {name: _dataset(name, row) for name, row in rows.items()}
 
 
+def dataset_of(registry: Mapping[str, Dataset], name: str) -> Dataset:
+    """Return the data set of this name, or raise a ValueError that suggests the most similar one."""
+    if name not in registry:
+        raise ValueError(
+            f"data set {name!r} is not in the registry: expected one of {', '.join(sorted(registry))}"
+            f"{suggestion(name, registry)}"
+        )
+    return registry[name]
+
+
 def acquire(
     name: str,
     raw: str | Path = "data/raw",
@@ -128,11 +139,7 @@ def acquire(
     if policy not in POLICIES:
         raise ValueError(f"policy is {policy!r}: expected one of {', '.join(POLICIES)}")
     rows = registry if isinstance(registry, Mapping) else load_registry(registry)
-    if name not in rows:
-        raise ValueError(
-            f"data set {name!r} is not in the registry: expected one of {', '.join(sorted(rows))}"
-        )
-    dataset = rows[name]
+    dataset = dataset_of(rows, name)
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
     store = RawStore(raw, name)
     with store.locked():

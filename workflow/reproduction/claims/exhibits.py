@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ermlab.exceptions import DataError
-from reproduction.claims.rows import unique_ids
+from reproduction.claims.rows import suggestion, unique_ids
 from reproduction.pipeline.documents import read_document
 
 
@@ -139,7 +139,8 @@ def _find(rows: Iterable, id: str, what: str):
     for row in rows:
         if row.id == id:
             return row
-    raise ValueError(f"there is no {what} {id!r}: config/exhibits.yaml lists them")
+    near = suggestion(id, (row.id for row in rows))
+    raise ValueError(f"there is no {what} {id!r}: config/exhibits.yaml lists them{near}")
 
 
 def _check_order(path: str | Path, what: str, parent: str, rows: Iterable, parents: Iterable) -> None:

@@ -1,5 +1,7 @@
 """Checks shared by the lists in `config/`."""
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,3 +15,10 @@ def unique_ids(path: str | Path, rows: list[dict[str, Any]], what: str) -> None:
         if row["id"] in seen:
             raise DataError(f"{path}: {what} {row['id']}: this id is given twice, each row needs its own")
         seen.add(row["id"])
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean ...?" with the known name that is most similar, or nothing if none is."""
+    lower = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    return f"; did you mean {lower[near[0]]}?" if near else ""
