@@ -201,7 +201,7 @@ def test_the_command_runs_with_the_core_dependencies(installed):
 def test_commands_name_what_they_need(installed):
     for args, message in (
         (("exhibits", "list"), "Error: `ermlab exhibits` needs the reproduction, which is in a clone"),
-        (("track", "film", "result"), "Error: ermlab.tracking.CellTracker needs"),
+        (("track", "film", "result"), "pip install 'ermlab[tracking]'"),
         (("decode", "study", "result"), "pip install 'ermlab[fmri]'"),
         (("segment", "train", "bin", "bin", "model"), "Error: "),
     ):
