@@ -160,7 +160,7 @@ def test_the_best_models_are_those_with_the_best_mean_on_the_test_parts(values):
     assert repeats == {"lasso": [0.5, 0.1], "elastic_net": [0.2, 0.5], "ksupport": [0.6, 0.4]}
     lasso, wager = (values["best_correlation"][study]["lasso"] for study in ("film", "wager"))
     assert (lasso["unit"], lasso["test_over_train"]) == ("stretch", pytest.approx(0.25))
-    assert wager["unit"] == "split of subjects"
+    assert wager["unit"] == "subject split"
 
 
 def test_the_nested_choice_is_by_the_inner_folds(values):
@@ -213,8 +213,8 @@ def test_the_summary_of_each_study_and_protocol(values):
 
 
 def test_controls_sizes_and_gaps(values, results):
-    assert values["reversed_best"]["fair"]["ksupport"]["repeats"] == pytest.approx([-0.4, -0.6])
-    assert values["reversed_best"]["permuted"]["ksupport"]["repeats"] == pytest.approx([-1.4, -1.6])
+    assert values["reversed_fair"]["ksupport"]["repeats"] == pytest.approx([-0.4, -0.6])
+    assert values["reversed_permuted"]["ksupport"]["repeats"] == pytest.approx([-1.4, -1.6])
     assert [values["studies"][name]["samples"] for name in ("film", "haxby", "wager")] == [5, 6, 7]
     assert values["studies"]["film"]["voxels"] == 3
     assert values["largest_gap"] == 0.02

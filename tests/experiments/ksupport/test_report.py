@@ -22,7 +22,7 @@ def values():
     }
     return {
         "correlations": summary,
-        "reversed_best": {name: dict.fromkeys(TITLES, repeated([0.4, 0.6])) for name in ("fair", "permuted")},
+        **{f"reversed_{name}": dict.fromkeys(TITLES, repeated([0.4, 0.6])) for name in ("fair", "permuted")},
         "nested_correlation": dict.fromkeys(STUDIES, nested),
         "maps": dict.fromkeys(GROUP_TITLES, maps),
     }

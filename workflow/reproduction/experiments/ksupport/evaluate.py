@@ -30,7 +30,9 @@ TITLES = {"lasso": "LASSO", "elastic_net": "elastic net", "ksupport": "k-support
 STUDIES = {"film": "film", "haxby": "Haxby slice", "wager": "Wager maps"}
 DATASETS = {"film": "movie_watching", "haxby": "haxby2001_slice", "wager": "wager2008_contrasts"}
 #: What is held out in each study.
-UNITS = {"film": "stretch", "haxby": "split of runs", "wager": "split of subjects"}
+UNITS = {"film": "stretch", "haxby": "run split", "wager": "subject split"}
+#: The same for the maps of two groups.
+MAP_UNITS = {"drug_stroop": "Stroop split", "wager2008_contrasts": "Wager split"}
 #: Study and protocol to a title. Splits of subjects are fair in any order, so Wager needs no second protocol.
 PROTOCOLS = {
     ("film", "fair"): "stretches of time",
@@ -91,9 +93,11 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, vectors: int, scans: int, 
                 overlaps["film"],
             ),
             "correlations": {"_".join(key): summarize(paths[key], chosen[key]) for key in PROTOCOLS},
-            "reversed_best": {
-                protocol: _best(_joined(inputs[f"paths_reversed_{protocol}"]), share / (1 - share), "stretch")
-                for protocol in ("fair", "permuted")
+            **{
+                f"reversed_{protocol}": _best(
+                    _joined(inputs[f"paths_reversed_{protocol}"]), share / (1 - share), unit
+                )
+                for protocol, unit in (("fair", UNITS["film"]), ("permuted", "permuted split"))
             },
             "studies": {name: _size(Study.read(inputs[f"study_{name}"])) for name in STUDIES},
             "maps": {
@@ -191,7 +195,7 @@ def _map_values(path: str, splits: pd.DataFrame, test_over_train: float, name: s
 
     Where the true region is known, the overlap with it is returned as well.
     """
-    unit = f"split of {name}"
+    unit = MAP_UNITS[name]
 
     def by_split(column: str) -> dict[str, Any]:
         wide = splits.pivot(index="split", columns="method", values=column)

@@ -14,9 +14,7 @@ def control_text(values: Mapping[str, Any]) -> str:
     lines = []
     for protocol in ("fair", "permuted"):
         target = np.mean([values["correlations"][f"film_{protocol}"][method]["best"] for method in TITLES])
-        control = np.mean(
-            [np.mean(values["reversed_best"][protocol][method]["repeats"]) for method in TITLES]
-        )
+        control = np.mean([np.mean(values[f"reversed_{protocol}"][method]["repeats"]) for method in TITLES])
         lines.append(
             f"- *{PROTOCOLS['film', protocol]}*: the best models of the three methods reach {target:.2f} in "
             f"the mean for the target, and {control:.2f} for the reversed one, unrelated to the scan."

@@ -70,7 +70,7 @@ def control_table(values: Mapping[str, Any]) -> pd.DataFrame:
         title = PROTOCOLS["film", protocol]
         film = values["correlations"][f"film_{protocol}"]
         rows[f"{title}: target"] = {name: film[method]["best"] for method, name in TITLES.items()}
-        control = values["reversed_best"][protocol]
+        control = values[f"reversed_{protocol}"]
         rows[f"{title}: target reversed"] = {
             name: np.mean(control[method]["repeats"]) for method, name in TITLES.items()
         }

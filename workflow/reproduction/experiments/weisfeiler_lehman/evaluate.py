@@ -46,7 +46,7 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, repetitions: int, nodes: S
     accuracies = {
         name: repeated(
             (100 * cross_validate(graphs, seed + i) for i in range(repetitions)),
-            f"cross-validation of {name}",
+            f"{name} cross-validation",
         )
         for name, graphs in sets.items()
     }
