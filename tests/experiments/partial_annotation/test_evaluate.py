@@ -77,13 +77,15 @@ def results(tmp_path):
     for study, curve in curves.items():
         curve.to_csv(tmp_path / f"curve_{study}.csv", index=False)
         descents().to_csv(tmp_path / f"descents_{study}.csv", index=False)
-    write_json(tmp_path / "dcelliq_nuclei.json", {"kind": "simulated"})
+    laboratories = ("dcelliq_nuclei", "mitocheck_nuclei")
+    for name in laboratories:
+        write_json(tmp_path / f"{name}.json", {"kind": "simulated"})
     folder = tmp_path / "partial_annotation"
     folder.mkdir()
     inputs = {
         "curves": [tmp_path / f"curve_{study}.csv" for study in curves],
         "descents": [tmp_path / f"descents_{study}.csv" for study in curves],
-        "receipts": [tmp_path / "dcelliq_nuclei.json"],
+        "receipts": [tmp_path / f"{name}.json" for name in laboratories],
     }
     outputs = {"values": folder / "values.json"}
     outputs |= {name: folder / f"{name}.csv" for name in ("losses", "descents")}
@@ -94,7 +96,7 @@ def results(tmp_path):
 def test_numbers_of_the_claims(results):
     found = read_results(results)
     values, timings = found["values"], found["timings"]
-    assert found["datasets"] == {"dcelliq_nuclei": "simulated"}
+    assert found["datasets"] == {"dcelliq_nuclei": "simulated", "mitocheck_nuclei": "simulated"}
     assert values["shares"] == [0.05, 0.25, 1.0]
 
     def films(*losses):
