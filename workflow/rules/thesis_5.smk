@@ -146,6 +146,21 @@ rule evaluate_detection_strategies:
         "../reproduction/experiments/detection_strategies/evaluate.py"
 
 
+rule evaluate_box_qualities:
+    input:
+        receipt="data/receipts/voc2007_sample.json",
+        words="data/processed/detection_strategies/words.npz",
+        annotations="data/processed/detection_strategies/annotations.npz",
+        model="data/processed/detection_strategies/model.json",
+    output:
+        values="data/results/box_qualities/values.json",
+        table="data/results/box_qualities/searches.csv",
+    message:
+        "other qualities and penalties of boxes, compared with all boxes"
+    script:
+        "../reproduction/experiments/box_qualities/evaluate.py"
+
+
 # Section 5.2: taxonomies as covariances, and those of the VOC classes.
 
 
