@@ -112,6 +112,6 @@ def test_gains_are_paired_by_repeat():
     table = pd.DataFrame(rows).sample(frac=1, random_state=0)
     found = gains(table, PAIRS)
     assert found["ridge"]["repeats"] == pytest.approx([0.3, 0.3])
-    assert found["svm"] == {"repeats": [0, 0], "unit": "draw"}
+    assert found["svm"] == {"repeats": [0, 0], "unit": "repeat"}
     assert gains(table, shuffled_pairs())["ridge"]["repeats"] == pytest.approx([-0.1, -0.1])
-    assert by_labels(table)["laplacian_ridge"] == [{"repeats": [0.9, 0.8], "unit": "draw"}]
+    assert by_labels(table)["laplacian_ridge"] == [{"repeats": [0.9, 0.8], "unit": "repeat"}]

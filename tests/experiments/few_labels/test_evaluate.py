@@ -31,7 +31,7 @@ def test_gain_of_more_unlabeled_samples():
     )
     assert unlabeled_gain(table, 0.5) == {
         "repeats": pytest.approx([0.4, 0.2]),
-        "unit": "draw",
+        "unit": "repeat",
         "test_over_train": 0.5,
     }
 

@@ -162,7 +162,7 @@ def test_table_of_four_risks():
 def test_shares_of_batches():
     # Ten batches of two risks; the first has two hits, the second one.
     hits = np.arange(20) < 3
-    assert batch_shares(hits) == {"repeats": [1, 0.5, *[0] * 8], "unit": "batch of risks"}
+    assert batch_shares(hits) == {"repeats": [1, 0.5, *[0] * 8], "unit": "batch"}
 
 
 def test_zeros_persist_at_corners_alone():

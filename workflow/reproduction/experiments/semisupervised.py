@@ -28,8 +28,8 @@ METHODS = tuple(method for pair in PAIRS.values() for method in pair)
 TOL = 1e-6
 CONTROLS = ("shuffled_ridge", "shuffled_svm")
 UNLABELED = -1
-#: What accuracies are repeated over: a draw of labeled, unlabeled and new samples.
-UNIT = "draw"
+#: What accuracies are measured over: repeats with other labeled, unlabeled and new samples.
+UNIT = "repeat"
 
 
 @dataclass(frozen=True)

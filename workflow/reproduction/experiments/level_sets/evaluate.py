@@ -72,7 +72,7 @@ def zero_counts(risks: Risks) -> dict[str, NDArray[np.int64]]:
 
 def batch_shares(hits: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the share of hits in each of `BATCHES` equal batches of risks."""
-    return repeated((float(batch.mean()) for batch in np.array_split(hits, BATCHES)), unit="batch of risks")
+    return repeated((float(batch.mean()) for batch in np.array_split(hits, BATCHES)), unit="batch")
 
 
 def share_interval(hits: NDArray[np.bool_]) -> tuple[float, float]:
