@@ -63,7 +63,8 @@ rule prepare_nuclei_films:
         "../reproduction/experiments/cell_films/prepare_nuclei.py"
 
 
-# Copy the result to lib/ermlab/tracking/models/cell_tracker.json to bundle a new tracker with the library.
+# Copy the results to lib/ermlab/tracking/models/ (cell_tracker.json, point_tracker.json) to bundle new trackers with
+# the library.
 rule train_bundled_tracker:
     input:
         dcelliq_nuclei=film_paths(["dcelliq_1", "dcelliq_2"]),
@@ -72,9 +73,10 @@ rule train_bundled_tracker:
         cell_migration=film_paths(["migration_4"]),
     output:
         model="data/results/cell_tracker/model.json",
+        points="data/results/cell_tracker/points.json",
     threads: 2
     message:
-        "the tracker that is bundled with the library"
+        "the trackers that are bundled with the library"
     script:
         "../reproduction/experiments/cell_films/train_bundled_tracker.py"
 

@@ -34,6 +34,8 @@ CLASSES = {
     "ermlab.detection.box_detector": ("BoxDetector",),
     "ermlab.detection.box_task": ("BoxTask",),
     "ermlab.features.words": ("Vocabulary",),
+    "ermlab.fmri.decoder": ("FMRIDecoder",),
+    "ermlab.fmri.targets": ("Target",),
     "ermlab.kernels.pyramid": ("PyramidQuantizer", "PyramidWL"),
     "ermlab.kernels.slot": ("SlotMap",),
     "ermlab.kernels.weisfeiler_lehman": (

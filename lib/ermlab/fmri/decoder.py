@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from nibabel import Nifti1Image
 from nilearn.masking import unmask
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ermlab._utils.saving import SavedModel
 from ermlab._utils.validation import check_choice, whole_number
 from ermlab.cca.selection import EPS_GRID, GAMMA_GRID, Grid
 from ermlab.fmri.bold_runs import BoldRuns, read_runs, scale_voxels
-from ermlab.fmri.cross_decoding import Folds, cross_decode
+from ermlab.fmri.cross_decoding import Decoding, Folds, cross_decode
 from ermlab.fmri.images import ImageLike, SpatialImage, check_repetition_time
 from ermlab.fmri.stretches import drift_basis, filtered_parts, stretches_of_runs, without_drifts
 from ermlab.fmri.targets import Target, from_events, from_labels, values_of_runs
@@ -30,7 +34,7 @@ BLOCK = 2.0
 Runs = ImageLike | ArrayLike | Sequence[ImageLike] | Sequence[ArrayLike]
 
 
-class FMRIDecoder(BaseEstimator):
+class FMRIDecoder(SavedModel, BaseEstimator):
     """Predict a value or a class of each volume, with an honest estimate of how well.
 
     The model is `LaplacianKCCA` with one target: ridge regression that can also learn from volumes without a
@@ -101,6 +105,8 @@ class FMRIDecoder(BaseEstimator):
     >>> decoder.decoding_.score > 0.8
     True
     """
+
+    _unsaved = ("decoding_", "_mask")
 
     def __init__(
         self,
@@ -185,6 +191,37 @@ class FMRIDecoder(BaseEstimator):
             self.classes_ = data.target.classes
         return self
 
+    def save(self, path: str | Path) -> None:
+        """Write parameters and results to a file, from which `load` restores the decoder.
+
+        The file holds numbers and text only, no code. A mask that was given as an image is stored for
+        predictions, and has to be passed to `load` as a parameter again.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is replaced if it exists.
+        """
+        check_is_fitted(self)
+        stored = copy(self)
+        results = vars(self.decoding_)
+        stored._results = {name: _plain(value) for name, value in results.items()}
+        stored._mask_arrays = None
+        if self._mask is not None:
+            stored._mask_arrays = (np.asarray(self._mask.dataobj, dtype=np.uint8), self._mask.affine)
+        SavedModel.save(stored, path)
+
+    def _after_load(self) -> None:
+        results = vars(self).pop("_results")
+        self.decoding_ = Decoding(
+            **{
+                name: pd.DataFrame(value) if isinstance(value, dict) else value
+                for name, value in results.items()
+            }
+        )
+        arrays = vars(self).pop("_mask_arrays")
+        self._mask = None if arrays is None else Nifti1Image(*arrays)
+
     @property
     def coef_img_(self) -> SpatialImage | None:
         """Weights as an image; None if arrays were given."""
@@ -267,6 +304,13 @@ class FMRIDecoder(BaseEstimator):
         if self.task == "classification":
             _check_classes(target, folds)
         return _Data(np.concatenate(X)[used], target, folds)
+
+
+def _plain(value: Any) -> Any:
+    """Return the columns of a table, and other values unchanged."""
+    if not isinstance(value, pd.DataFrame):
+        return value
+    return {str(name): column.to_numpy() for name, column in value.items()}
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ from .events import Gates as Gates
 from .events import guessed_weights as guessed_weights
 from .events import hypotheses_between as hypotheses_between
 from .events import typical_size as typical_size
+from .film_fit import FilmReport as FilmReport
+from .film_fit import FilmStatistics as FilmStatistics
+from .film_fit import UnfamiliarFilmWarning as UnfamiliarFilmWarning
+from .film_fit import film_statistics as film_statistics
 from .films import CellFilm as CellFilm
 from .films import FramePair as FramePair
 from .films import frame_pairs as frame_pairs
@@ -48,6 +52,7 @@ from .label_films import measured_frames as measured_frames
 from .lineage import CellTracks as CellTracks
 from .lineage import relabel as relabel
 from .lineage import track_film as track_film
+from .overlays import write_overlay as write_overlay
 from .patches import Patch as Patch
 from .patches import film_patches as film_patches
 from .patches import pair_patches as pair_patches

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from ermlab._utils.files import reading
+from ermlab._utils.model_files import read_model, write_model
 from ermlab.tracking.assignment import check_events
 from ermlab.tracking.patches import Patch
 from ermlab.tracking.perceptron import perceptron_pass
@@ -21,6 +25,7 @@ from ermlab.tracking.small_assignment import SmallProblems
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
+_FORMAT = "ermlab active learner 1"
 #: Quantiles that limit the elements of a robust mean.
 _INNER = (0.1, 0.9)
 
@@ -112,6 +117,7 @@ class ActiveLearner:
         self._samples, self._measure, self._window, self._threshold = samples, measure, window, threshold
         self._problems = SmallProblems([sample.hypotheses for sample in samples])
         self._rng = np.random.default_rng(random_state)
+        self._seed = int(random_state) if isinstance(random_state, int | np.integer) else None
         self._n_jobs = n_jobs
         self._annotations: list[Numbers] = []
         self._left = np.arange(len(samples))
@@ -119,9 +125,64 @@ class ActiveLearner:
         self.w = np.zeros(dimension) if w0 is None else np.array(w0, dtype=np.float64)
         if self.w.shape != (dimension,) or not np.isfinite(self.w).all():
             raise ValueError(f"w0 has shape {self.w.shape}: expected {dimension} finite numbers")
+        self._w0 = self.w.copy()
         self._total, self._steps = np.zeros_like(self.w), 0
         self.history = ActiveHistory()
         self._log_uncertainty = self._measured()
+
+    def save(self, path: str | Path) -> None:
+        """Write settings and annotations to a file, from which `load` continues.
+
+        The file holds numbers and text only, no code. The samples are not stored.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is replaced if it exists.
+        """
+        if self._seed is None:
+            raise ValueError("random_state is a Generator: expected a seed, which can be saved")
+        document = {
+            "format": _FORMAT,
+            "measure": self._measure,
+            "window": int(self._window),
+            "threshold": float(self._threshold),
+            "random_state": self._seed,
+            "queries": self.labeled,
+        }
+        arrays = {f"events{i}": events for i, events in enumerate(self._annotations)}
+        sizes = [len(sample.hypotheses) for sample in self._samples]
+        write_model(path, document, arrays | {"w0": self._w0, "w": self.w, "sizes": np.array(sizes)})
+
+    @classmethod
+    def load(cls, path: str | Path, samples: Sequence[Patch], n_jobs: int | None = None) -> Self:
+        """Continue active learning from a file that `save` has written.
+
+        Annotations are repeated one by one, so that weights and history are those of the saved learner.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. Nothing in it is executed, and a damaged file raises a `DataError`.
+        samples : sequence of Patch
+            The same pool.
+        n_jobs : int, optional
+            Number of threads.
+        """
+        document, arrays = read_model(path)
+        with reading(path, "a file that `ActiveLearner.save` has written"):
+            if document.get("format") != _FORMAT:
+                raise ValueError("another format")
+            sizes = [len(sample.hypotheses) for sample in samples]
+            if arrays["sizes"].tolist() != sizes:
+                raise ValueError(f"other samples: {len(arrays['sizes'])} in the file, {len(sizes)} given")
+            settings = {name: document[name] for name in ("measure", "window", "threshold", "random_state")}
+            learner = cls(samples, w0=arrays["w0"], n_jobs=n_jobs, **settings)
+            for i, number in enumerate(document["queries"]):
+                learner.annotate(number, arrays[f"events{i}"])
+            if not np.array_equal(learner.w, arrays["w"]):
+                raise ValueError("other samples, for which the weights differ")
+        return learner
 
     @property
     def labeled(self) -> list[int]:

@@ -19,12 +19,22 @@ from ermlab._utils.files import broken, read_json, reading, write_json
 from ermlab._utils.lazy import import_optional
 from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.progress import progress
+from ermlab._utils.validation import check_choice
 from ermlab.optimize import L1, L2
 from ermlab.tracking.assignment import Assignment, Candidates, Hypotheses
 from ermlab.tracking.cell_detection import DetectionSettings, detect_frames
 from ermlab.tracking.cells import join_frames
 from ermlab.tracking.ctc import Lineage
 from ermlab.tracking.events import FEATURES, Cells, Gates
+from ermlab.tracking.film_fit import (
+    FilmReport,
+    FilmStatistics,
+    UnfamiliarFilmWarning,
+    calibrate,
+    completed,
+    film_statistics,
+    known_range,
+)
 from ermlab.tracking.films import CellFilm, FramePair, frame_pairs
 from ermlab.tracking.image_stacks import as_frames
 from ermlab.tracking.label_films import LabelFilm, measured_frames
@@ -39,6 +49,7 @@ _FORMAT = "ermlab cell tracker 1"
 _PLAIN = ("alpha", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
 _SETTINGS = {"gates": Gates, "detection": DetectionSettings}
+_BUNDLED = {"nuclei": "cell_tracker.json", "points": "point_tracker.json"}
 #: Limit on the distance of pieces of a cell that leaves no candidates.
 _NO_PIECES = 1e-9
 #: Limit on parameters and weights in files, which excludes infinity and NaN, too.
@@ -71,7 +82,20 @@ class CellTracker(BaseEstimator):
     ----------
     coef_ : ndarray
         Weights of the features, in the order of `ermlab.tracking.events.FEATURES`.
+    known_ : FilmStatistics or None
+        The largest statistics of the films in training, None for a tracker from an old file. Measurements
+        that are less reliable in a film count less there: see `ermlab.tracking.film_fit.calibrate`.
+    report_ : FilmReport or None
+        Comparison of the film that was tracked last with those in training. An `UnfamiliarFilmWarning` tells
+        if they differ.
+    notes_ : str
+        Origin and quality of the tracker, as stored in its file.
     """
+
+    # For trackers whose weights were assigned.
+    known_: FilmStatistics | None = None
+    report_: FilmReport | None = None
+    notes_: str = ""
 
     def __init__(
         self,
@@ -124,6 +148,11 @@ class CellTracker(BaseEstimator):
                 stacklevel=2,
             )
         self.coef_ = result.w
+        self.known_, self.report_, self.notes_ = None, None, ""
+        # Tracked without calibration, which needs the result.
+        self.known_ = known_range(
+            film_statistics(film, self._track_film(film, self._gates)) for film in films
+        )
         return self
 
     def predict(self, film: CellFilm | Sequence[ArrayLike]) -> CellTracks:
@@ -137,7 +166,7 @@ class CellTracker(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(film, CellFilm):
             film = join_frames([cells for _, cells in detect_frames(film, self.detection)])
-        return self._track_film(film, self._gates)
+        return self._track_calibrated(film, self._gates)
 
     def track_images(self, images: str | Path | Iterable[ArrayLike]) -> tuple[LabelFilm, Lineage]:
         """Detect and track the cells of a film.
@@ -198,7 +227,8 @@ class CellTracker(BaseEstimator):
         """Track points, one per cell and frame, from a table.
 
         Points have no shape: each is one cell, so that merges and splits are no candidates. Measurements
-        that the table lacks are the same for all cells, so that their differences are 0.
+        that the table lacks are the same for all cells, so that their differences are 0. The tracker
+        ``CellTracker.pretrained("points")`` was trained on positions only, for tables that have no more.
 
         Parameters
         ----------
@@ -224,22 +254,27 @@ class CellTracker(BaseEstimator):
         points = import_optional("ermlab.tracking.points", "CellTracker.track_points")
         return points.track_table_of(
             points.read_points(table, columns, diameter=diameter, shape=shape),
-            lambda film: self._track_film(film, replace(self._gates, pieces=_NO_PIECES)),
+            lambda film: self._track_calibrated(film, replace(self._gates, pieces=_NO_PIECES)),
         )
 
     def score(self, films: CellFilm | Sequence[CellFilm], y: None = None) -> float:
         """Return the share of the known true events that the tracker finds."""
         check_is_fitted(self)
+        films = [films] if isinstance(films, CellFilm) else films
+        if self.known_ is not None:
+            films = [calibrate(film, self.known_)[0] for film in films]
         return 1 - average_loss(self.coef_, self._pairs(films), self.n_jobs)
 
-    def save(self, path: str | Path, notes: str = "") -> None:
+    def save(self, path: str | Path, notes: str | None = None) -> None:
         """Write parameters and weights to a JSON file; ``notes`` describe their origin."""
         check_is_fitted(self)
+        self.notes_ = self.notes_ if notes is None else notes
         weights = iter(self.coef_.tolist())
         document = {
             "format": _FORMAT,
-            "notes": notes,
+            "notes": self.notes_,
             "parameters": self._plain_parameters(),
+            "known": None if self.known_ is None else asdict(self.known_),
             "weights": {kind: {name: next(weights) for name in names} for kind, names in FEATURES.items()},
         }
         write_json(path, document)
@@ -253,12 +288,21 @@ class CellTracker(BaseEstimator):
             raise broken(path, "another format", f"a file of format {_FORMAT!r}")
         tracker = cls(**_parameters(path, document.get("parameters")))
         tracker.coef_ = _weights(path, document.get("weights"))
+        tracker.known_ = _known(path, document.get("known"))
+        tracker.notes_ = str(document.get("notes", ""))
         return tracker
 
     @classmethod
-    def pretrained(cls) -> Self:
-        """Return the bundled tracker; the notes in its file describe the films it was trained on."""
-        return cls.load(str(files("ermlab") / "tracking" / "models" / "cell_tracker.json"))
+    def pretrained(cls, kind: str = "nuclei") -> Self:
+        """Return a bundled tracker, whose ``notes_`` tell its training films and its quality on others.
+
+        Parameters
+        ----------
+        kind : {"nuclei", "points"}, default="nuclei"
+            Whether cells have an area, an intensity and a shape, or only a position.
+        """
+        check_choice("kind", kind, tuple(_BUNDLED))
+        return cls.load(str(files("ermlab") / "tracking" / "models" / _BUNDLED[kind]))
 
     @property
     def _gates(self) -> Gates:
@@ -276,6 +320,23 @@ class CellTracker(BaseEstimator):
         tracks = self.predict(film)
         labels = [tracks.label[film.numbers(t)] for t in range(len(film))]
         return label_images.with_labels(labels), tracks.lineage
+
+    def _track_calibrated(self, film: CellFilm, gates: Gates) -> CellTracks:
+        """Track a film with measurements as reliable as in training, and warn if it is unfamiliar."""
+        if self.known_ is None:
+            return self._track_film(film, gates)
+        film, report = calibrate(film, self.known_)
+        tracks = self._track_film(film, gates)
+        self.report_ = completed(report, film, tracks)
+        if self.report_.reasons:
+            warnings.warn(
+                f"the film is unlike those in the training of the tracker: {'; '.join(self.report_.reasons)}."
+                " Check the tracks, or train a tracker on some annotated frames of your own "
+                "(`ermlab track-train`, or `CellTracker.fit`)",
+                UnfamiliarFilmWarning,
+                stacklevel=3,
+            )
+        return tracks
 
     def _track_film(self, film: CellFilm, gates: Gates) -> CellTracks:
         def solve(t: int) -> tuple[FramePair, Assignment]:
@@ -349,6 +410,16 @@ def _settings(kind: type, values: dict[str, Any] | None) -> Gates | DetectionSet
         if not _is_number(value) and not (value is None and name in optional):
             raise ValueError(f"{name} is {value!r}")
     return kind(**values)
+
+
+def _known(path: Path, known: Any) -> FilmStatistics | None:
+    """Return the statistics of the films in training from those in a file; old files have none."""
+    if known is None:
+        return None
+    with reading(f"{path}: known {known!r:.200}", "the statistics of films"):
+        if wrong := [name for name, value in known.items() if not _is_number(value) or value < 0]:
+            raise ValueError(f"{wrong[0]} is {known[wrong[0]]!r}")
+        return FilmStatistics(**known)
 
 
 def _is_number(value: Any) -> bool:

@@ -100,7 +100,7 @@ def napari_tracks(
     graph : dict of int to list of int
         The parent of each track that has one.
     """
-    table = _checked(table, columns)
+    table = checked_tracks(table, columns)
     data = table[["track_id", "frame", "y", "x"]].to_numpy(dtype=np.float64)
     children = table[table["parent_track_id"] > 0].drop_duplicates("track_id")
     pairs = zip(children["track_id"].tolist(), children["parent_track_id"].tolist(), strict=True)
@@ -124,7 +124,7 @@ def write_geff(path: str | Path, table: pd.DataFrame, columns: Mapping[str, str]
         The columns for ``"frame"``, ``"y"`` and ``"x"``, by default recognized as in `film_of_points`.
     """
     core_io, metadata = (import_optional(name, "write_geff") for name in ("geff.core_io", "geff_spec"))
-    path, table = Path(path), _checked(table, columns)
+    path, table = Path(path), checked_tracks(table, columns)
     if path.exists():
         raise broken(path, "it exists", "a new folder")
     numeric = (
@@ -183,7 +183,7 @@ def _edges(table: pd.DataFrame) -> NDArray[np.uint64]:
     return np.array(sorted(edges), dtype=np.uint64).reshape(-1, 2)
 
 
-def _checked(table: pd.DataFrame, columns: Mapping[str, str] | None) -> pd.DataFrame:
+def checked_tracks(table: pd.DataFrame, columns: Mapping[str, str] | None) -> pd.DataFrame:
     """Return a table of tracks with usual names, ordered by track and frame, or raise a ValueError."""
     names = column_names(table, columns or {})
     if missing := [name for name in TRACK_COLUMNS if name not in table.columns]:

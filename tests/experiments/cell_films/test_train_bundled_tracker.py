@@ -1,30 +1,50 @@
-"""The bundled tracker is trained on all films, and each data set is tracked by one that is not."""
+"""The bundled trackers are trained on all films, and each data set is tracked by one that is not."""
+
+import pytest
 
 from ermlab.tracking import CellTracker
 from ermlab.tracking.films import CellFilm
 from reproduction.experiments.cell_films import train_bundled_tracker
 
 
-def test_a_data_set_is_scored_by_a_tracker_of_the_others(moving_cells, tmp_path, monkeypatch):
-    sizes = {"a": (5, 6), "b": (7,), "c": (8,)}
-    inputs = {}
-    for dataset, counts in sizes.items():
-        inputs[dataset] = [tmp_path / f"{dataset}{n}.npz" for n in counts]
-        for path, n in zip(inputs[dataset], counts, strict=True):
-            moving_cells(n, n=n, n_frames=2).write(path)
-    trained = []
-    fit = CellTracker.fit
+@pytest.fixture
+def inputs(moving_cells, tmp_path):
+    found = {}
+    for dataset, counts in {"a": (25, 26), "b": (27,), "c": (28,)}.items():
+        found[dataset] = [tmp_path / f"{dataset}{n}.npz" for n in counts]
+        for path, n in zip(found[dataset], counts, strict=True):
+            moving_cells(n, n=n, n_frames=8, step=1.0).write(path)
+    return found
 
-    def recorded(tracker, films):
-        trained.append([film.tracks[:, 1].max() for film in films])
-        return fit(tracker, films)
 
-    monkeypatch.setattr(CellTracker, "fit", recorded)
-    monkeypatch.setattr(CellTracker, "score", lambda tracker, films: len(films) / 4)
-    train_bundled_tracker.main(inputs, {"model": tmp_path / "model.json"})
-    assert trained == [[7, 8], [5, 6, 8], [5, 6, 7], [5, 6, 7, 8]]
-    text = (tmp_path / "model.json").read_text()
-    assert "trained on a, b, c;" in text
-    assert "it finds: a 50.0 %, b 25.0 %, c 25.0 %" in text
-    tracker = CellTracker.load(tmp_path / "model.json")
-    assert len(tracker.predict(CellFilm.read(inputs["c"][0])).label) == 16
+def test_a_data_set_is_scored_by_trackers_of_the_others(inputs, tmp_path, monkeypatch):
+    trained, train = [], train_bundled_tracker.train_tracker
+
+    def recorded(pairs, penalty, **options):
+        trained.append((penalty.alpha, sorted({pair.hypotheses.n_sources for pair in pairs}), len(pairs)))
+        return train(pairs, penalty, **options)
+
+    monkeypatch.setattr(train_bundled_tracker, "train_tracker", recorded)
+    monkeypatch.setattr(train_bundled_tracker, "ALPHAS", (1.0, 0.1))
+    outputs = {name: tmp_path / f"{name}.json" for name in ("model", "points")}
+    train_bundled_tracker.main(inputs, outputs)
+    sets = ([27, 28], [25, 26, 28], [25, 26, 27])
+    # 7 pairs of all frames and 3 of every second one; two frames are left of every fourth.
+    expected = [(alpha, cells, 10 * len(cells)) for cells in sets for alpha in (1.0, 0.1)]
+    assert trained == 2 * expected
+    for path in outputs.values():
+        tracker = CellTracker.load(path)
+        assert "trained on a, b, c, every 1 and 2 and 4 frames" in tracker.notes_
+        assert "chosen on data sets left out" in tracker.notes_
+        assert tracker.alpha in (1.0, 0.1)
+        assert tracker.known_.motion > 0
+        assert len(tracker.predict(CellFilm.read(inputs["c"][0])).label) == 28 * 8
+    assert tracker.known_.area == 0
+    assert tracker.gates == train_bundled_tracker.POINTS
+
+
+def test_the_strength_is_the_best_on_average():
+    scores = {"a": {1.0: 0.9, 0.1: 0.95}, "b": {1.0: 0.8, 0.1: 0.7}, "c": {1.0: 0.5, 0.1: 0.55}}
+    assert train_bundled_tracker.choose(scores) == 1.0
+    assert train_bundled_tracker.choose(scores, without="b") == 0.1
+    assert train_bundled_tracker.choose({"a": {0.1: 0.5, 1.0: 0.5}}) == 1.0

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy.signal import lfilter
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 from ermlab.cca import LaplacianKCCA
@@ -250,3 +251,39 @@ def test_targets_score_what_they_decide():
     columns = np.array([[0.2], [0.1], [-1.0], [3.0]])
     assert target.decide(columns).tolist() == ["b", "b", "a", "b"]
     assert target.score(columns, target.columns) == pytest.approx((0 + 2 / 3) / 2)
+
+
+@pytest.mark.parametrize("kind", ["regression", "classes", "images"])
+def test_a_saved_decoder_answers_as_before(kind, tmp_path):
+    if kind == "classes":
+        rows, labels, groups = conditions()
+        settings = {"groups": groups, "repetition_time": TR, "gap": 4.0, "n_permutations": 20}
+        found, given = decode(rows, labels=labels, **settings), {}
+    else:
+        rows, events = simulate(0, 2, 1.0)
+        rows, mask = write_images(rows, tmp_path) if kind == "images" else (rows, None)
+        given = {"mask": mask} if kind == "images" else {}
+        settings = {"events": events, "target": "tapping", "repetition_time": TR, "n_permutations": 20}
+        found = decode(rows, mask=mask, **settings)
+    found.save(tmp_path / "decoder")
+    again = FMRIDecoder.load(tmp_path / "decoder", **given)
+    np.testing.assert_array_equal(again.predict(rows), found.predict(rows))
+    assert again.decoding_.summary() == found.decoding_.summary()
+    for name in ("parts", "curve"):
+        pd.testing.assert_frame_equal(getattr(again.decoding_, name), getattr(found.decoding_, name))
+    np.testing.assert_array_equal(again.decoding_.predictions, found.decoding_.predictions)
+    if kind == "images":
+        np.testing.assert_array_equal(again.coef_img_.get_fdata(), found.coef_img_.get_fdata())
+        with pytest.raises(ValueError, match="does not contain the parameter mask"):
+            FMRIDecoder.load(tmp_path / "decoder")
+    else:
+        again.save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "decoder").read_bytes()
+
+
+def test_only_fitted_decoders_are_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        FMRIDecoder(TR).save(tmp_path / "decoder")
+    (tmp_path / "decoder").write_bytes(b"no decoder")
+    with pytest.raises(DataError, match="decoder"):
+        FMRIDecoder.load(tmp_path / "decoder")

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ermlab._utils.model_files import read_model, write_model
+from ermlab.exceptions import DataError
 from ermlab.tracking.active_learning import MEASURES, ActiveLearner, log_convergence, log_mean, robust_mean
 from ermlab.tracking.annotations import Annotation
 from ermlab.tracking.assignment import NONE, Candidates, NoAssignmentError
@@ -249,3 +251,54 @@ def test_clear_errors():
     learner.annotate(0, [0])
     with pytest.raises(ValueError, match="sample 0: expected one that is not annotated"):
         learner.annotate(0, [0])
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_saved_learner_continues(measure, tmp_path, all_assignments):
+    pool = random_pool(3, 12, all_assignments)
+    settings = {"window": 3, "threshold": 1e-3, "random_state": 5}
+    w0 = np.full(pool[0].hypotheses.dimension, 0.1)
+    learner = ActiveLearner(pool, measure, w0=w0, **settings)
+    for _ in range(5):
+        number = learner.query()
+        learner.annotate(number, pool[number].annotation.events)
+    learner.save(tmp_path / "learner")
+    again = ActiveLearner.load(tmp_path / "learner", pool)
+    assert again.w.tobytes() == learner.w.tobytes()
+    for one in (learner, again):
+        for _ in range(3):
+            number = one.query()
+            one.annotate(number, pool[number].annotation.events)
+    assert again.labeled == learner.labeled
+    assert again.history.log_eta == learner.history.log_eta
+    for ours, theirs in zip(again.history.averaged, learner.history.averaged, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    again.save(tmp_path / "again")
+    learner.save(tmp_path / "learner")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "learner").read_bytes()
+
+
+def test_files_of_other_learners_are_refused(tmp_path, all_assignments):
+    pool = random_pool(3, 6, all_assignments)
+    learner = ActiveLearner(pool)
+    learner.annotate(0, pool[0].annotation.events)
+    path = tmp_path / "learner"
+    learner.save(path)
+    with pytest.raises(DataError, match="other samples: 6 in the file, 5 given"):
+        ActiveLearner.load(path, pool[:5])
+    document, arrays = read_model(path)
+    for change, message in (
+        ({"format": "other"}, "another format"),
+        ({"measure": "none"}, "measure is 'none'"),
+        ({"queries": [0, 0]}, "events1"),
+        ({"queries": [99]}, "sample 99"),
+        ({"window": "long"}, "TypeError"),
+    ):
+        write_model(path, document | change, arrays)
+        with pytest.raises(DataError, match=message):
+            ActiveLearner.load(path, pool)
+    write_model(path, document, arrays | {"w": arrays["w"] + 1})
+    with pytest.raises(DataError, match="for which the weights differ"):
+        ActiveLearner.load(path, pool)
+    with pytest.raises(ValueError, match="random_state is a Generator: expected a seed"):
+        ActiveLearner(pool, random_state=np.random.default_rng(0)).save(path)
