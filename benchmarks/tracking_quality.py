@@ -143,7 +143,7 @@ def scores(film, tracker):
 
 def films(options):
     """Yield the name and the film of each row."""
-    for kind in KINDS:
+    for kind in options.kinds:
         film = simulate(kind, options.seed, options.frames)
         for step in options.steps:
             yield f"{kind}, every {step}", every_nth_frame(film, step)
@@ -176,6 +176,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frames", type=int, default=24)
     parser.add_argument("--steps", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS), help="simulated ones")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", help="file of a tracker, by default the bundled one")
     parser.add_argument("--points", action="store_true", help="positions only, and the tracker of points")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ermlab._utils.files import broken, read_json, reading, write_json
+from ermlab._utils.files import broken, read_json, write_json
 from ermlab._utils.lazy import import_optional
 from ermlab._utils.parallel import map_in_threads
 from ermlab._utils.progress import progress
 from ermlab._utils.validation import check_choice
 from ermlab.optimize import L1, L2
+from ermlab.tracking._tracker_files import FORMAT, PLAIN, SETTINGS, read_known, read_parameters, read_weights
 from ermlab.tracking.assignment import Assignment, Candidates, Hypotheses
 from ermlab.tracking.cell_detection import DetectionSettings, detect_frames
 from ermlab.tracking.cells import join_frames
@@ -44,16 +45,10 @@ from ermlab.tracking.training import average_loss, train_tracker
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = "ermlab cell tracker 1"
-#: Parameters that files contain unchanged.
-_PLAIN = ("alpha", "norm", "tol")
 _NORMS = {"l1": L1, "l2": L2}
-_SETTINGS = {"gates": Gates, "detection": DetectionSettings}
 _BUNDLED = {"nuclei": "cell_tracker.json", "points": "point_tracker.json"}
 #: Limit on the distance of pieces of a cell that leaves no candidates.
 _NO_PIECES = 1e-9
-#: Limit on parameters and weights in files, which excludes infinity and NaN, too.
-_LARGEST = 1e100
 
 
 class CellTracker(BaseEstimator):
@@ -271,7 +266,7 @@ class CellTracker(BaseEstimator):
         self.notes_ = self.notes_ if notes is None else notes
         weights = iter(self.coef_.tolist())
         document = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "notes": self.notes_,
             "parameters": self._plain_parameters(),
             "known": None if self.known_ is None else asdict(self.known_),
@@ -284,11 +279,11 @@ class CellTracker(BaseEstimator):
         """Read a tracker that `save` wrote."""
         path = Path(path)
         document = read_json(path)
-        if not isinstance(document, dict) or document.get("format") != _FORMAT:
-            raise broken(path, "another format", f"a file of format {_FORMAT!r}")
-        tracker = cls(**_parameters(path, document.get("parameters")))
-        tracker.coef_ = _weights(path, document.get("weights"))
-        tracker.known_ = _known(path, document.get("known"))
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise broken(path, "another format", f"a file of format {FORMAT!r}")
+        tracker = cls(**read_parameters(path, document.get("parameters")))
+        tracker.coef_ = read_weights(path, document.get("weights"))
+        tracker.known_ = read_known(path, document.get("known"))
         tracker.notes_ = str(document.get("notes", ""))
         return tracker
 
@@ -349,8 +344,8 @@ class CellTracker(BaseEstimator):
 
     def _plain_parameters(self) -> dict[str, Any]:
         """Return the parameters for JSON, without those that depend on the machine and the occasion."""
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        return {name: getattr(self, name) for name in _PLAIN} | {
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        return {name: getattr(self, name) for name in PLAIN} | {
             name: None if value is None else asdict(value) for name, value in settings.items()
         }
 
@@ -387,57 +382,3 @@ def _of_all_pairs(annotations: Sequence[Sequence[ArrayLike]], films: Sequence[Ce
                 f"annotations of {len(of_film)} pairs of frames of film {number}: expected {len(film) - 1}"
             )
     return [events for of_film in annotations for events in of_film]
-
-
-def _parameters(path: Path, parameters: Any) -> dict[str, Any]:
-    """Return the parameters of a tracker from those in a file."""
-    with reading(f"{path}: parameters {parameters!r:.200}", "those of a CellTracker"):
-        for name in ("alpha", "tol"):
-            if not _is_number(parameters[name]) or parameters[name] < 0:
-                raise ValueError(f"{name} is {parameters[name]!r}")
-        if parameters["norm"] not in _NORMS:
-            raise ValueError(f"norm is {parameters['norm']!r}")
-        settings = {name: _settings(kind, parameters[name]) for name, kind in _SETTINGS.items()}
-        return {name: parameters[name] for name in _PLAIN} | settings
-
-
-def _settings(kind: type, values: dict[str, Any] | None) -> Gates | DetectionSettings | None:
-    """Return settings of finite numbers; None is kept, and allowed for numbers whose default is None."""
-    if values is None:
-        return None
-    optional = {field.name for field in fields(kind) if field.default is None}
-    for name, value in values.items():
-        if not _is_number(value) and not (value is None and name in optional):
-            raise ValueError(f"{name} is {value!r}")
-    return kind(**values)
-
-
-def _known(path: Path, known: Any) -> FilmStatistics | None:
-    """Return the statistics of the films in training from those in a file; old files have none."""
-    if known is None:
-        return None
-    with reading(f"{path}: known {known!r:.200}", "the statistics of films"):
-        if wrong := [name for name, value in known.items() if not _is_number(value) or value < 0]:
-            raise ValueError(f"{wrong[0]} is {known[wrong[0]]!r}")
-        return FilmStatistics(**known)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
-
-
-def _weights(path: Path, weights: Any) -> NDArray[np.float64]:
-    """Return the weights of a file as a vector; each feature must have one."""
-    with reading(f"{path}: weights", "a number for each feature of each event"):
-        if not isinstance(weights, dict):
-            raise ValueError(f"{type(weights).__name__!r} instead of an object")
-        if {kind: set(of_kind) for kind, of_kind in weights.items()} != {
-            kind: set(names) for kind, names in FEATURES.items()
-        }:
-            raise ValueError("events or features differ")
-        vector = [weights[kind][name] for kind, names in FEATURES.items() for name in names]
-        if wrong := [value for value in vector if not _is_number(value)]:
-            raise ValueError(
-                "not finite" if isinstance(wrong[0], float) else f"could not convert {wrong[0]!r}"
-            )
-        return np.array(vector, dtype=float)
