@@ -25,7 +25,7 @@ from ermlab.segmentation import DenseCRF, GraphCRF, GridCRF, TreeCRF
 
 CATALOG = catalog()
 PACKAGES = ("cca", "features", "kernels", "ranking", "segmentation", "semisupervised", "sparse", "structured")
-PACKAGES += ("taxonomy",)
+PACKAGES += ("taxonomy", "fmri")
 
 
 def same(one, other):
