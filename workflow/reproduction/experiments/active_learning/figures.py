@@ -190,6 +190,7 @@ def plot_test_errors(
             ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
             ax.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
             ax.yaxis.set_minor_formatter(NullFormatter())
+            ax.set_ylim(bottom=max(ax.get_ylim()[0], 0.1))  # a short film may be tracked without an error
         row[0].set(ylabel="test error (%)", title=study_title(name, datasets))
         row[1].set_title("the same, by events")
         row[2].set_title("averaged weights")
