@@ -17,8 +17,10 @@ STRATEGIES = pd.DataFrame(
 
 def test_sizes_of_boxes():
     text = area_text(STRATEGIES)
-    assert "cost of always resetting is -1.00, +1.00 in order" in text
-    assert "cost of never resetting is +0.50 in order" in text  # all costs are the same for the first gamma
+    assert r"always resetting is -1.00 for $\gamma = 0.25$, +1.00 for $\gamma = 0.5$." in text
+    assert (
+        r"never resetting is +0.50 for $\gamma = 0.5$." in text
+    )  # for the first gamma all costs are the same
     assert "cow, bus, cat: always resetting costs 1.50 to 3.50 times" in text
     assert "medians are 2.50 and 1.20." in text
 

@@ -18,14 +18,14 @@ def area_text(strategies: pd.DataFrame) -> str:
     sentences = []
     for column, name in (("all_reset", "always resetting"), ("no_reset", "never resetting")):
         correlations = [
-            f"{spearmanr(rows['box_area'], rows[column]).statistic:+.2f}"
-            for _, rows in strategies.groupby("gamma")
+            f"{spearmanr(rows['box_area'], rows[column]).statistic:+.2f} for $\\gamma = {gamma:g}$"
+            for gamma, rows in strategies.groupby("gamma")
             if rows["box_area"].nunique() > 1 and rows[column].nunique() > 1
         ]
         if correlations:
             sentences.append(
                 f"The rank correlation over classes between the size of the boxes and the cost of {name} is "
-                f"{', '.join(correlations)} in order of $\\gamma$."
+                f"{', '.join(correlations)}."
             )
     middle = strategies[strategies["gamma"] == 0.5].sort_values("box_area", ascending=False, kind="stable")
     largest = middle.head(N_NAMED)
