@@ -162,10 +162,10 @@ def predict(
 
 
 def fit_ranker(ranker: RankingSVM, samples: RankedSamples, scale: bool) -> RankingSVM:
-    """Fit a ranker, on features divided by their standard deviation if ``scale``; its weights are for all.
+    """Fit a ranker, if ``scale`` to features divided by their standard deviation.
 
-    To divide the weights instead of the features gives the same scores, and a shift of the features does not
-    change the order of the samples.
+    The weights are divided afterwards, so that the model scores features as they are in the files. The mean
+    of the features need not be removed, since it does not change the order of the samples.
     """
     import numpy as np
     from sklearn.preprocessing import StandardScaler
