@@ -83,11 +83,12 @@ def decode(
     with working("finding the runs"):
         from ermlab import fmri
 
+        decode_runs = fmri.decode  # first of all, as it names an extra that is not installed
         runs = fmri.find_runs(sources, subject=subject, task=task, space=space)
         tables = _events(runs, events)
         seconds = tr if tr is not None else _repetition_time(runs)
     with working("decoding"):
-        decoder = fmri.decode(
+        decoder = decode_runs(
             [str(run.image) for run in runs],
             repetition_time=seconds,
             events=tables,
