@@ -115,4 +115,6 @@ def _draw_tree(ax: Axes, levels: pd.DataFrame) -> None:
 def _share_sizes(total: Axes, each: Axes) -> None:
     for ax in (total, each):
         ax.set(xscale="log", xlabel="samples n")
-    total.legend(fontsize=8, loc="lower right")
+    # Below the panels, since the curves leave no free place inside.
+    lines = total.get_legend_handles_labels()
+    total.figure.legend(*lines, loc="outside lower center", ncols=3, fontsize=8)
