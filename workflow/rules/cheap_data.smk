@@ -224,21 +224,9 @@ partial_runs = [run for run in partial_films if run.partition("-")[0] in partial
 cccp_runs = [run for run in partial_runs if int(run.partition("-")[2] or 1) <= 3]
 
 
-def first_curve(wildcards):
-    """Name the curve of the first film of a study, whose regularization strengths the others use."""
-    study, _, film = wildcards.study.partition("-")
-    return {"chosen": f"{partial_folder}/curve_{study}-1.csv"} if film and film != "1" else {}
-
-
-def partial_settings(wildcards):
-    """Return the settings of the study of a run, and the number of its film."""
-    study, _, film = wildcards.study.partition("-")
-    return {"settings": partial_studies[study], "film": int(film) if film else None}
-
-
 rule train_partial_trackers:
     input:
-        unpack(first_curve),
+        unpack(first_partial_curve),
         films=lambda wildcards: film_paths(partial_films[wildcards.study]),
     output:
         curve=f"{partial_folder}/curve_{{study}}.csv",
@@ -247,8 +235,8 @@ rule train_partial_trackers:
     resources:
         runtime=240,
     params:
-        settings=lambda wildcards: partial_settings(wildcards)["settings"],
-        film=lambda wildcards: partial_settings(wildcards)["film"],
+        settings=lambda wildcards: partial_studies[film_of_run(wildcards)[0]],
+        film=lambda wildcards: film_of_run(wildcards)[1],
     message:
         "trackers from shares of the annotation, {wildcards.study}"
     script:
@@ -266,8 +254,8 @@ rule train_cccp_variants:
     resources:
         runtime=240,
     params:
-        settings=lambda wildcards: partial_settings(wildcards)["settings"],
-        film=lambda wildcards: partial_settings(wildcards)["film"],
+        settings=lambda wildcards: partial_studies[film_of_run(wildcards)[0]],
+        film=lambda wildcards: film_of_run(wildcards)[1],
     message:
         "CCCP with and without recycling and adaptive precision, {wildcards.study}"
     script:
@@ -319,7 +307,7 @@ rule train_active_learners:
     resources:
         runtime=120,
     params:
-        repetition=lambda wildcards: int(wildcards.study.partition("-")[2] or 0) or None,
+        repetition=lambda wildcards: film_of_run(wildcards)[1],
     message:
         "active learning, {wildcards.study}"
     script:

@@ -58,6 +58,18 @@ def film_paths(names):
     return [f"data/processed/cell_films/{name}.npz" for name in names]
 
 
+def film_of_run(wildcards):
+    """Return the study of a run, and the number of its film, which follows a hyphen, or None."""
+    study, _, film = wildcards.study.partition("-")
+    return study, int(film) if film else None
+
+
+def first_partial_curve(wildcards):
+    """Name the curve of the first film of a study, whose regularization strengths the other films use."""
+    study, film = film_of_run(wildcards)
+    return {"chosen": f"{partial_folder}/curve_{study}-1.csv"} if film not in (None, 1) else {}
+
+
 def ksupport_job(wildcards):
     """Return the study and the splits of a job of train_ksupport_paths."""
     return ksupport_jobs[wildcards.study, wildcards.protocol][int(wildcards.part)]
