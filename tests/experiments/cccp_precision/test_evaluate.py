@@ -167,7 +167,7 @@ def test_variants_differ_in_precision_and_recycling(tmp_path):
     assert set(begin["w"]) == {-3.0}
     assert set(begin["bounds"]) == {1}
     assert dimensions["dimension"].tolist() == [1, 2, 4, 8, 16, 32]
-    assert len(algorithm) == 1
+    assert len(algorithm) == 12
     reached = read_results(folders[0])["values"]["iterations_reached"]
     assert set(reached) == set(VARIANTS)
     assert len(reached["fixed"]["repeats"]) == starts.dropna().shape[0] > 0

@@ -52,7 +52,7 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, starts: int, repeats: int)
     one_weight, more_weights, shown, compared = np.random.SeedSequence(seed).spawn(4)
     runs = pd.DataFrame([_one_weight(np.random.default_rng(child)) for child in one_weight.spawn(starts)])
     dimensions = _over_dimensions(more_weights, repeats)
-    algorithm = pd.DataFrame([_compare(np.random.default_rng(child)) for child in compared.spawn(repeats)])
+    algorithm = pd.DataFrame([_compare(np.random.default_rng(child)) for child in compared.spawn(starts)])
     write_results(
         Path(outputs["values"]).parent,
         {
