@@ -81,3 +81,5 @@ def test_steps_that_fall_in_all_images():
     assert significant_falls(costs) == 1
     costs[..., 2, 2] = 20
     assert significant_falls(costs) == 0
+    costs[..., 2, 2] = costs[..., 1, 1] - 1
+    assert significant_falls(costs) == 1
