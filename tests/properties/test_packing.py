@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
 from ermlab.tracking import packing
-from ermlab.tracking._packing_numba import choose, index
-from ermlab.tracking._packing_regions_numba import regions, search_regions
-from ermlab.tracking.packing import NONE, Packing
+from ermlab.tracking._packing_numba import index
+from ermlab.tracking._packing_regions_numba import regions
+from ermlab.tracking.packing import NONE, Packing, choose, search_regions
 
 
 def random_sets(rng, n_sources, n_targets, n_pairs, n_triples):
@@ -76,7 +76,9 @@ def test_every_stage_of_the_search_has_the_same_optimum(case, max_steps):
 def test_prices_cover_every_set_and_regions_hold_the_best_choice(case, max_rounds):
     n_sources, n_cells, cells, gains = case
     first_pair, first_set, sets_of = index(cells, n_sources, n_cells)
-    chosen, price = choose(cells, first_pair, first_set, sets_of, gains, 1e-10, max_rounds, 8)
+    chosen, price = choose(
+        cells, first_pair, first_set, sets_of, gains, 1e-10, max_rounds=max_rounds, max_passes=8
+    )
     worth = np.where(cells == NONE, 0.0, price[cells]).sum(axis=1)
     assert (price >= 0).all()
     assert (gains <= worth + 1e-9).all()
@@ -97,7 +99,7 @@ def test_a_search_that_is_stopped_leaves_the_choice_as_it_is():
     rng = np.random.default_rng(0)
     n_sources, n_cells, cells, gains = _problem(rng, 12, 12, 0.6, 20)
     first_pair, first_set, sets_of = index(cells, n_sources, n_cells)
-    before, price = choose(cells, first_pair, first_set, sets_of, gains, 1e-10, 1, 8)
+    before, price = choose(cells, first_pair, first_set, sets_of, gains, 1e-10, max_rounds=1, max_passes=8)
     region, n_regions = regions(cells, first_set, sets_of, gains, before, price, 1e-10)
     assert n_regions > 0
     for max_steps in (1, 10**6):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-from nilearn.glm import first_level
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import convolve1d
 
@@ -71,6 +70,8 @@ def _cosines(n: int, repetition_time: float, cutoff: float) -> NDArray[np.float6
     """Return the orthonormal cosine basis without the constant, one column per function."""
     if n < 2:
         return np.zeros((n, 0))
+    from nilearn.glm import first_level  # here, as it takes longer to load than all the rest
+
     design = first_level.make_first_level_design_matrix(
         np.arange(n) * repetition_time, drift_model="cosine", high_pass=1 / cutoff
     )
@@ -109,6 +110,8 @@ def _finite(result: NDArray[np.floating], rows: NDArray[np.floating]) -> NDArray
 
 def response_kernel(repetition_time: float) -> NDArray[np.float64]:
     """Return the symmetric kernel, one weight per volume, with the amplitude spectrum of the response."""
+    from nilearn.glm import first_level  # here, as it takes longer to load than all the rest
+
     response = first_level.spm_hrf(repetition_time, OVERSAMPLING)[::OVERSAMPLING]
     size = 2 * len(response)
     kernel = np.fft.irfft(np.abs(np.fft.rfft(response, n=size)), n=size)

@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 import scipy.linalg
 import scipy.optimize
-from nilearn.glm import contrasts as nilearn_contrasts
-from nilearn.glm import first_level as nilearn_glm
 from nilearn.image import new_img_like
 from numpy.typing import NDArray
 
@@ -130,10 +128,12 @@ def first_level(
                 f"contrast {name!r} scales effects by {size.min():.3g} to {size.max():.3g}, beyond single "
                 "precision: expected events and confounds in other units"
             )
+    from nilearn.glm.first_level import FirstLevelModel  # here, as it takes longer to load than all the rest
+
     with one_blas_thread():
         rho = pooled_autocorrelation(voxels(img)[voxels(mask) > 0].T, design.to_numpy())
         whitened = np.moveaxis(_whitened(volumes_first(img), rho), 0, 3)
-        model = nilearn_glm.FirstLevelModel(mask_img=mask, signal_scaling=False, noise_model="ols")
+        model = FirstLevelModel(mask_img=mask, signal_scaling=False, noise_model="ols")
         model.fit(
             new_img_like(img, whitened, copy_header=True),
             design_matrices=pd.DataFrame(_whitened(design.to_numpy(), rho), columns=design.columns),
@@ -190,8 +190,10 @@ def _design(
     confounds: pd.DataFrame | None,
 ) -> pd.DataFrame:
     """Return responses to the events, confounds, drifts and a constant, one row per volume."""
+    from nilearn.glm.first_level import make_first_level_design_matrix
+
     with np.errstate(divide="ignore"):  # nilearn warns of a singular model itself
-        return nilearn_glm.make_first_level_design_matrix(
+        return make_first_level_design_matrix(
             np.arange(volumes) * repetition_time + reference_time,
             events,
             hrf_model="spm",
@@ -285,7 +287,9 @@ def _check_contrast(name: str, contrast: str | Sequence[float], columns: list[st
             raise ValueError(
                 f"contrast {name!r} names {', '.join(unknown)}: expected of {', '.join(map(str, columns))}"
             )
-        weights = nilearn_contrasts.expression_to_contrast_vector(contrast, columns)
+        from nilearn.glm.contrasts import expression_to_contrast_vector
+
+        weights = expression_to_contrast_vector(contrast, columns)
         if not np.isfinite(weights).all():
             raise ValueError(f"contrast {name!r} is {contrast!r}: expected finite weights")
         return weights

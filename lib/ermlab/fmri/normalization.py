@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from nilearn import datasets, image
+from nilearn import image
 from scipy import ndimage
 
 from ermlab.fmri._registration import (
@@ -147,6 +147,8 @@ def _coarse_to_fine(
 @cache
 def tissue_templates(resolution: int = 4) -> tuple[SpatialImage, ...]:
     """Return nilearn's maps of gray matter, white matter and the rest of the MNI brain."""
+    from nilearn import datasets  # here, as it takes long to load
+
     gray, white = datasets.load_mni152_gm_template(resolution), datasets.load_mni152_wm_template(resolution)
     mask = datasets.load_mni152_brain_mask(resolution)
     rest = np.clip(voxels(mask) - voxels(gray) - voxels(white), 0, 1)

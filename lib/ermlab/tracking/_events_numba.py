@@ -45,21 +45,18 @@ def pairs_about(distances, numbers, reach):
             for i in range(len(distances)):
                 if counts[i] > second:
                     a, b = numbers[i, first], numbers[i, second]
-                    triples[n, 0], triples[n, 1], triples[n, 2] = i, min(a, b), max(a, b)
+                    triples[n, 0], triples[n, 1], triples[n, 2] = (i, a, b) if a < b else (i, b, a)
                     n += 1
     return triples
 
 
 @njit(cache=True, nogil=True)
 def close(cells, triples, reach):
-    """Return the triples whose last two cells are within reach of each other."""
-    kept, n = np.empty_like(triples), 0
+    """Return a mask of the triples whose last two cells are within reach of each other."""
+    kept = np.empty(len(triples), dtype=np.bool_)
     for t in range(len(triples)):
-        if _distance(cells, triples[t, 1], cells, triples[t, 2]) <= reach:
-            for m in range(3):
-                kept[n, m] = triples[t, m]
-            n += 1
-    return kept[:n].copy()
+        kept[t] = _distance(cells, triples[t, 1], cells, triples[t, 2]) <= reach
+    return kept
 
 
 @njit(cache=True, nogil=True)

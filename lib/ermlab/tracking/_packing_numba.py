@@ -25,7 +25,9 @@ def first_improper(cells, n_sources, n_cells):
     """
     for s in range(len(cells)):
         a, b, c = cells[s, 0], cells[s, 1], cells[s, 2]
-        if min(a, b) < 0 or c < -1 or max(a, b, c) >= n_cells or a in (b, c) or b == c:
+        if a < 0 or b < 0 or c < -1 or a >= n_cells or b >= n_cells or c >= n_cells:
+            return s
+        if (a - b) * (a - c) * (b - c) == 0:  # two cells are the same
             return s
         n_here = (a < n_sources) + (b < n_sources)
         if c < 0:
@@ -47,7 +49,7 @@ def arrange(cells, n_sources):
     for s in range(len(cells)):
         if cells[s, 2] < 0:
             first_pair[cells[s, 0] + 1] += 1
-    first_pair = np.cumsum(first_pair)
+    accumulate(first_pair)
     n_pairs, place = first_pair[-1], first_pair[:-1].copy()
     order, arranged = np.empty(len(cells), dtype=np.int64), np.empty_like(cells)
     pairs_of = np.full((len(cells) - n_pairs, 2), -1, dtype=np.int64)
@@ -69,8 +71,10 @@ def arrange(cells, n_sources):
     for t in range(n_pairs, len(cells)):
         for m in range(2):
             a, b = arranged[t, 0], arranged[t, 1 + m]
-            for pair in range(first_pair[min(a, b)], first_pair[min(a, b) + 1]):
-                if arranged[pair, 1] == max(a, b):
+            if a > b:
+                a, b = b, a
+            for pair in range(first_pair[a], first_pair[a + 1]):
+                if arranged[pair, 1] == b:
                     pairs_of[t - n_pairs, m] = pair
     return order, arranged, pairs_of
 
@@ -115,7 +119,8 @@ def index(cells, n_sources, n_cells):
         for m in range(3):
             if cells[s, m] >= 0:
                 first_set[cells[s, m] + 1] += 1
-    first_pair, first_set = np.cumsum(first_pair), np.cumsum(first_set)
+    accumulate(first_pair)
+    accumulate(first_set)
     sets_of, place = np.empty(first_set[-1], dtype=np.int64), first_set[:-1].copy()
     for s in range(len(cells)):
         for m in range(3):
@@ -127,48 +132,7 @@ def index(cells, n_sources, n_cells):
 
 
 @njit(cache=True, nogil=True)
-def choose(cells, first_pair, first_set, sets_of, gain, tiny, max_rounds, max_passes):
-    """Choose disjoint sets, and find prices of the cells such that no set gains more than its cells cost.
-
-    Triples are taken or returned after each round but the last, at most ``max_rounds``; in each round at most
-    ``max_passes`` over the chosen sets balance their prices. Differences of gains of at most ``tiny`` are
-    ignored. Returns a mask of the chosen sets, and the prices: their sum bounds the sum of the gains of any
-    choice.
-    """
-    n_pairs, n_cells = first_pair[-1], len(first_set) - 1
-    chosen, price, lack = np.zeros(len(cells), dtype=np.bool_), np.zeros(n_cells), np.zeros(len(cells))
-    best, best_gain = chosen.copy(), -np.inf
-    bound, least = price.copy(), np.inf
-    inside = np.zeros(n_cells, dtype=np.bool_)  # cells of chosen triples
-    for n_rounds in range(1, max_rounds + 1):
-        for s in range(n_pairs):
-            chosen[s] = False
-        _match(cells, first_pair, gain, inside, chosen, price)
-        total = 0.0
-        for s in range(len(cells)):
-            if chosen[s]:
-                total += gain[s]
-        better = total > best_gain
-        if better:
-            best_gain = total
-            best = chosen.copy()
-        _balance(cells, first_set, sets_of, gain, chosen, tiny, max_passes, price, lack)
-        covering = price.copy()
-        cover(cells, first_set, sets_of, gain, covering)
-        if covering.sum() < least:
-            least = covering.sum()
-            bound = covering
-            better = True
-        if least - best_gain <= tiny or not better or n_rounds == max_rounds:
-            break
-        released = _release_triples(n_pairs, cells, lack, tiny, inside, chosen)
-        if not _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen) and not released:
-            break
-    return best, bound
-
-
-@njit(cache=True, nogil=True)
-def _match(cells, first_pair, gain, inside, chosen, price):
+def match(cells, first_pair, gain, inside, chosen, price):
     """Match the cells that are in no triple, by shortest augmenting paths.
 
     Prices are nonnegative, no pair gains more than its prices, a chosen pair gains exactly as much, and the
@@ -254,7 +218,7 @@ def _augment(cells, via, root, last_target, last_source, chosen, mate):
 
 
 @njit(cache=True, nogil=True)
-def _balance(cells, first_set, sets_of, gain, chosen, tiny, max_passes, price, lack):
+def balance(cells, first_set, sets_of, gain, chosen, tiny, max_passes, price, lack):
     """Share the gain of each chosen set among its cells such that other sets gain no more than their prices.
 
     A cell needs the price that the other sets would pay for it. The difference between the gain and the sum
@@ -299,7 +263,7 @@ def _need(cells, first_set, sets_of, gain, price, s, c):
 
 
 @njit(cache=True, nogil=True)
-def _release_triples(n_pairs, cells, lack, tiny, inside, chosen):
+def release_triples(n_pairs, cells, lack, tiny, inside, chosen):
     """Release triples that gain less than their cells need; say whether there were any."""
     found = False
     for t in range(n_pairs, len(cells)):
@@ -312,17 +276,20 @@ def _release_triples(n_pairs, cells, lack, tiny, inside, chosen):
 
 
 @njit(cache=True, nogil=True)
-def _take_triples(n_pairs, cells, gain, tiny, price, inside, chosen):
-    """Choose triples that gain more than their prices, the best first; say whether there were any."""
-    surpluses = np.zeros(len(cells) - n_pairs)
+def surpluses_of_triples(n_pairs, cells, gain, price, chosen):
+    """Return the gain of each triple minus the prices of its cells, 0 if it is chosen."""
+    found = np.zeros(len(cells) - n_pairs)
     for t in range(n_pairs, len(cells)):
         if not chosen[t]:
-            surpluses[t - n_pairs] = surplus(cells, t, gain, price)
+            found[t - n_pairs] = surplus(cells, t, gain, price)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def take_triples(cells, triples, inside, chosen):
+    """Choose triples in the given order as far as they are disjoint; say whether there were any."""
     found = False
-    for k in np.argsort(-surpluses, kind="mergesort"):
-        if surpluses[k] <= tiny:
-            break
-        t = n_pairs + k
+    for t in triples:
         a, b, c = cells[t, 0], cells[t, 1], cells[t, 2]
         if not (inside[a] or inside[b] or inside[c]):
             inside[a] = inside[b] = inside[c] = True
@@ -343,6 +310,13 @@ def cover(cells, first_set, sets_of, gain, price):
                 for k in range(first_set[c], first_set[c + 1]):
                     spare = min(spare, -surplus(cells, sets_of[k], gain, price))
                 price[c] -= max(spare, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def accumulate(counts):
+    """Replace counts by their cumulative sums: np.cumsum takes long to compile."""
+    for k in range(1, len(counts)):
+        counts[k] += counts[k - 1]
 
 
 @njit(cache=True, nogil=True)

@@ -130,33 +130,11 @@ def _number(cells, excess, left, ball, parent):
 
 
 @njit(cache=True, nogil=True)
-def search_regions(cells, gain, price, region, n_regions, tiny, max_steps, chosen):
-    """Improve ``chosen`` within each region to the best choice; return a mask of those left as they are.
+def search_region(cells, gain, price, sets, local, tiny, max_steps, chosen):
+    """Improve ``chosen`` among the sets of a region; return whether it was proved to be the best.
 
-    The search goes depth first and is bounded by the prices. Regions with too many cells, or whose search
-    takes more than ``max_steps`` steps, are left.
-    """
-    unsolved = np.zeros(n_regions, dtype=np.bool_)
-    first = np.zeros(n_regions + 1, dtype=np.int64)
-    for s in range(len(cells)):
-        if region[s] >= 0:
-            first[region[s] + 1] += 1
-    first = np.cumsum(first)
-    sets, place = np.empty(first[-1], dtype=np.int64), first[:-1].copy()
-    for s in range(len(cells)):
-        if region[s] >= 0:
-            sets[place[region[s]]] = s
-            place[region[s]] += 1
-    local = np.full(len(price), -1, dtype=np.int64)
-    for r in range(n_regions):
-        here = sets[first[r] : first[r + 1]]
-        unsolved[r] = not _search(cells, gain, price, here, local, tiny, max_steps, chosen)
-    return unsolved
-
-
-@njit(cache=True, nogil=True)
-def _search(cells, gain, price, sets, local, tiny, max_steps, chosen):
-    """Improve the choice among some sets; return whether it was proved to be the best.
+    The search goes depth first and is bounded by the prices. It is left undone if there are too many cells or
+    if it takes more than ``max_steps`` steps.
 
     All elements of ``local`` are -1 before, and for the cells of these sets afterwards, too.
     """
@@ -186,7 +164,7 @@ def _search(cells, gain, price, sets, local, tiny, max_steps, chosen):
             e = len(sets) + c
             taken[e], worth[e] = _ONE << np.uint64(c), -price[names[c]]
             bound += price[names[c]]
-        starts, events = events_of_cells(taken, np.argsort(-worth, kind="mergesort"), n_cells)
+        starts, events = events_of_cells(taken, _descending(worth), n_cells)
         values, found = np.full(1, value), np.full((1, n_cells), -1, dtype=np.int64)
         solved = descend(
             taken, scores, worth, starts, events, bound, _NOTHING, tiny, max_steps, values, found
@@ -197,6 +175,19 @@ def _search(cells, gain, price, sets, local, tiny, max_steps, chosen):
             for e in found[0]:
                 if 0 <= e < len(sets):
                     chosen[sets[e]] = True
-    for c in names[:n_cells]:
-        local[c] = -1
+    for k in range(n_cells):
+        local[names[k]] = -1
     return solved
+
+
+@njit(cache=True, nogil=True)
+def _descending(worth):
+    """Return the order of few numbers from the largest on, by insertion: np.argsort takes long to compile."""
+    order = np.empty(len(worth), dtype=np.int64)
+    for e in range(len(worth)):
+        k = e
+        while k > 0 and worth[order[k - 1]] < worth[e]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = e
+    return order

@@ -120,7 +120,8 @@ def events_of_cells(taken, order, n_cells):
     for e in order:
         for c in range(n_cells):
             starts[c + 1] += _has(taken[e], c)
-    starts = np.cumsum(starts)
+    for c in range(n_cells):  # np.cumsum takes long to compile
+        starts[c + 1] += starts[c]
     events, filled = np.empty(starts[-1], dtype=np.int64), starts[:-1].copy()
     for e in order:
         for c in range(n_cells):

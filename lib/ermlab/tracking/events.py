@@ -144,8 +144,9 @@ def hypotheses_between(before: Cells, after: Cells, gates: Gates) -> Hypotheses:
     first, second = _measurements(before), _measurements(after)
     links = near(*forward, gates.move * size)
     children = pairs_about(*forward, gates.division * size)
-    fragments = close(second, children, gates.pieces * size)
-    merged = close(first, pairs_about(*backward, gates.pieces * size), gates.pieces * size)
+    fragments = children[close(second, children, gates.pieces * size)]
+    merged = pairs_about(*backward, gates.pieces * size)
+    merged = merged[close(first, merged, gates.pieces * size)]
     every_source, every_target = (np.arange(len(cells))[:, None] for cells in (before, after))
     # Cells of the first frame, cells of the second frame, features.
     found = {

@@ -12,8 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
-from ermlab.tracking._packing_numba import arrange, choose, cover, first_improper, index, worthwhile
-from ermlab.tracking._packing_regions_numba import regions, search_regions
+from ermlab.tracking._packing_numba import (
+    arrange,
+    balance,
+    cover,
+    first_improper,
+    index,
+    match,
+    release_triples,
+    surpluses_of_triples,
+    take_triples,
+    worthwhile,
+)
+from ermlab.tracking._packing_regions_numba import regions, search_region
 from ermlab.tracking._set_program import SetProgram, incidence_matrix
 
 #: Padding for the third cell of a pair.
@@ -31,6 +42,7 @@ LARGEST_SCORE = 2.0**900
 _LARGEST_GAIN = 4 * LARGEST_SCORE
 
 Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 Choice = NDArray[np.bool_]
 
 
@@ -101,7 +113,9 @@ class Packing:
     ) -> tuple[Choice, NDArray[np.int64], NDArray[np.bool_]]:
         """Return a choice, the region of each set in which it may be improved, and the unsolved regions."""
         first_pair, first_set, sets_of = index(cells, self._n_sources, self._n_cells)
-        chosen, price = choose(cells, first_pair, first_set, sets_of, gains, tiny, max_rounds, max_passes)
+        chosen, price = choose(
+            cells, first_pair, first_set, sets_of, gains, tiny, max_rounds=max_rounds, max_passes=max_passes
+        )
         region, n_regions = regions(cells, first_set, sets_of, gains, chosen, price, tiny)
         unsolved = search_regions(cells, gains, price, region, n_regions, tiny, _MAX_STEPS, chosen)
         return chosen, region, unsolved
@@ -126,6 +140,74 @@ class Packing:
             program = SetProgram(_compact_incidence(cells[here])[0], every_row=False)
             chosen[here] = program.best(gains[here])
         return chosen
+
+
+def choose(
+    cells: Numbers,
+    first_pair: Numbers,
+    first_set: Numbers,
+    sets_of: Numbers,
+    gains: Vector,
+    tiny: float,
+    *,
+    max_rounds: int,
+    max_passes: int,
+) -> tuple[Choice, Vector]:
+    """Choose disjoint sets, and find prices of the cells such that no set gains more than its cells cost.
+
+    Triples are taken or returned after each round but the last, at most ``max_rounds``; in each round at most
+    ``max_passes`` over the chosen sets balance their prices. Differences of gains of at most ``tiny`` are
+    ignored. Returns a mask of the chosen sets, and the prices: their sum bounds the sum of the gains of any
+    choice.
+    """
+    n_pairs, n_cells = int(first_pair[-1]), len(first_set) - 1
+    chosen, price, lack = np.zeros(len(cells), dtype=bool), np.zeros(n_cells), np.zeros(len(cells))
+    best, best_gain = chosen, -np.inf
+    bound, least = price, np.inf
+    inside = np.zeros(n_cells, dtype=bool)  # cells of chosen triples
+    for n_rounds in range(1, max_rounds + 1):
+        chosen[:n_pairs] = False
+        match(cells, first_pair, gains, inside, chosen, price)
+        total = float(gains[chosen].sum())
+        better = total > best_gain
+        if better:
+            best, best_gain = chosen.copy(), total
+        balance(cells, first_set, sets_of, gains, chosen, tiny, max_passes, price, lack)
+        covering = price.copy()
+        cover(cells, first_set, sets_of, gains, covering)
+        if covering.sum() < least:
+            bound, least, better = covering, covering.sum(), True
+        if least - best_gain <= tiny or not better or n_rounds == max_rounds:
+            break
+        released = release_triples(n_pairs, cells, lack, tiny, inside, chosen)
+        surpluses = surpluses_of_triples(n_pairs, cells, gains, price, chosen)
+        order = np.argsort(-surpluses, kind="stable")
+        triples = n_pairs + order[: np.count_nonzero(surpluses > tiny)]
+        if not take_triples(cells, triples, inside, chosen) and not released:
+            break
+    return best, bound
+
+
+def search_regions(
+    cells: Numbers,
+    gains: Vector,
+    price: Vector,
+    region: Numbers,
+    n_regions: int,
+    tiny: float,
+    max_steps: int,
+    chosen: Choice,
+) -> NDArray[np.bool_]:
+    """Improve ``chosen`` within each region to the best choice; return a mask of those left as they are."""
+    unsolved = np.zeros(n_regions, dtype=bool)
+    local = np.full(len(price), -1)
+    sets = np.flatnonzero(region >= 0)
+    sets = sets[np.argsort(region[sets], kind="stable")]
+    first = np.searchsorted(region[sets], np.arange(n_regions + 1))
+    for number in range(n_regions):
+        here = sets[first[number] : first[number + 1]]
+        unsolved[number] = not search_region(cells, gains, price, here, local, tiny, max_steps, chosen)
+    return unsolved
 
 
 def check_scores(scores: ArrayLike, n: int, name: str = "scores", largest: float = LARGEST_SCORE) -> Vector:
