@@ -1,4 +1,7 @@
-"""Write the pages of the API reference: one for each package, with every name that it exports."""
+"""Write the pages of the API reference: one for each package, with every name that it exports.
+
+The tables of summaries are written here: Sphinx's autosummary would cut them at a period, as in ``eq. 3.9``.
+"""
 
 import importlib
 import inspect
