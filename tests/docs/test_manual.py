@@ -76,6 +76,12 @@ def test_every_exported_name_has_an_entry(manual):
     assert set(ermlab.__all__) <= {name for names in packages.values() for name in names}
 
 
+def test_the_help_of_every_command_is_shown(manual):
+    text = (manual / "howto/command.html").read_text()
+    for name in ("rank train", "detect predict", "segment train", "track", "decode", "graphs", "taxonomy"):
+        assert f"Usage: ermlab {name} " in text, name
+
+
 def test_names_on_pages_lead_to_the_reference(manual):
     text = (manual / "tutorials/rank.html").read_text()
     assert 'href="../api/ranking.html#ermlab.ranking.RankingSVM"' in text

@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from reproduction.book.api_reference import write_api_reference
+from reproduction.book.command_reference import PLACE, command_help
 from reproduction.book.manual_links import link_names, page_links
 from reproduction.pipeline.digest import Library
 from reproduction.pipeline.notebook import execute_notebook
@@ -74,7 +75,7 @@ def write_manual(
         if source not in pages:
             shutil.copyfile(source, target)
             continue
-        text = source.read_text(encoding="utf-8")
+        text = _with_help(source.read_text(encoding="utf-8"))
         links = page_links(python_blocks(text))
         if source in executed:
             notebook = nbformat.read(executed[source], as_version=4)
@@ -87,6 +88,11 @@ def write_manual(
         else:
             target.write_text(_with_links(text, source, links, executed), encoding="utf-8")
     write_api_reference(folder / "api")
+
+
+def _with_help(text: str) -> str:
+    """Put the help of the command line into its place, if a page has one."""
+    return text.replace(PLACE, command_help()) if PLACE in text else text
 
 
 def settle_outputs(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
