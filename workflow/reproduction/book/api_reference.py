@@ -12,6 +12,8 @@ from sphinx.pycode import ModuleAnalyzer
 
 import ermlab
 
+# The help of the command line has a page of its own.
+_ELSEWHERE = ("cli",)
 _TITLE = "API reference"
 _LEAD = """\
 Every name that a package of ermlab exports, from its docstring. The main names can also be imported from
@@ -22,7 +24,7 @@ def exported_names() -> dict[str, list[str]]:
     """Return the exported names of each public package, by the name of the package."""
     found = {}
     for module in pkgutil.iter_modules(ermlab.__path__):
-        if module.ispkg and not module.name.startswith("_"):
+        if module.ispkg and not module.name.startswith("_") and module.name not in _ELSEWHERE:
             package = importlib.import_module(f"{ermlab.__name__}.{module.name}")
             if names := getattr(package, "__all__", []):
                 found[package.__name__] = sorted(names, key=str.lower)
@@ -113,4 +115,4 @@ def _entry(package: str, name: str) -> list[str]:
     if inspect.isroutine(value):
         return [f".. autofunction:: {place}", ""]
     lines = _docstring(package, name).splitlines()
-    return [f".. py:data:: {place}", "", *(f"   {line}".rstrip() for line in lines), ""]
+    return [f".. py:data:: {name}", "", *(f"   {line}".rstrip() for line in lines), ""]
