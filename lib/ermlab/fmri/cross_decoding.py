@@ -216,7 +216,7 @@ class _Search:
         gamma: Sequence[float],
     ):
         self.target, self.orders, self.inner, self.eps, self.gamma = target, orders, inner, eps, gamma
-        self.Y, self.truth = target.reordered(orders)
+        self.Y = target.reordered(orders)
 
     def select(
         self, gram: CenteredGram, train: NDArray[np.int64], model: SingleTargets
@@ -248,7 +248,7 @@ class _Search:
         scores = np.empty(len(self.orders))
         held_out = np.empty((len(self.eps), len(self.gamma)))
         own = np.empty((len(test), self.target.columns.shape[1]))
-        truth = self.truth[test].reshape(len(test), len(self.orders), -1)
+        truth = self.Y[test].reshape(len(test), len(self.orders), -1)
         for index, predicted in models.predictions(K_test, self.Y[train]):
             predicted = predicted + self.Y[train].mean(axis=0)
             predicted = predicted.reshape(len(test), len(self.orders), -1)

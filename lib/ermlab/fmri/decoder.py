@@ -294,12 +294,13 @@ class FMRIDecoder(SavedModel, BaseEstimator):
         y = np.concatenate(values)
         stretch_of = np.concatenate([of[part >= 0] for of, part in zip(stretches, parts, strict=True)])
         run_of = np.repeat(np.arange(len(X)), [len(rows) for rows in X])
-        drifts = block_diag(*[basis for part in parts for basis in self._drifts(part)])
         used = np.ones(len(y), bool) if self.task == "regression" else y != ""
         if not used.any():
             raise ValueError("all volumes are of class '': expected volumes of two classes or more")
-        kind = Target.numbers if self.task == "regression" else Target.labels
-        target = kind(y[used], drifts[used])
+        if self.task == "regression":
+            target = Target.numbers(y, block_diag(*[basis for part in parts for basis in self._drifts(part)]))
+        else:
+            target = Target.labels(y[used])
         folds = folds_of(run_of[used], stretch_of[used], n_splits, max(1, ceil(BLOCK * gap)))
         if self.task == "classification":
             _check_classes(target, folds)

@@ -30,7 +30,7 @@ class Target:
     classes : ndarray of shape (n_classes,)
         Sorted classes; empty for numbers.
     drifts : ndarray of shape (n_volumes, n_drifts) or None
-        What was removed from volumes and target, and is removed from a shuffled target.
+        What was removed from volumes and numbers, and is removed from shuffled numbers.
     """
 
     values: NDArray
@@ -50,8 +50,12 @@ class Target:
         return cls(y, y[:, None], np.empty(0), drifts)
 
     @classmethod
-    def labels(cls, y: ArrayLike, drifts: NDArray[np.float64] | None = None) -> Self:
-        """Return a target of classes of volumes from which the drifts have been removed."""
+    def labels(cls, y: ArrayLike) -> Self:
+        """Return a target of classes.
+
+        Drifts stay in its columns: the volumes of a contrast are a few blocks of a run, and what differs
+        between two blocks is slow, so that removing drifts would remove what is to be learned.
+        """
         y = np.asarray(y)
         if y.ndim != 1 or not len(y):
             raise ValueError(f"y has shape {y.shape}: expected one class for each volume")
@@ -64,7 +68,7 @@ class Target:
         if len(classes) < 2:
             raise ValueError(f"all volumes are of class {classes[0]}: expected two classes or more")
         columns = (y[:, None] == classes).astype(np.float64)
-        return cls(y, columns if len(classes) > 2 else 2 * columns[:, 1:] - 1, classes, drifts)
+        return cls(y, columns if len(classes) > 2 else 2 * columns[:, 1:] - 1, classes)
 
     @property
     def scoring(self) -> str:
@@ -77,18 +81,16 @@ class Target:
             return predicted[:, 0]
         return self.classes[self._decide(predicted)]
 
-    def reordered(self, orders: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the columns in other orders of the volumes, to learn and to compare predictions with.
+    def reordered(self, orders: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the columns in other orders of the volumes, numbers without drifts.
 
-        Both have the shape (n_volumes, n_orders * n_columns). Drifts are removed from numbers and, where they
-        are learned from, also from the columns of classes.
+        The shape is (n_volumes, n_orders * n_columns).
         """
         Y = np.moveaxis(self.columns[orders], 0, 1).reshape(orders.shape[1], -1)
         if self.drifts is None:
-            return Y, Y
+            return Y
         Q = np.linalg.qr(self.drifts)[0]
-        learned = Y - Q @ (Q.T @ Y)
-        return learned, Y if len(self.classes) else learned
+        return Y - Q @ (Q.T @ Y)
 
     def score(self, predicted: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
         """Return the score of predicted columns.

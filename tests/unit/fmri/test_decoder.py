@@ -287,3 +287,25 @@ def test_only_fitted_decoders_are_saved(tmp_path):
     (tmp_path / "decoder").write_bytes(b"no decoder")
     with pytest.raises(DataError, match="decoder"):
         FMRIDecoder.load(tmp_path / "decoder")
+
+
+def test_two_blocks_in_each_run_are_told_apart():
+    # What differs between two long blocks of a run is as slow as a drift; the classes must not lose it.
+    rng = np.random.default_rng(0)
+    onsets = rng.permuted(np.tile([20.0, 70.0, 120.0, 170.0, 220.0, 270.0], (6, 1)), axis=1)
+    pattern = np.zeros(60)
+    pattern[:30] = 0.5
+    runs, tables = [], []
+    for first, second in onsets[:, :2]:
+        events = pd.DataFrame({"onset": [first, second], "duration": 22.5, "trial_type": ["face", "house"]})
+        responses = response_columns(events, 121, 2.5)
+        contrast = (responses["face"] - responses["house"]).to_numpy()
+        runs.append(np.outer(contrast, pattern) + rng.normal(size=(121, 60)))
+        tables.append(events)
+    found = decode(
+        runs, events=tables, contrast=["face", "house"], repetition_time=2.5, n_permutations=20
+    ).decoding_
+    assert found.ridge > 0.9
+    assert found.score > found.ridge - 0.05
+    assert found.p_value < 0.1
+    assert 0.3 < found.chance < 0.7
