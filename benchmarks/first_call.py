@@ -125,7 +125,7 @@ CALLS = {
         "TransferSVM(MultiClassTask(4, 10)).fit(X, y, domains)",
     ),
     "TaxonomicSVM": (VECTORS + "K = X @ X.T", "TaxonomicSVM().fit(K, y).predict(K)"),
-    "learn_taxonomy": (VECTORS, "learn_taxonomy(X @ X.T, y)"),
+    "learn_taxonomy": (VECTORS, "learn_taxonomy(X @ X.T, y.astype(str))"),
     "ActiveLearner": (
         FILM + "patches = film_patches(film, Gates(), max_cells=5)",
         "learner = ActiveLearner(patches, 'best_second', window=5)\nlearner.query()",
