@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,6 @@ from ermlab.cli._outputs import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from PIL import Image
 
 
 def new_figure(size: tuple[float, float], required: bool) -> Figure | None:
@@ -31,17 +30,6 @@ def save_figure(path: Path, figure: Figure) -> None:
     """Write a figure in the format of the name."""
     with writing(path) as part:
         figure.savefig(part, dpi=150)
-
-
-def pixels(figure: Any) -> Image.Image:
-    """Return a figure as an image."""
-    import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
 
 def check_picture(path: Path, *endings: str, option: str) -> Path:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ermlab._utils.lazy import import_optional
 from ermlab.cli._console import PATH, Watched, bar, examples, force_option, json_option, show, working
-from ermlab.cli._films import column_names, columns_option, draw_film, draw_points, is_table
+from ermlab.cli._films import column_names, columns_option, draw_points, is_table
 from ermlab.cli._outputs import check_file, writing
 from ermlab.cli._pictures import check_picture
 from ermlab.exceptions import DataError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     help="Picture of the last frame with all tracks (.png), or animation of all frames (.gif). "
     "By default RESULT.png.",
 )
+@click.option("--geff", type=PATH, help="Folder to write the tracks to as a graph in the format GEFF.")
 @columns_option
 @click.option("--diameter", type=float, help="Diameter of a typical cell, in pixels or the unit of a table.")
 @force_option
@@ -48,6 +50,7 @@ def track(
     images: Path | None,
     model: Path | None,
     overlay: Path | None,
+    geff: Path | None,
     columns: str | None,
     diameter: float | None,
     force: bool,
@@ -68,10 +71,11 @@ def track(
     if images is not None and not masks:
         raise click.UsageError("--images is given without --masks: expected both, or FILM alone")
     if is_table(film):
-        _track_table(film, result, model, overlay, names, diameter, force, as_json)
+        _track_table(film, result, model, overlay, geff, names, diameter, force, as_json)
         return
     picture = overlay or result.with_name(result.name + ".png")
     check_picture(picture, ".png", ".gif", option="--overlay")
+    _check_geff(geff)
     table = check_file(result.with_name(result.name + ".csv"), force)
     check_file(picture, force)
     with working("loading"):
@@ -90,12 +94,18 @@ def track(
     tracking.write_tracking(result, label_images, lineage)
     with writing(table) as part:
         rows.to_csv(part, index=False, float_format="%.6g")
-    drawn = draw_film(picture, shown, label_images, lineage, required=overlay is not None)
+    if len(rows):
+        with working("drawing"), writing(picture) as part:
+            tracking.write_overlay(part, rows, shown, label_images)
+    if geff is not None:
+        tracking.write_geff(geff, rows)
     n_cells = rows.groupby("frame").size().reindex(range(len(label_images)), fill_value=0)
     summary = {
         "result": str(result),
         "table": str(table),
-        "overlay": str(picture) if drawn else None,
+        "overlay": str(picture) if len(rows) else None,
+        "geff": None if geff is None else str(geff),
+        "unlike_training": list(tracker.report_.reasons) if tracker.report_ else [],
         "frames": len(label_images),
         "cells": len(rows),
         "tracks": len(lineage),
@@ -105,7 +115,7 @@ def track(
         f"{result}: {len(label_images)} frames, {n_cells.min()} to {n_cells.max()} cells in each\n"
         f"{len(lineage)} tracks, {len(lineage.dividing)} divisions\n{table}"
     )
-    show(summary, text + (f"\n{picture}" if drawn else ""), as_json)
+    show(summary, text + (f"\n{picture}" if len(rows) else ""), as_json)
 
 
 def _track_table(
@@ -113,6 +123,7 @@ def _track_table(
     result: Path,
     model: Path | None,
     overlay: Path | None,
+    geff: Path | None,
     names: dict[str, str],
     diameter: float | None,
     force: bool,
@@ -125,15 +136,18 @@ def _track_table(
         )
     picture = overlay or result.with_suffix(".png")
     check_picture(picture, ".png", ".pdf", ".svg", option="--overlay")
+    _check_geff(geff)
     check_file(result, force)
     check_file(picture, force)
     with working("tracking"):
         from ermlab import tracking
 
-        rows = _tracker(model, None).track_points(film, names, diameter=diameter)
-        data, parents = tracking.napari_tracks(
-            rows, {name: names[name] for name in ("frame", "x", "y") if name in names}
-        )
+        tracker = _tracker(model, None, table=film, names=names)
+        rows = tracker.track_points(film, names, diameter=diameter)
+        places = {name: names[name] for name in ("frame", "x", "y") if name in names}
+        data, parents = tracking.napari_tracks(rows, places)
+        if geff is not None:
+            tracking.write_geff(geff, rows, places)
     with writing(result) as part:
         rows.to_csv(part, index=False)
     import pandas as pd
@@ -144,6 +158,8 @@ def _track_table(
     summary: dict[str, Any] = {
         "result": str(result),
         "overlay": str(picture) if drawn else None,
+        "geff": None if geff is None else str(geff),
+        "unlike_training": list(tracker.report_.reasons) if tracker.report_ else [],
         "frames": int(places["frame"].nunique()),
         "cells": len(rows),
         "tracks": int(rows["track_id"].nunique()),
@@ -156,16 +172,43 @@ def _track_table(
     show(summary, text + (f"\n{picture}" if drawn else ""), as_json)
 
 
-def _tracker(model: Path | None, diameter: float | None) -> CellTracker:
-    """Return the tracker, which detects cells of the given diameter."""
+def _tracker(
+    model: Path | None,
+    diameter: float | None,
+    table: Path | None = None,
+    names: dict[str, str] | None = None,
+) -> CellTracker:
+    """Return the tracker, which detects cells of the given diameter, and fits the columns of a table."""
     from dataclasses import replace
 
     from ermlab.tracking import CellTracker, DetectionSettings
 
-    tracker = CellTracker.pretrained() if model is None else CellTracker.load(model)
+    if model is None:
+        kind = "points" if table is not None and not _has_measures(table, names or {}) else "nuclei"
+        tracker = CellTracker.pretrained(kind)
+    else:
+        tracker = CellTracker.load(model)
     if diameter is not None:
         tracker.detection = replace(tracker.detection or DetectionSettings(), diameter=diameter)
     return tracker
+
+
+def _has_measures(table: Path, names: dict[str, str]) -> bool:
+    """Return whether a table has areas or intensities of the cells beside their places."""
+    from ermlab.tracking.points import read_points
+
+    return bool({"area", "intensity"} & set(read_points(table, names).columns))
+
+
+def _check_geff(geff: Path | None) -> None:
+    """Raise a DataError unless a new folder can be written, and an ImportError without the package."""
+    if geff is None:
+        return
+    import_optional("geff", "--geff")
+    if geff.exists():
+        raise DataError(f"{geff}: it exists; expected the name of a new folder")
+    if not geff.parent.is_dir():
+        raise DataError(f"{geff.parent}: no such folder; expected one to write {geff.name} to")
 
 
 def _check_result(result: Path, force: bool) -> None:

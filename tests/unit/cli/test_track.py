@@ -50,7 +50,7 @@ def test_a_stack_is_tracked_as_its_frames_are(folder, run):
     run("track", "stack.tif", "b")
     assert (folder / "a/res_track.txt").read_text() == (folder / "b/res_track.txt").read_text()
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
-    assert Image.open("b.png").size[0] > 500
+    assert Image.open("b.png").size == frames[0].size
 
 
 def test_masks_are_tracked(folder, run):
@@ -72,6 +72,24 @@ def test_points_are_tracked(folder, summary):
     renamed.to_csv("renamed.csv", index=False)
     summary("track", "renamed.csv", "again.csv", "--columns", "frame=moment,x=u,y=v")
     np.testing.assert_array_equal(pd.read_csv("again.csv")["track_id"], table["track_id"])
+
+
+def test_tables_without_measures_have_a_tracker_of_their_own(folder, summary):
+    places = pd.read_csv("points.csv")[["frame", "x", "y"]]
+    places.to_csv("places.csv", index=False)
+    summary("track", "places.csv", "tracks.csv")
+    library = CellTracker.pretrained("points").track_points("places.csv")
+    pd.testing.assert_frame_equal(pd.read_csv("tracks.csv"), library)
+
+
+def test_tracks_are_written_as_a_graph(folder, summary, refusal):
+    geff = pytest.importorskip("geff")
+    found = summary("track", "points.csv", "tracks.csv", "--geff", "tracks.geff")
+    assert (found["geff"], found["unlike_training"]) == ("tracks.geff", [])
+    graph, _ = geff.read("tracks.geff", backend="networkx")
+    assert graph.number_of_nodes() == found["cells"]
+    assert "tracks.geff: it exists" in refusal("track", "film/01", "RES", "--geff", "tracks.geff")
+    assert not (folder / "RES").exists()
 
 
 def test_a_tracker_is_learned_from_some_masks_and_used(folder, run, summary):
