@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from expectations import refused
 from harness import Cases, survive
+from hostile_data import all_tables
 from hostile_weights import hostile_weights
 from numpy.typing import NDArray
 
 from ermlab.detection import (
+    BoxDetector,
     Detection,
     Detector,
     Quality,
@@ -234,11 +236,26 @@ def wrong_points() -> Cases:
         yield f"intervals {ends}", lambda ends=ends: refused(lambda: quality.bound(*ends))
 
 
+def detector() -> Cases:
+    """Fit and apply detectors to images that repeat each table."""
+    for name, X in all_tables().items():
+        yield name, lambda X=X: learn_boxes(X)
+
+
+def learn_boxes(X: NDArray) -> dict[str, object]:
+    """Return what a detector learns from an image with a box, and one without."""
+    image = np.tile(X, (1 + 64 // max(len(X), 1), 1 + 80 // max(X.shape[1], 1)))[:64, :80]
+    found = BoxDetector(n_cells=12, max_iter=10).fit([image, image[::-1]], [[[8, 8, 39, 31]], []])
+    boxes, scores = found.predict([image])
+    return {"coef_": found.coef_, "boxes": boxes[0], "scores": scores[0]}
+
+
 # Cases of one subject share a process: to start one takes longer than most of them.
 SUBJECTS = {
     "searches": lambda: chain(
         weighted_points(), many_ties(), cells_and_histograms(), penalties(), costs_of_queues(), wrong_points()
-    )
+    ),
+    "detector": detector,
 }
 
 
