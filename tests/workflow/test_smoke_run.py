@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 
 SMOKE = ("--config", "scale=smoke")
 # Exhibits that show seconds.
-CLOCKED = {"T-alg-1", "T-alg-2", "T-fig-3.4", "T-fig-5.9"}
+CLOCKED = {"T-sec-3.1.4", "T-alg-1", "T-alg-2", "T-fig-3.4", "T-sec-4.3.1", "T-fig-5.9"}
 # Figures of sections that are quick and share little: of these a run is killed and run anew.
 RESTARTED = ("T-fig-2.1", "T-fig-3.3", "E-fig-1", "E-fig-4", "C-fig-1.3")
 
