@@ -158,6 +158,16 @@ def test_one_measurement_decides_nothing():
     assert row.reason == "one film only, so that the spread is unknown"
 
 
+def test_only_the_units_of_what_is_used_count():
+    values = {"x": {"used": [repeated([1, 2], "film"), repeated([3])], "not": repeated([1], "scene")}}
+    row = outcome(claim(check="x.used[0] < 100"), values)
+    assert (row.status, row.units) == ("reproduced", {"film": 2})
+    assert outcome(claim(check="max(x.used[0:1]) < 100 and 0 < x.used[-2]"), values).units == {"film": 2}
+    assert outcome(claim(check="x.used[1] < 100"), values).status == "undecided"
+    published = claim(value="x.used", published=[1.5, 3], tolerance={"absolute": 9})
+    assert outcome(published, values).units == {"film": 2, "seed": 1}
+
+
 def test_results_that_are_certain_have_no_probability():
     row = outcome(claim(check="x == 1", show=("x",)), {"x": 1})
     assert (row.status, row.intervals, row.probability, row.units) == ("reproduced", {}, None, {})

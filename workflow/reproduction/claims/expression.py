@@ -10,7 +10,7 @@ them; it has length 1 for a number that is certain. An expression is thus evalua
 
 import ast
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -67,6 +67,31 @@ def names(tree: ast.expr) -> set[str]:
         if isinstance(node, ast.Name) and id(node) not in functions:
             found.add(timings.get(id(node), node.id))
     return found
+
+
+def operands(tree: ast.expr, values: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the results that an expression computes with: the third number of ``eer.ssvm[2] < 1``."""
+    if isinstance(tree, ast.Name | ast.Attribute | ast.Subscript):
+        yield _look_into(tree, values)
+        return
+    parts = tree.args if isinstance(tree, ast.Call) else ast.iter_child_nodes(tree)
+    for part in parts:
+        if isinstance(part, ast.expr):
+            yield from operands(part, values)
+
+
+def _look_into(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    """Return the result at the place that a name, with attributes and subscripts, leads to."""
+    if isinstance(node, ast.Name):
+        return _look_up(values, node.id, "the results")
+    if isinstance(node, ast.Attribute):
+        return _look_up(_look_into(node.value, values), node.attr, ast.unparse(node.value))
+    found = _look_into(node.value, values)
+    if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return _look_up(found, node.slice.value, ast.unparse(node.value))
+    if isinstance(node.slice, ast.Slice):
+        return found[slice(*(_whole(part, {}) for part in (node.slice.lower, node.slice.upper)))]
+    return found[_whole(node.slice, {})]
 
 
 def evaluate(tree: ast.expr, values: Mapping[str, Any]) -> Any:

@@ -305,9 +305,8 @@ _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 
 def _units(text: str, values: Mapping[str, Any]) -> set[Units]:
-    """Return the units that the results named by an expression were measured on."""
-    named = {name.split(".")[0] for name in _expression.names(_expression.parse(text))}
-    return set().union(*(units_of(values[name]) for name in named if name in values))
+    """Return the units that the results in an expression were measured on."""
+    return set().union(*map(units_of, _expression.operands(_expression.parse(text), values)))
 
 
 def _named_values(results: Mapping[str, Any]) -> dict[str, Any]:
