@@ -61,6 +61,17 @@ EXHIBITS = {
     ],
 }
 
+#: What a claim has if nothing that it rests on was measured repeatedly.
+CERTAIN = {
+    "intervals": {},
+    "published_spread": None,
+    "control": False,
+    "requires": [],
+    "history": [],
+    "probability": None,
+    "units": {},
+}
+
 CLAIMS = [
     {
         "id": "T-fig-2.1.bounds",
@@ -70,11 +81,8 @@ CLAIMS = [
         "experiment": "structured_losses",
         "published": "yes",
         "ours": {"smallest_gap": 0.0123456},
+        **CERTAIN,
         "intervals": {"smallest_gap": {"low": 0.01, "high": 0.0146912}},
-        "published_spread": None,
-        "control": False,
-        "requires": [],
-        "history": [],
         "probability": 0.98,
         "units": {"seed": 5},
         "status": "reproduced",
@@ -90,13 +98,7 @@ CLAIMS = [
         "experiment": "structured_losses",
         "published": [1.0, 2.0],
         "ours": {"at_margin": [1.0, -2.5]},
-        "intervals": {},
-        "published_spread": None,
-        "control": False,
-        "requires": [],
-        "history": [],
-        "probability": None,
-        "units": {},
+        **CERTAIN,
         "status": "not reproduced",
         "reason": None,
         "badge": "simulated data",
@@ -110,13 +112,7 @@ CLAIMS = [
         "experiment": "joint_kernel_support",
         "published": None,
         "ours": {},
-        "intervals": {},
-        "published_spread": None,
-        "control": False,
-        "requires": [],
-        "history": [],
-        "probability": None,
-        "units": {},
+        **CERTAIN,
         "status": "not tested",
         "reason": "section not built yet",
         "badge": None,
