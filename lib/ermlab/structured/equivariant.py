@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from ermlab._utils.saving import remembers_arguments
-from ermlab.structured.task import BatchTask, BlockTask, Task, is_exact, violation_plane, weight_bounds
+from ermlab.structured.task import BatchTask, BlockTask, Task, WrappedTask, violation_plane
 
 Vector = NDArray[np.float64]
 Name = int | float
@@ -212,7 +212,7 @@ class _Constraint(NamedTuple):
 
 
 @remembers_arguments
-class EquivariantTask:
+class EquivariantTask(WrappedTask):
     """A task that is equivariant to transformations (equivariant structured SVM, eq. 6 to 8).
 
     With the identity alone, training is the same as for the task itself. Prediction is always the same.
@@ -247,21 +247,6 @@ class EquivariantTask:
                 setattr(self, name, getattr(task, name))
         if isinstance(self.transformations, FiniteSet) and hasattr(task, "violation_bound"):
             self.violation_bound = self._violation_bound
-
-    @property
-    def dimension(self) -> int:
-        """Length of ``w``."""
-        return self.task.dimension
-
-    @property
-    def bounds(self) -> tuple[Vector, Vector] | None:
-        """Bounds of the weights, those of the task."""
-        return weight_bounds(self.task)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the inference of the task is exact."""
-        return is_exact(self.task)
 
     def joint_feature(self, x: Any, y: Any) -> Vector:
         """Return the task's ``phi(x, y)``."""

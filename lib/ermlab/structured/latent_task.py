@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ermlab._utils.saving import remembers_arguments
 from ermlab.structured.equivariant import FiniteSet, Transformation
-from ermlab.structured.task import Task, is_exact, weight_bounds
+from ermlab.structured.task import Task, WrappedTask
 
 Vector = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class LatentBatchTask(LatentTask, Protocol):
 
 
 @remembers_arguments
-class LatentTransformationTask:
+class LatentTransformationTask(WrappedTask):
     """A task in which the transformation of the input, for example its pose, is a latent variable.
 
     The joint feature is ``phi(x, y, h) = phi(t_h x, t_h y)``: an output is as compatible with an input as it
@@ -85,21 +85,6 @@ class LatentTransformationTask:
         if not isinstance(task, Task):
             raise ValueError(f"task is {task!r}: expected a `Task`")
         self.task, self.transformations = task, FiniteSet(list(transformations))
-
-    @property
-    def dimension(self) -> int:
-        """Length of ``w``."""
-        return self.task.dimension
-
-    @property
-    def bounds(self) -> tuple[Vector, Vector] | None:
-        """Bounds of the weights, those of the task."""
-        return weight_bounds(self.task)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the inference of the task is exact."""
-        return is_exact(self.task)
 
     def joint_feature(self, x: Any, y: Any, h: int) -> Vector:
         """Return the joint feature after transformation ``h``."""

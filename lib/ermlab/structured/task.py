@@ -98,6 +98,27 @@ def weight_bounds(task: Task) -> tuple[Vector, Vector] | None:
     return getattr(task, "bounds", None)
 
 
+class WrappedTask:
+    """Base of tasks that change another one, ``task``, and have its weights."""
+
+    task: Any
+
+    @property
+    def dimension(self) -> int:
+        """Length of ``w``."""
+        return self.task.dimension
+
+    @property
+    def bounds(self) -> tuple[Vector, Vector] | None:
+        """Bounds of the weights, those of the task."""
+        return weight_bounds(self.task)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the inference of the task is exact."""
+        return is_exact(self.task)
+
+
 def by_position(samples: Sequence) -> Sequence:
     """Return a pandas object as an array, and other samples unchanged; a sparse matrix is a ValueError.
 

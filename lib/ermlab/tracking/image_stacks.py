@@ -6,7 +6,8 @@ import logging
 import math
 import re
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,28 @@ def _read_frame(path: Path) -> NDArray:
     return stack[0]
 
 
-class TiffStack(Sequence[NDArray]):
+class _Stack(Sequence[NDArray], ABC):
+    """Frames of a file, read one at a time; subclasses set ``path`` and ``shape`` and define ``_read``."""
+
+    path: Path
+    shape: tuple[int, int, int]
+
+    @abstractmethod
+    def _read(self, t: int) -> NDArray:
+        """Return frame ``t``, which may have further axes of length 1."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[t] for t in range(*index.indices(len(self)))]
+        t = range(len(self))[index]
+        with reading(f"{self.path}, frame {t}", "a complete image"):
+            return np.asarray(self._read(t)).reshape(self.shape[1:])
+
+
+class TiffStack(_Stack):
     """The pages of a TIFF file as frames.
 
     Parameters
@@ -123,23 +145,16 @@ class TiffStack(Sequence[NDArray]):
         shape, axes = (series.shape, series.axes) if pages is None else ((len(pages), *series.shape), "TYX")
         self.shape = _time_row_column(self.path, shape, axes, _TIME if file.is_ome else _TIME + _SLICES)
         self.dtype = series.dtype
+        self._pages: Sequence[Any] | None = None
         pages = series.pages if pages is None else pages
         if len(pages) == len(self):
-            self._read: Callable[[int], NDArray] = lambda t: pages[t].asarray()
+            self._pages = pages
         else:  # some programs write a single header for a whole stack, whose frames follow each other
             with reading(self.path, "one page per frame"):
-                whole = tifffile.memmap(self.path, mode="r").reshape(self.shape)
-            self._read = lambda t: np.array(whole[t])
+                self._whole = tifffile.memmap(self.path, mode="r").reshape(self.shape)
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return [self[t] for t in range(*index.indices(len(self)))]
-        t = range(len(self))[index]
-        with reading(f"{self.path}, frame {t}", "a complete image"):
-            return np.asarray(self._read(t)).reshape(self.shape[1:])
+    def _read(self, t: int) -> NDArray:
+        return np.array(self._whole[t]) if self._pages is None else self._pages[t].asarray()
 
 
 def _pages(file: tifffile.TiffFile) -> list | None:
@@ -197,22 +212,15 @@ def _zarr_stack(path: Path) -> Sequence[NDArray]:
     return _ZarrStack(path, node, shape.index(long[0]) if long else None)
 
 
-class _ZarrStack(Sequence[NDArray]):
+class _ZarrStack(_Stack):
     """The frames of a zarr array along one of its axes, None for a single frame."""
 
     def __init__(self, path: Path, array: Any, axis: int | None):
-        self._path, self._array, self._axis = path, array, axis
+        self.path, self._array, self._axis = path, array, axis
         self.shape = (1 if axis is None else array.shape[axis], *array.shape[-2:])
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return [self[t] for t in range(*index.indices(len(self)))]
-        t = range(len(self))[index]
+    def _read(self, t: int) -> NDArray:
         place = [0] * (self._array.ndim - 2)
         if self._axis is not None:
             place[self._axis] = t
-        with reading(f"{self._path}, frame {t}", "a complete array"):
-            return np.asarray(self._array[tuple(place)])
+        return self._array[tuple(place)]
