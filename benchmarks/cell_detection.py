@@ -8,7 +8,6 @@ time, each in turn, medians; errors of all are counted against the true masks.
 """
 
 import argparse
-import tempfile
 import time
 
 import numpy as np
@@ -22,9 +21,12 @@ from skimage.segmentation import watershed
 from ermlab.tracking.cell_detection import DetectionSettings, detect, typical_diameter
 from ermlab.tracking.cells import match_tracks, measure
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.datasets.nuclei_films import read_nuclei_films, simulate_mitocheck_nuclei
+from reproduction.datasets.nuclei_films import MITOCHECK
+from reproduction.datasets.simulators.nuclei import Tracks, take_film
 
 MEASURES = ("centroid", "area", "intensity_mean", "eccentricity")
+#: Frames of the simulated film, and their pixels.
+SIZE = (30, (460, 500))
 
 
 def peer_detect(image, diameter, top_hat=True):
@@ -91,20 +93,18 @@ def main():
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--hela", help="folder of ctc_hela02_images")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        simulate_mitocheck_nuclei(folder, 2026, "demo")
-        film = read_nuclei_films(folder)[0]
-        diameter = typical_diameter(film.frames)
-        compare("simulated", film.frames[15], diameter, arguments.repeats)
-        for name, method in (
-            ("ermlab", lambda image: detect(image, DetectionSettings(diameter=diameter))),
-            ("peer", lambda image: peer_detect(image, diameter)),
-            ("without top-hat", lambda image: peer_detect(image, diameter, top_hat=False)),
-        ):
-            found = [error_shares(method(film.frames[t]), film.truth.masks[t]) for t in range(0, 30, 5)]
-            errors, cells = (np.sum(some, axis=0) for some in zip(*found, strict=True))
-            text = ", ".join(f"{share:.1f}" for share in 100 * errors / cells)
-            print(f"  {name}: missed, cut, joined, spurious {text} % of {cells} true nuclei")
+    frames, masks = zip(*take_film(MITOCHECK, np.random.default_rng(2026), *SIZE, Tracks()), strict=True)
+    diameter = typical_diameter(frames)
+    compare("simulated", frames[15], diameter, arguments.repeats)
+    for name, method in (
+        ("ermlab", lambda image: detect(image, DetectionSettings(diameter=diameter))),
+        ("peer", lambda image: peer_detect(image, diameter)),
+        ("without top-hat", lambda image: peer_detect(image, diameter, top_hat=False)),
+    ):
+        found = [error_shares(method(frames[t]), masks[t]) for t in range(0, len(frames), 5)]
+        errors, cells = (np.sum(counts, axis=0) for counts in zip(*found, strict=True))
+        text = ", ".join(f"{share:.1f}" for share in 100 * errors / cells)
+        print(f"  {name}: missed, cut, joined, spurious {text} % of {cells} true nuclei")
     if arguments.hela:
         images = read_ctc_hela02_images(arguments.hela).images
         compare("HeLa", images[10], typical_diameter(images), arguments.repeats)

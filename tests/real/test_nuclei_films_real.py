@@ -9,21 +9,21 @@ from scipy.spatial import cKDTree
 
 from ermlab.tracking import detect_frames
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.datasets.nuclei_films import read_nuclei_films
+from reproduction.datasets.nuclei_films import BINNING, read_nuclei_films
 
 #: Pixels of a region that is no speck and no sliver at the border.
 SMALLEST = 150
 
 
-def centres(mask):
-    """Return the areas and centres of the regions of a frame."""
+def centres(mask, pixel):
+    """Return the areas and centres of the regions of a frame, whose pixels have a side of ``pixel``."""
     labels = np.unique(mask)[1:]
-    area = ndimage.sum_labels(mask > 0, mask, labels)
-    centre = np.array(ndimage.center_of_mass(mask > 0, mask, labels))
+    area = pixel**2 * ndimage.sum_labels(mask > 0, mask, labels)
+    centre = pixel * np.array(ndimage.center_of_mass(mask > 0, mask, labels))
     return area[area >= SMALLEST], centre[area >= SMALLEST]
 
 
-def summary(films):
+def summary(films, pixel=1):
     """Return the medians of area, distance to the next nucleus and step, which needs no tracks.
 
     Nuclei are matched that are each other's next one in two frames; the shift of the stage is taken out.
@@ -32,7 +32,7 @@ def summary(films):
     for masks in films:
         before = None
         for mask in masks:
-            area, now = centres(mask)
+            area, now = centres(mask, pixel)
             areas.append(area)
             gaps.append(cKDTree(now).query(now, 2)[0][:, 1])
             if before is not None:
@@ -47,7 +47,7 @@ def summary(films):
 def test_sizes_distances_and_steps_are_those_of_real_nuclei(acquired):
     real = read_ctc_hela02_images(acquired("ctc_hela02_images")).segmentation[:10]
     films = read_nuclei_films(acquired("mitocheck_nuclei"))
-    ratio = summary([film.truth.masks for film in films]) / summary([real])
+    ratio = summary([film.truth.masks for film in films], BINNING) / summary([real])
     assert ratio == pytest.approx(1, rel=0.25)
 
 

@@ -40,7 +40,7 @@ def outputs(tmp_path, monkeypatch):
     names = ("nuclei_film", "nuclei_frames", "few_cells", "few_images", "hela_film", "hela_frames")
     paths = {name: tmp_path / f"{name}.npz" for name in names}
     inputs = dict.fromkeys(("nuclei", "hela"), tmp_path / "receipt.json")
-    prepare.main(inputs, paths, hela_frames=2, picture={"side": 40, "small": 50})
+    prepare.main(inputs, paths, hela_frames=2, picture={"side": 80, "small": 100})
     return paths
 
 
@@ -57,7 +57,7 @@ def test_detections_have_the_true_tracks_of_the_last_film(outputs):
 def test_hela_nuclei_are_detected_in_the_first_frames_without_truth(outputs):
     film = CellFilm.read(outputs["hela_film"])
     assert (len(film), len(film.frame), len(film.tracks)) == (2, 4, 0)
-    assert DetectedFrames.read(outputs["hela_frames"]).images.shape == (2, 40, 40)
+    assert DetectedFrames.read(outputs["hela_frames"]).images.shape == (2, 80, 80)
 
 
 def test_the_middle_of_the_frames_has_the_numbers_of_the_detections(outputs):

@@ -43,15 +43,16 @@ def take_film(
 
 
 class Tracks:
-    """Labels of the visible nuclei over time."""
+    """Labels of the visible nuclei over time, of which ``visible`` pixels at least are in view."""
 
-    def __init__(self):
+    def __init__(self, visible: int = VISIBLE):
+        self.visible = visible
         self.rows: dict[int, list[int]] = {}  #: begin, end and parent of each label
         self._labels: dict[int, int] = {}  # of the nuclei in view in the last frame, by their numbers
 
     def label(self, frame: int, numbers: np.ndarray, nuclei: np.ndarray) -> np.ndarray:
         """Convert the numbers of nuclei at the pixels to labels of tracks."""
-        visible = np.bincount(numbers.ravel()) >= VISIBLE
+        visible = np.bincount(numbers.ravel()) >= self.visible
         visible[0] = False
         parents = dict(zip(nuclei["number"].tolist(), nuclei["parent"].tolist(), strict=True))
         labels = {}
@@ -72,6 +73,6 @@ class Tracks:
         return [f"{label} {begin} {end} {parent}\n" for label, (begin, end, parent) in self.rows.items()]
 
 
-def save_image(image: np.ndarray, path: Path) -> None:
-    """Write a frame or a mask with lossless compression."""
-    Image.fromarray(image).save(path, compression="tiff_adobe_deflate")
+def save_image(image: np.ndarray, path: Path, compression: str | None = "tiff_adobe_deflate") -> None:
+    """Write an image to a TIFF file."""
+    Image.fromarray(image).save(path, compression=compression)

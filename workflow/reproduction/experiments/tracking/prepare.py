@@ -12,7 +12,7 @@ from ermlab.tracking.ctc import TrackedCells
 from ermlab.tracking.films import CellFilm
 from reproduction.claims.results import read_json
 from reproduction.datasets.ctc_hela02_images import read_ctc_hela02_images
-from reproduction.datasets.nuclei_films import read_nuclei_films
+from reproduction.datasets.nuclei_films import BINNING, read_nuclei_films
 from reproduction.experiments.tracking.scenes import cut_film, cut_middle, few_cells
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -30,15 +30,17 @@ def main(inputs: Paths, outputs: Paths, *, hela_frames: int, picture: Mapping[st
     hela_frames : int
         Number of frames of the HeLa film.
     picture : mapping
-        Side of the square of tracked frames (``side``), and of the one with few cells (``small``), in pixels.
+        Side of the square of tracked frames (``side``), and of the one with few cells (``small``), in pixels
+        of the HeLa film; the films of nuclei are binned.
     """
     nuclei = read_nuclei_films(read_json(inputs["nuclei"])["folder"])[1]
     label_images, film = _detect(nuclei.frames, nuclei.truth)
     film.write(outputs["nuclei_film"])
-    cut_middle(nuclei.frames, label_images, film, picture["side"]).write(outputs["nuclei_frames"])
-    t, corner = few_cells(film, picture["small"])
-    cut_film(film, range(t, t + 2), corner, 2 * (picture["small"],)).write(outputs["few_cells"])
-    part = tuple(slice(start, start + picture["small"]) for start in corner)
+    side, small = picture["side"] // BINNING, picture["small"] // BINNING
+    cut_middle(nuclei.frames, label_images, film, side).write(outputs["nuclei_frames"])
+    t, corner = few_cells(film, small)
+    cut_film(film, range(t, t + 2), corner, 2 * (small,)).write(outputs["few_cells"])
+    part = tuple(slice(start, start + small) for start in corner)
     with Path(outputs["few_images"]).open("wb") as file:
         np.savez(file, images=np.stack([nuclei.frames[t + k][part] for k in (0, 1)]))
     images = read_ctc_hela02_images(read_json(inputs["hela"])["folder"]).images[:hela_frames]

@@ -30,15 +30,15 @@ class Noise:
         self, name: str, shape: tuple[int, int], rng: np.random.Generator, *, upright: bool = False
     ) -> np.ndarray:
         """Return a random, randomly flipped window of a field; ``upright`` exchanges rows and columns."""
-        field = self._field(name).T if upright else self._field(name)
+        field = self.field(name).T if upright else self.field(name)
         rows, columns = (_window(length, rng) for length in shape)
         return field.take(rows, 0, mode="wrap").take(columns, 1, mode="wrap")
 
     def at(self, name: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return a field at coordinates, which are rounded down."""
-        return self._field(name)[rows.astype(np.int32) % SIDE, columns.astype(np.int32) % SIDE]
+        return self.field(name)[rows.astype(np.int32) % SIDE, columns.astype(np.int32) % SIDE]
 
-    def _field(self, name: str) -> np.ndarray:
+    def field(self, name: str) -> np.ndarray:
         """Return a field, computed on first use."""
         if name not in self._fields:
             field = fft.irfft2(self._white * _amplitude(name), s=(SIDE, SIDE))
