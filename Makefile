@@ -3,6 +3,7 @@
 # make paper      the report at the published sizes: a night, or a cluster
 # make figure ID=T-fig-2.1    run one exhibit again
 # make reference  run the report on real data and keep its verdicts in reference/
+# make reference SCALE=paper SECTIONS="tracking transfer"    the same for sections at the published sizes
 # make compare    hold a run against the reference
 # make docs       the manual alone: reports/html-manual/index.html
 # make track IN=film/01 OUT=film/01_RES          track the cells of a film; MODEL=my.json for a tracker of your own
@@ -37,9 +38,10 @@ smoke paper: environment
 	@$(SNAKEMAKE) --config scale=$@
 	@echo "The report: reports/html/index.html"
 
+reference: SCALE ?= demo
 reference: environment
-	@$(SNAKEMAKE) --config scale=demo data=real
-	@$(BIN)/python -m reproduction.book.write_reference
+	@$(SNAKEMAKE) $(SECTIONS:%=narrate_%) --config scale=$(SCALE) data=real
+	@$(BIN)/python -m reproduction.book.write_reference --scale $(SCALE) $(SECTIONS)
 
 compare: environment
 	@$(BIN)/python -m reproduction.book.compare_reference

@@ -2,14 +2,17 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from browser import check_book, find_chromium
 from site_links import dead_links
-from small_run import ROOT, write_small_run
+from small_run import CLAIMS, ROOT, write_small_run
 
 from reproduction.book.build import main
+from reproduction.book.front import front_page
+from reproduction.book.run import read_run
 
 needs_chromium = pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed")
 
@@ -192,6 +195,22 @@ def test_the_front_page_keeps_the_score(book):
     assert "3 min 08 s" in text
     assert 'src="figures/T-fig-2.1.svg"' in text
     assert re.search(r"<p>all</p></td>\s*<td><p>3</p></td>\s*<td><p>1</p></td>", text)
+    assert re.search(r"<p>simulated data</p></td>\s*<td><p>0</p></td>\s*<td><p>1</p></td>", text)
+
+
+def test_the_front_page_shows_the_reference_runs(tmp_path):
+    run = read_run(**write_small_run(tmp_path))
+    assert "reference" not in front_page(run)
+    rows = {claim["id"]: claim for claim in CLAIMS}
+    runs = {
+        scale: {"claims": claims, "scale": scale, "code": {"commit": "0123456789"}}
+        for scale, claims in (("demo", rows), ("paper", {"T-fig-2.1.bounds": rows["T-fig-2.1.bounds"]}))
+    }
+    lines = front_page(replace(run, references=runs)).splitlines()
+    assert r"| Chapter 2\: foundations | 2 (2) | 1 (1) | 1 (1) | 0 (0) | 0 (0) | 0 (0) |" in lines
+    assert "| simulated data | 0 (0) | 1 (1) | 0 (0) | 0 (0) |" in lines
+    assert r"| Chapter 2\: foundations | 1 | 0 | 0 | 0 |" in lines
+    assert not [line for line in lines if line.startswith(r"| Chapter 3\: empirical risk | 0 | 0 | 0 | 0 |")]
 
 
 def test_the_workflow_report_is_never_a_dead_link(book):

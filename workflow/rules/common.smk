@@ -9,8 +9,9 @@ from pathlib import Path
 from ermlab.exceptions import DataError
 from reproduction.acquire.registry import MIRROR_VARIABLE, forget_stale_receipts, load_registry
 from reproduction.book.appendices import REPORT_PLACEHOLDER, WORKFLOW_REPORT
+from reproduction.claims.departures import load_published
 from reproduction.claims.exhibits import load_exhibits
-from reproduction.claims.reference import REFERENCE
+from reproduction.claims.reference import SCALES, reference_path
 from reproduction.claims.results import write_json
 from reproduction.pipeline.config import load_config
 from reproduction.pipeline.digest import Library, compiled_digest
@@ -25,6 +26,9 @@ try:
     registry = load_registry("data/registry.yaml")
 except DataError as error:
     sys.exit(str(error))  # one line: as an exception it would come with its place in this file
+
+# What the sources used: pages say how a run departs from it.
+published_facts = asdict(load_published())
 
 library = Library(kept=".cache/library.json")
 
@@ -80,9 +84,9 @@ def exhibit_files(exhibit):
     return [f"reports/{name}" for name in exhibit.outputs]
 
 
-def reference_run():
-    """Name the file of the reference run, which pages show next to this run, if there is one."""
-    return [str(REFERENCE)] if REFERENCE.exists() else []
+def reference_runs():
+    """Name the files of the reference runs that there are, which pages show next to this run."""
+    return [str(path) for path in map(reference_path, SCALES) if path.exists()]
 
 
 def section_datasets(section):

@@ -9,7 +9,7 @@ for section in catalogue.built_sections:
             notebook=f"notebooks/{section.notebook}.ipynb",
             results=[f"data/results/{name}/values.json" for name in section.experiments],
             receipts=[f"data/receipts/{name}.json" for name in section_datasets(section)],
-            ledger=["config/claims.yaml", "config/exhibits.yaml", *reference_run()],
+            ledger=["config/claims.yaml", "config/exhibits.yaml", *reference_runs()],
         output:
             notebook=f"reports/notebooks/{section.notebook}.ipynb",
             exhibits=[
@@ -21,6 +21,7 @@ for section in catalogue.built_sections:
         params:
             library=library.digest(f"notebooks/{section.notebook}.ipynb"),
             parameters=section_parameters(section),
+            tracked=published_facts,
         message:
             f"{section.title}"
         script:
@@ -45,6 +46,8 @@ rule check_claims:
         results=expand("data/results/{experiment}/values.json", experiment=experiments),
     output:
         claims="reports/claims.json",
+    params:
+        tracked=published_facts,
     message:
         "the published claims against this run"
     script:

@@ -1,3 +1,5 @@
+import pytest
+
 from reproduction.book.claim_table import claims_table, plural, with_interval, with_spread
 
 CLAIM = {
@@ -17,6 +19,11 @@ CLAIM = {
     "reason": None,
     "badge": "simulated data",
     "datasets": {"uiuc_cars": "simulated"},
+    "basis": "simulated data",
+    "departures": [
+        {"basis": "another size", "text": "scenes 12, published 170"},
+        {"basis": "simulated data", "text": "uiuc_cars"},
+    ],
 }
 
 
@@ -32,12 +39,21 @@ def test_every_value_is_shown_with_its_interval():
 
 
 def test_the_reference_run_has_a_column_of_its_own():
-    reference = {CLAIM["id"]: {**CLAIM, "ours": {"margin": 0.77}, "intervals": {}, "status": "undecided"}}
-    row = claims_table([CLAIM], reference).splitlines()[-3]
+    demo = {**CLAIM, "ours": {"margin": 0.77}, "intervals": {}, "status": "undecided"}
+    paper = {**demo, "ours": {"margin": 0.88}, "status": "reproduced"}
+    references = {scale: {"claims": {CLAIM["id"]: row}} for scale, row in (("demo", demo), ("paper", paper))}
+    row = claims_table([CLAIM], references).splitlines()[-3]
     cells = row.split(" | ")
-    assert "0.77" in cells[2]
-    assert "undecided" in cells[2]
+    at_demo, at_paper = cells[2].split("at paper scale")
+    assert "0.77" in at_demo
+    assert "undecided" in at_demo
+    assert "0.88" in at_paper
+    assert "reproduced" in at_paper
     assert "0.77" not in cells[3]
+    del references["demo"]
+    assert (
+        claims_table([CLAIM], references).splitlines()[-3].split(" | ")[2].startswith('<span class="note">at')
+    )
     assert claims_table([CLAIM], {}).splitlines()[-3].split(" | ")[2] == "–"
 
 
@@ -49,9 +65,20 @@ def test_controls_hold_or_do_not():
     assert "✗</span> does not hold" in row
 
 
+@pytest.mark.parametrize("status", ["reproduced", "not reproduced", "undecided"])
+def test_a_claim_that_is_not_reproduced_says_how_it_was_tested(status):
+    row = claims_table([{**CLAIM, "status": status}])
+    words = r"tested with another size\: scenes 12, published 170; with simulated data\: uiuc\_cars"
+    assert (words in row) == (status != "reproduced")
+    row = claims_table([{**CLAIM, "status": status, "basis": "as in the source", "departures": []}])
+    assert ("tested as in the source" in row) == (status != "reproduced")
+
+
 def test_a_claim_without_results_says_why():
     untested = {"ours": {}, "intervals": {}, "probability": None, "units": {}, "status": "not tested"}
-    row = claims_table([{**CLAIM, **untested, "badge": None, "reason": "no such data", "published": None}])
+    row = claims_table(
+        [{**CLAIM, **untested, "badge": None, "basis": None, "reason": "no such data", "published": None}]
+    )
     assert "no such data" in row
     assert "| – |" in row
     assert "simulated" not in row

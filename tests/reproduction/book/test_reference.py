@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from reproduction.acquire.registry import load_registry
 from reproduction.book.compare_reference import report
-from reproduction.book.write_reference import why_not, with_table
+from reproduction.book.write_reference import new_reference, why_not, with_tables
 from reproduction.claims.exhibits import Catalogue, Exhibit, Part, Section, load_exhibits
-from reproduction.claims.ledger import Claim, check_claims, claims_document
+from reproduction.claims.ledger import Claim, check_claims
 from reproduction.claims.reference import (
-    REFERENCE,
     compare,
-    read_reference,
+    read_references,
     reference_document,
-    results_table,
+    reference_path,
+    results_tables,
 )
 from reproduction.claims.results import repeated
 
@@ -25,11 +26,7 @@ CATALOGUE = Catalogue(
     sections=(Section("first", "one", "First", "Built.", notebook="10_first", experiments=("cars",)),),
     exhibits=(Exhibit("T-tab-1.1", "first", "table", "A table", "1 2"),),
 )
-PROVENANCE = {
-    "code": {"commit": "0" * 40, "dirty": False},
-    "config": {"scale": "demo"},
-    "packages": {"a": "1"},
-}
+PROVENANCE = {"code": {"commit": "0" * 40, "dirty": False}, "scale": "demo", "packages": {"a": "1"}}
 CLAIMS = (
     Claim("T-tab-1.1.x", "T-tab-1.1", "X.", "thesis", "cars", check="x > 0", show=("x", "table")),
     Claim(
@@ -54,7 +51,7 @@ def run(x, certain=3, entry=(1.0, 1.2, 1.1)):
 
 def reference(x=(1.0, 1.1, 0.9)):
     rows, results = run(x)
-    document = reference_document(claims_document(rows), PROVENANCE, CLAIMS, results)
+    document = reference_document(map(asdict, rows), ["first"], PROVENANCE, CLAIMS, results)
     return json.loads(json.dumps(document))
 
 
@@ -68,7 +65,7 @@ def test_the_reference_has_verdicts_and_values_with_their_repeats():
     assert document["claims"]["T-tab-1.1.c"]["control"] is True
     assert document["values"]["cars"]["x"] == {"repeats": [1.0, 1.1, 0.9]}
     assert "unused" not in document["values"]["cars"]
-    assert document["counts"]["reproduced"] == 1
+    assert document["sections"] == {"first": "0" * 40}
 
 
 def test_the_same_run_does_not_differ():
@@ -105,32 +102,69 @@ def test_the_report_has_one_line_per_difference():
 
 
 def test_the_table_counts_by_chapter():
-    lines = results_table(reference(), CATALOGUE).splitlines()
-    assert lines[2:] == ["| Chapter one | 1 | 1 | 0 | 0 | 0 | 1 |", "| all | 1 | 1 | 0 | 0 | 0 | 1 |"]
+    lines = results_tables(reference(), CATALOGUE).splitlines()
+    assert lines[2:4] == ["| Chapter one | 1 | 1 | 0 | 0 | 0 | 1 |", "| all | 1 | 1 | 0 | 0 | 0 | 1 |"]
+    assert lines[5] == "| tested | reproduced | not reproduced | undecided | not tested |"
+    assert lines[7:] == ["| as in the source | 1 | 0 | 0 | 0 |"]
 
 
 def test_the_readme_has_one_place_for_the_table():
     text = "before\n<!-- reference run -->\nold\n<!-- end of reference run -->\nafter\n"
-    assert with_table(text, "| new |") == text.replace("old", "| new |")
+    assert with_tables(text, "| new |") == text.replace("old", "| new |")
     with pytest.raises(ValueError, match="0 places"):
-        with_table("nothing", "| new |")
+        with_tables("nothing", "| new |")
 
 
-def test_only_a_clean_demo_run_on_real_data_is_a_reference(monkeypatch):
+def test_sections_are_added_to_what_the_reference_has():
+    before = reference()
+    later = {**PROVENANCE, "code": {"commit": "1" * 40, "dirty": False}}
+    document = reference_document([], ["second"], later, CLAIMS, {}, before)
+    assert document["sections"] == {"first": "0" * 40, "second": "1" * 40}
+    assert document["claims"] == before["claims"]
+    assert document["values"] == before["values"]
+    rows, results = run((5.0, 5.1, 5.2))
+    document = reference_document(map(asdict, rows), ["first"], later, CLAIMS, results, before)
+    assert document["sections"] == {"first": "1" * 40}
+    assert document["values"]["cars"]["x"]["repeats"] == [5.0, 5.1, 5.2]
+
+
+def test_a_reference_of_one_section_has_its_claims_only(monkeypatch):
     monkeypatch.chdir(ROOT)
+    catalogue = load_exhibits("config/exhibits.yaml")
+    values = {"margin_minus_step_min": 0.0, "slack_minus_step_min": 0.0, "convexity_violation": 1.0}
+    results = {"structured_losses": {"experiment": "structured_losses", "datasets": {}, "values": values}}
+    document = new_reference(["structured_losses"], catalogue, results, PROVENANCE, None)
+    status = {name: row["status"] for name, row in document["claims"].items()}
+    assert status == {
+        "T-fig-2.1.margin-bounds-step": "reproduced",
+        "T-fig-2.1.slack-bounds-step": "reproduced",
+        "T-fig-2.1.equal-at-margin-point": "not tested",
+        "T-fig-2.1.convex": "not reproduced",
+    }
+
+
+def test_only_a_clean_run_on_real_data_is_a_reference():
+    registry = load_registry(ROOT / "data/registry.yaml")
     code = PROVENANCE["code"]
-    real = {"dataset": "uiuc_cars", "kind": "real"}
-    private = {"dataset": "movie_watching", "kind": "simulated"}
-    assert why_not("demo", code, [real, private]) is None
-    assert "its scale is smoke" in why_not("smoke", code, [real])
-    assert "not that of a commit" in why_not("demo", {**code, "dirty": True}, [real])
-    assert "not that of a commit" in why_not("demo", None, [real])
-    assert "uiuc_cars is simulated" in why_not("demo", code, [{**real, "kind": "simulated"}, private])
+    datasets = {"uiuc_cars": "real", "movie_watching": "simulated", "digits": "real"}
+    found = {"experiment": "cars", "settings": {"scale": "demo"}, "datasets": datasets}
+    simulated = {**found, "datasets": {**datasets, "uiuc_cars": "simulated"}}
+    assert why_not("demo", code, [found], registry) is None
+    assert "scale of cars is demo, expected paper" in why_not("paper", code, [found], registry)
+    assert "not that of a commit" in why_not("demo", {**code, "dirty": True}, [found], registry)
+    assert "not that of a commit" in why_not("demo", None, [found], registry)
+    assert "uiuc_cars is simulated" in why_not("demo", code, [found, simulated], registry)
 
 
-@pytest.mark.skipif(not (ROOT / REFERENCE).exists(), reason="there is no reference run")
+def test_reference_runs_are_read_by_scale(tmp_path):
+    assert read_references(tmp_path) == {}
+    reference_path("paper", tmp_path).parent.mkdir()
+    reference_path("paper", tmp_path).write_text('{"claims": {}}')
+    assert read_references(tmp_path) == {"paper": {"claims": {}}}
+
+
+@pytest.mark.skipif(not reference_path(root=ROOT).exists(), reason="there is no reference run")
 def test_the_committed_reference_is_small_and_in_the_readme():
-    assert (ROOT / REFERENCE).stat().st_size < 1_000_000
-    document = read_reference(ROOT / REFERENCE)
-    table = results_table(document, load_exhibits(ROOT / "config/exhibits.yaml"))
-    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert reference_path(root=ROOT).stat().st_size < 1_000_000
+    tables = results_tables(read_references(ROOT)["demo"], load_exhibits(ROOT / "config/exhibits.yaml"))
+    assert tables in (ROOT / "README.md").read_text(encoding="utf-8")

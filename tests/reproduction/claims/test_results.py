@@ -36,6 +36,7 @@ def test_numpy_values_come_back_plain(tmp_path):
     assert read_results(tmp_path / "cars") == {
         "experiment": "cars",
         "datasets": {"uiuc_cars": "real"},
+        "settings": {},
         "values": {
             "count": 3,
             "rate": 0.5,
@@ -60,6 +61,7 @@ def test_no_data_and_no_timings(tmp_path):
     assert read_results(tmp_path / "bounds") == {
         "experiment": "bounds",
         "datasets": {},
+        "settings": {},
         "values": {"x": 1},
         "timings": {},
     }

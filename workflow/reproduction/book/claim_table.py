@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reproduction.book import markup
+from reproduction.claims.ledger import NOT_REPRODUCED, UNDECIDED
+from reproduction.claims.reference import SCALES
 
 _HEADER = ["Claim", "Published", "Reference run", "This run", "Verdict"]
 
 
 def claims_table(
-    claims: Iterable[Mapping[str, Any]], reference: Mapping[str, Mapping[str, Any]] | None = None
+    claims: Iterable[Mapping[str, Any]], references: Mapping[str, Mapping[str, Any]] | None = None
 ) -> str:
     """Return the table of ``claims`` or controls.
 
@@ -17,15 +19,15 @@ def claims_table(
     ----------
     claims
         Rows of ``reports/claims.json``.
-    reference
-        Rows of the reference run by id.
+    references
+        Reference runs by scale.
     """
-    reference = reference or {}
+    references = references or {}
     rows = [
         [
             _claim_cell(claim),
             _published_cell(claim),
-            _reference_cell(claim, reference.get(claim["id"])),
+            _reference_cell(claim, references),
             _ours_cell(claim),
             _verdict_cell(claim),
         ]
@@ -48,8 +50,14 @@ def _published_cell(claim: Mapping[str, Any]) -> str:
     return f"{markup.text(with_spread(claim['published'], claim['published_spread']))} {place}"
 
 
-def _reference_cell(claim: Mapping[str, Any], row: Mapping[str, Any] | None) -> str:
-    return "–" if row is None else f"{_ours_cell(row)} {_status(row['status'], claim['control'])}"
+def _reference_cell(claim: Mapping[str, Any], references: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return values and verdict of each reference run that has the claim."""
+    cells = []
+    for scale, reference in references.items():
+        if row := reference["claims"].get(claim["id"]):
+            cell = f"{_ours_cell(row)} {_status(row['status'], claim['control'])}"
+            cells.append(cell if scale == SCALES[0] else f"{markup.note(f'at {scale} scale')} {cell}")
+    return " ".join(cells) or "–"
 
 
 def _ours_cell(claim: Mapping[str, Any]) -> str:
@@ -71,12 +79,24 @@ def _verdict_cell(claim: Mapping[str, Any]) -> str:
         notes.append(", ".join(plural(number, unit) for unit, number in claim["units"].items()))
     if claim["reason"]:
         notes.append(claim["reason"])
+    if claim["basis"] and claim["status"] in (NOT_REPRODUCED, UNDECIDED) and not claim["control"]:
+        notes.append(basis_text(claim))
     cell = " ".join([_status(claim["status"], claim["control"]), *map(markup.note, notes)])
     return f"{cell} {markup.data_badge(claim['badge'], claim['datasets'])}" if claim["badge"] else cell
 
 
 def _status(status: str, control: bool) -> str:
     return markup.status_badge(status, words=markup.CONTROL_WORDS.get(status) if control else None)
+
+
+def basis_text(claim: Mapping[str, Any]) -> str:
+    """Return how a claim was tested: as in the source, or with what departures from it."""
+    if not claim["departures"]:
+        return f"tested {claim['basis']}"
+    ways: dict[str, list[str]] = {}
+    for departure in claim["departures"]:
+        ways.setdefault(departure["basis"], []).append(departure["text"])
+    return "tested with " + "; with ".join(f"{basis}: {', '.join(texts)}" for basis, texts in ways.items())
 
 
 def plural(number: int, noun: str) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from reproduction.claims.exhibits import load_exhibits
 from reproduction.claims.ledger import check_claims, load_claims
-from reproduction.claims.reference import Difference, compare, read_reference
+from reproduction.claims.reference import SCALES, Difference, compare, read_references
 from reproduction.claims.results import VALUES, read_results
 
 
 def main() -> None:
-    """Print what differs from the reference beyond its interval."""
-    reference = read_reference()
+    """Print what differs from the reference at demo scale beyond its interval."""
+    reference = read_references().get(SCALES[0])
     if reference is None:
         sys.exit("there is no reference run: `make reference` writes one")
     found, n = differences(reference)

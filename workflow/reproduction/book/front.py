@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from reproduction.book import markup
+from reproduction.book.markup import STATUS_SIGNS
 from reproduction.book.run import Run
 from reproduction.book.sections import exhibit_place, page_name
 from reproduction.claims.exhibits import Exhibit, Section
 from reproduction.claims.ledger import REAL_DATA, SIMULATED_DATA
-from reproduction.claims.reference import count_by_part
+from reproduction.claims.reference import SCALES, count_by_basis, count_by_part
 
 TITLE = "Every published figure and table, redone"
 _LEAD = (
@@ -20,6 +22,11 @@ _LEAD = (
     "tables again, and shows our numbers next to the published ones, whether they agree or not."
 )
 _MANUAL = "The [manual](manual/index.md) shows how to use the methods on data of your own."
+_BASES = (
+    "What a verdict says about a source depends on how near its test is to the source: with its protocol, "
+    "its data and its sizes, or with others. A claim that departs from the source in several ways is counted "
+    "in the last row that applies; its page names all of them if it is not reproduced or undecided."
+)
 APPENDICES = ("data", "errata", "provenance", "workflow")
 
 
@@ -37,6 +44,9 @@ def front_page(run: Run, *, manual: bool = False) -> str:
             "## By chapter",
             "",
             *_chapters(run),
+            "## By test",
+            "",
+            *_bases(run),
             *_gallery(run),
             "## All exhibits",
             "",
@@ -119,26 +129,50 @@ def _time_tile(run: Run) -> str:
 
 
 def _chapters(run: Run) -> list[str]:
-    """Return the table of exhibits and verdicts by chapter, next to the reference run if there is one."""
-    ours = count_by_part(run.claims, run.catalogue)
-    theirs = count_by_part(run.reference["claims"].values(), run.catalogue) if run.reference else {}
+    """Return the table of exhibits and verdicts by chapter, next to the reference runs if there are any."""
+    reference = run.references.get(SCALES[0])
+    theirs = count_by_part(reference["claims"].values(), run.catalogue) if reference else {}
+    lines = [f"{_reference_words(reference)}\n"] if reference else []
+    lines.append(_counts_table("chapter", count_by_part(run.claims, run.catalogue), theirs))
+    for scale, other in run.references.items():
+        if scale != SCALES[0]:
+            counts = count_by_part(other["claims"].values(), run.catalogue)
+            verdicts = {title: {name: row[name] for name in STATUS_SIGNS} for title, row in counts.items()}
+            tested = {title: row for title, row in verdicts.items() if any(row.values())}
+            words = f"Sections that were also run on real data at {scale} scale (commit {_commit(other)}):\n"
+            lines += [words, _counts_table("chapter", tested)]
+    return lines
+
+
+def _bases(run: Run) -> list[str]:
+    """Return the table of verdicts by how claims were tested."""
+    reference = run.references.get(SCALES[0])
+    theirs = count_by_basis(reference["claims"].values()) if reference else {}
+    ours = count_by_basis(run.claims)
+    return [f"{_BASES}\n", _counts_table("tested", ours, theirs)] if ours else ["No claim has results.\n"]
+
+
+def _counts_table(
+    title: str, ours: Mapping[str, Mapping[str, int]], theirs: Mapping[str, Mapping[str, int]] | None = None
+) -> str:
+    """Return a table of counts, with those of the reference run in parentheses."""
     rows = [
         [
-            markup.text(title),
-            *(_with_reference(n, theirs.get(title, {}).get(name)) for name, n in row.items()),
+            markup.text(name),
+            *(_with_reference(n, (theirs or {}).get(name, {}).get(column)) for column, n in row.items()),
         ]
-        for title, row in ours.items()
+        for name, row in ours.items()
     ]
-    table = markup.table(["chapter", *ours["all"]], rows, "chapters")
-    if not run.reference:
-        return [table]
-    code = run.reference["code"]["commit"][:7]
-    scale = run.reference["scale"]
-    return [
-        f"This run, and in parentheses the reference run on real data ({scale} scale, commit {code}).",
-        "",
-        table,
-    ]
+    return markup.table([title, *next(iter(ours.values()))], rows, "chapters")
+
+
+def _reference_words(reference: Mapping[str, Any]) -> str:
+    scale, commit = reference["scale"], _commit(reference)
+    return f"This run, and in parentheses the reference run on real data ({scale} scale, commit {commit})."
+
+
+def _commit(reference: Mapping[str, Any]) -> str:
+    return reference["code"]["commit"][:7]
 
 
 def _with_reference(count: int, reference: int | None) -> str:

@@ -10,7 +10,7 @@ from reproduction.acquire.registry import Dataset, load_registry
 from reproduction.book.markup import STATUS_SIGNS
 from reproduction.claims.exhibits import Catalogue, Erratum, Exhibit, Section, load_errata, load_exhibits
 from reproduction.claims.ledger import badge
-from reproduction.claims.reference import read_reference
+from reproduction.claims.reference import read_references
 from reproduction.claims.results import read_json
 
 
@@ -20,7 +20,7 @@ class Run:
 
     catalogue: Catalogue
     claims: Sequence[Mapping[str, Any]]
-    reference: Mapping[str, Any] | None
+    references: Mapping[str, Mapping[str, Any]]
     errata: Sequence[Erratum]
     datasets: Mapping[str, Dataset]
     receipts: Mapping[str, Mapping[str, Any]]
@@ -93,7 +93,7 @@ def read_run(
     return Run(
         catalogue=load_exhibits(exhibits),
         claims=read_json(claims)["claims"],
-        reference=read_reference(),
+        references=read_references(),
         errata=load_errata(errata),
         datasets=load_registry(registry),
         receipts={receipt["dataset"]: receipt for receipt in found},

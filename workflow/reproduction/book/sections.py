@@ -157,8 +157,7 @@ def _ending(run: Run, section: Section, anchored: set[str]) -> str:
 
 def _claims_lines(run: Run, exhibits: Sequence[Exhibit]) -> list[str]:
     claims = run.claims_of(*exhibits)
-    known = run.reference["claims"] if run.reference else {}
-    return ["## Published and ours", "", claims_table(claims, known)] if claims else []
+    return ["## Published and ours", "", claims_table(claims, run.references)] if claims else []
 
 
 def _exhibits_lines(run: Run, exhibits: Sequence[Exhibit], unanchored: set[str]) -> list[str]:

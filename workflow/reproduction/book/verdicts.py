@@ -8,9 +8,10 @@ from typing import Any
 from IPython.display import Markdown
 
 from reproduction.book.claim_table import claims_table
+from reproduction.claims.departures import load_published
 from reproduction.claims.exhibits import load_exhibits
 from reproduction.claims.ledger import check_claims, load_claims
-from reproduction.claims.reference import read_reference
+from reproduction.claims.reference import read_references
 from reproduction.claims.results import read_results
 
 _EXPLANATION = (
@@ -35,16 +36,18 @@ def verdicts(section: str, *folders: str | Path) -> Markdown:
     exhibits = {exhibit.id for exhibit in catalogue.exhibits_in(section)}
     claims = [claim for claim in load_claims("config/claims.yaml") if claim.exhibit in exhibits]
     results = {found["experiment"]: found for found in map(read_results, folders)}
-    rows = [asdict(row) for row in check_claims(claims, catalogue, results)]
-    return Markdown(verdicts_text(rows, read_reference()))
+    rows = [asdict(row) for row in check_claims(claims, catalogue, results, load_published())]
+    return Markdown(verdicts_text(rows, read_references()))
 
 
-def verdicts_text(rows: Sequence[Mapping[str, Any]], reference: Mapping[str, Any] | None) -> str:
-    """Return tables of claims and of controls as Markdown that Jupyter and the book both render."""
-    known = reference["claims"] if reference else {}
+def verdicts_text(rows: Sequence[Mapping[str, Any]], references: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return tables of claims and of controls as Markdown that Jupyter and the book both render.
+
+    ``references`` are reference runs by scale.
+    """
     published = [row for row in rows if not row["control"]]
     controls = [row for row in rows if row["control"]]
-    parts = [_EXPLANATION, claims_table(published, known)]
+    parts = [_EXPLANATION, claims_table(published, references)]
     if controls:
-        parts += ["**Controls of this project**", claims_table(controls, known)]
+        parts += ["**Controls of this project**", claims_table(controls, references)]
     return "\n\n".join(parts)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reproduction.claims.departures import load_published
 from reproduction.claims.exhibits import load_exhibits
 from reproduction.claims.ledger import check_claims, claims_document, load_claims
 from reproduction.claims.results import read_results, write_json
@@ -12,7 +13,8 @@ def main(inputs: Paths, outputs: Paths) -> None:
     """Check each claim on the experiments whose ``values.json`` are given."""
     documents = [read_results(Path(path).parent) for path in inputs["results"]]
     by_experiment = {document["experiment"]: document for document in documents}
-    outcome = check_claims(load_claims(inputs["claims"]), load_exhibits(inputs["exhibits"]), by_experiment)
+    claims, exhibits = load_claims(inputs["claims"]), load_exhibits(inputs["exhibits"])
+    outcome = check_claims(claims, exhibits, by_experiment, load_published())
     write_json(outputs["claims"], claims_document(outcome))
 
 

@@ -48,6 +48,8 @@ class Exhibit:
     kind: str
     title: str
     published: str
+    #: How the protocol of all its claims differs from the source's; None if it does not.
+    deviation: str | None = None
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ermlab.exceptions import DataError
 from reproduction.claims import expression as _expression
+from reproduction.claims.departures import Departure, Published, departures
 from reproduction.claims.exhibits import Catalogue
 from reproduction.claims.expression import MissingValue
 from reproduction.claims.rows import unique_ids
@@ -56,6 +57,8 @@ class Claim:
         Earlier criteria, and why they were changed after results had been seen.
     datasets
         Names of the data sets that the claim's values were computed from; by default all of the experiment.
+    deviation
+        How the protocol differs from the source's.
     """
 
     id: str
@@ -74,6 +77,7 @@ class Claim:
     requires: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
     datasets: tuple[str, ...] | None = None
+    deviation: str | None = None
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -103,6 +107,10 @@ class ClaimResult:
         What the results were measured on, such as ``{"film": 8}``.
     badge
         Kind of the data; None when the experiment has no results.
+    basis
+        How near the test is to the source, a name in `departures.BASES`; None when there are no results.
+    departures
+        All ways in which the test departs from the source.
     """
 
     id: str
@@ -123,6 +131,8 @@ class ClaimResult:
     reason: str | None
     badge: str | None
     datasets: dict[str, str]
+    basis: str | None
+    departures: tuple[Departure, ...]
 
 
 def load_claims(path: str | Path, schema: str | Path | None = None) -> tuple[Claim, ...]:
@@ -144,7 +154,10 @@ def load_claims(path: str | Path, schema: str | Path | None = None) -> tuple[Cla
 
 
 def check_claims(
-    claims: Iterable[Claim], exhibits: Catalogue, results_by_experiment: Mapping[str, Mapping[str, Any]]
+    claims: Iterable[Claim],
+    exhibits: Catalogue,
+    results_by_experiment: Mapping[str, Mapping[str, Any]],
+    published: Published | None = None,
 ) -> list[ClaimResult]:
     """Decide each claim on the results of a run.
 
@@ -156,8 +169,14 @@ def check_claims(
         As `load_exhibits` returns them.
     results_by_experiment
         Experiment names to what `read_results` returns; experiments that were not run are left out.
+    published
+        What the sources used, as `load_published` returns it; by default nothing is known about it.
     """
-    rows = [_check_claim(claim, exhibits, results_by_experiment.get(claim.experiment)) for claim in claims]
+    published = published or Published()
+    rows = [
+        _check_claim(claim, exhibits, results_by_experiment.get(claim.experiment), published)
+        for claim in claims
+    ]
     status = {row.id: row.status for row in rows}
     return [_hold_to_controls(row, status) for row in rows]
 
@@ -194,7 +213,9 @@ def _check_names(path: str | Path, claim: Claim, documented: Mapping[str, str] |
             raise DataError(f"{place}: `show` has {text!r}, but seconds change from run to run")
 
 
-def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] | None) -> ClaimResult:
+def _check_claim(
+    claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] | None, published: Published
+) -> ClaimResult:
     section = exhibits.section_of(claim.exhibit)
     verdict = _Verdict(NOT_TESTED)
     ours: dict[str, Any] = {}
@@ -206,9 +227,14 @@ def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] |
         verdict = _Verdict(NOT_TESTED, missing if section.built else "section not built yet")
     else:
         verdict = _decide(claim, results)
+    datasets: dict[str, str] = {}
+    basis, found = None, []
     if results is not None:
         ours, intervals = _shown(claim, results)
-    datasets = _datasets(claim, results["datasets"]) if results is not None else {}
+        datasets = _datasets(claim, results["datasets"])
+        deviations = filter(None, (exhibits.exhibit(claim.exhibit).deviation, claim.deviation))
+        settings = results.get("settings", {})
+        basis, found = departures(datasets, settings, claim.experiment, deviations, published)
     given = {name: getattr(claim, name) for name in _COPIED}
     return ClaimResult(
         **given,
@@ -220,6 +246,8 @@ def _check_claim(claim: Claim, exhibits: Catalogue, results: Mapping[str, Any] |
         reason=verdict.reason,
         badge=None if results is None else badge(datasets),
         datasets=datasets,
+        basis=basis,
+        departures=tuple(found),
     )
 
 

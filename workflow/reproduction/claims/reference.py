@@ -1,7 +1,8 @@
-"""The reference run: values and verdicts of the last complete run on real data at demo scale.
+"""Reference runs: values and verdicts of the last runs on real data, complete at demo scale.
 
 ``reference/demo-real.json`` is committed, so that pages show its numbers next to those of any other run, and
-so that a run can be compared with it.
+so that a run can be compared with it. ``reference/paper-real.json`` has the sections that were also run at
+the published sizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reproduction.claims.departures import BASES
 from reproduction.claims.exhibits import Catalogue
 from reproduction.claims.ledger import REAL_DATA, STATUSES, Claim
 from reproduction.claims.results import read_json
 
-REFERENCE = Path("reference/demo-real.json")
+#: Scales of reference runs; a complete run at the first one is the reference.
+SCALES = ("demo", "paper")
 _KEPT = (
     "exhibit",
     "control",
@@ -25,6 +28,8 @@ _KEPT = (
     "intervals",
     "badge",
     "datasets",
+    "basis",
+    "departures",
 )
 #: Numbers that were not measured repeatedly are the same up to rounding, which differs between machines.
 _ROUNDING = 1e-6
@@ -40,43 +45,56 @@ class Difference:
     run: str
 
 
-def read_reference(path: str | Path = REFERENCE) -> dict[str, Any] | None:
-    """Return the reference run, or None if there is none."""
-    return read_json(path) if Path(path).exists() else None
+def reference_path(scale: str = SCALES[0], root: str | Path = ".") -> Path:
+    """Return the file of the reference run at a scale."""
+    return Path(root) / f"reference/{scale}-real.json"
+
+
+def read_references(root: str | Path = ".") -> dict[str, dict[str, Any]]:
+    """Return the reference runs that there are, by scale."""
+    paths = {scale: reference_path(scale, root) for scale in SCALES}
+    return {scale: read_json(path) for scale, path in paths.items() if path.exists()}
 
 
 def reference_document(
-    ledger: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+    sections: Iterable[str],
     provenance: Mapping[str, Any],
     claims: Iterable[Claim],
     results: Mapping[str, Mapping[str, Any]],
+    before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of the reference file.
+    """Return the content of a reference file.
 
     Parameters
     ----------
-    ledger
-        The content of ``reports/claims.json``.
+    rows
+        Claims and controls of the sections, as `check_claims` decided them, as mappings.
+    sections
+        Ids of the sections that were run.
     provenance
-        The content of ``reports/provenance.json``.
+        ``code``, ``packages`` and ``scale`` of the run.
     claims
         As `load_claims` returns them.
     results
         Experiment names to what `read_results` returns. The values that claims name are kept, with repeats.
+    before
+        An earlier document, whose other sections are kept.
     """
-    rows = [*ledger["claims"], *ledger["controls"]]
+    rows = list(rows)
     values: dict[str, dict[str, Any]] = {}
+    ids = {row["id"] for row in rows}
     for claim in claims:
-        known = results.get(claim.experiment, {"values": {}})["values"]
-        kept = {name: known[name] for name in sorted(claim.names) if name in known}
-        values.setdefault(claim.experiment, {}).update(kept)
+        if claim.id in ids:
+            known = results.get(claim.experiment, {"values": {}})["values"]
+            kept = {name: known[name] for name in sorted(claim.names) if name in known}
+            values.setdefault(claim.experiment, {}).update(kept)
+    before = before or {"sections": {}, "claims": {}, "values": {}}
     return {
-        "code": provenance["code"],
-        "scale": provenance["config"]["scale"],
-        "packages": provenance["packages"],
-        "counts": ledger["counts"],
-        "claims": {row["id"]: {name: row[name] for name in _KEPT} for row in rows},
-        "values": values,
+        **provenance,
+        "sections": before["sections"] | dict.fromkeys(sections, provenance["code"]["commit"]),
+        "claims": before["claims"] | {row["id"]: {name: row[name] for name in _KEPT} for row in rows},
+        "values": before["values"] | values,
     }
 
 
@@ -103,19 +121,40 @@ def count_by_part(rows: Iterable[Mapping[str, Any]], catalogue: Catalogue) -> di
     return counts | {"all": _count(rows, len(catalogue.exhibits))}
 
 
-def results_table(reference: Mapping[str, Any], catalogue: Catalogue) -> str:
-    """Return a Markdown table of the reference run by chapter: exhibits, verdicts, and kind of the data."""
-    counts = count_by_part(reference["claims"].values(), catalogue)
-    header = ["chapter", *counts["all"]]
+def count_by_basis(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Count claims by verdict for each way in which they were tested; those without results are left out."""
+    rows = [row for row in rows if not row["control"]]
+    counts = {}
+    for basis in BASES:
+        if same := [row for row in rows if row["basis"] == basis]:
+            counts[basis] = _count_verdicts(same)
+    return counts
+
+
+def results_tables(reference: Mapping[str, Any], catalogue: Catalogue) -> str:
+    """Return Markdown tables of the verdicts of a reference run, by chapter and by how claims were tested."""
+    rows = reference["claims"].values()
+    tables = [
+        _markdown_table("chapter", count_by_part(rows, catalogue)),
+        _markdown_table("tested", count_by_basis(rows)),
+    ]
+    return "\n\n".join(tables)
+
+
+def _markdown_table(title: str, counts: Mapping[str, Mapping[str, int]]) -> str:
+    header = [title, *next(iter(counts.values()), {})]
     lines = [header, ["---", *["---:"] * (len(header) - 1)]]
-    lines += [[title, *map(str, row.values())] for title, row in counts.items()]
+    lines += [[name, *map(str, row.values())] for name, row in counts.items()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _count_verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {status: sum(row["status"] == status for row in rows) for status in STATUSES}
+
+
 def _count(rows: Sequence[Mapping[str, Any]], exhibits: int) -> dict[str, int]:
-    by_status = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
     real = sum(row["badge"] == REAL_DATA for row in rows)
-    return {"exhibits": exhibits, **by_status, "with real data": real}
+    return {"exhibits": exhibits, **_count_verdicts(rows), "with real data": real}
 
 
 def _compare_row(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> Iterator[Difference]:

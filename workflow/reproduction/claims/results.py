@@ -14,6 +14,7 @@ import numpy as np
 
 from ermlab._utils.files import write_json
 from ermlab.exceptions import DataError
+from reproduction.pipeline.settings import run_config
 
 VALUES, TIMINGS = "values.json", "timings.json"
 
@@ -69,6 +70,8 @@ def write_results(
 ) -> None:
     """Write an experiment's numbers into ``folder``, whose name is the experiment's.
 
+    In a run of the workflow, the scale and the settings of the experiment and its data sets are written, too.
+
     Parameters
     ----------
     values
@@ -84,7 +87,13 @@ def write_results(
     for name, kind in datasets.items():
         if kind not in ("real", "simulated"):
             raise ValueError(f"data set {name!r} is {kind!r}: expected 'real' or 'simulated'")
-    document = {"experiment": folder.name, "datasets": datasets, "values": _plain(values, "values")}
+    config = run_config()
+    document = {
+        "experiment": folder.name,
+        "datasets": datasets,
+        "settings": {name: config[name] for name in ("scale", folder.name, *datasets) if name in config},
+        "values": _plain(values, "values"),
+    }
     write_json(folder / VALUES, document)
     if timings is not None:
         document = {"experiment": folder.name, "timings": _plain(timings, "timings")}
@@ -92,7 +101,7 @@ def write_results(
 
 
 def read_results(folder: str | Path) -> dict[str, Any]:
-    """Read back what `write_results` wrote: ``experiment``, ``datasets``, ``values``, ``timings``."""
+    """Return what `write_results` wrote: experiment, datasets, settings, values and timings, by name."""
     folder = Path(folder)
     document = read_json(folder / VALUES)
     timings = folder / TIMINGS

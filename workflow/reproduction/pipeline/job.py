@@ -11,6 +11,7 @@ import numba
 from ermlab._utils.garbage import old_objects_kept
 from reproduction.pipeline.logs import output_to
 from reproduction.pipeline.rules import DERIVED
+from reproduction.pipeline.settings import configured
 
 #: Files of a rule by name: a path, or a list of paths.
 Paths = Mapping[str, Any]
@@ -30,7 +31,7 @@ def run_stage(main: Callable[..., None], snakemake: Any) -> None:
             params[name] = hints[name](**{key: _tuple(item) for key, item in value.items()})
     if "threads" in signature(main).parameters:
         params["threads"] = snakemake.threads
-    with job(snakemake):
+    with job(snakemake), configured(snakemake.config):
         main(_paths(snakemake.input), _paths(snakemake.output), **params)
 
 
