@@ -113,16 +113,18 @@ rule train_trackers:
 
 
 # With the parameters that were chosen on the first training film.
-rule train_trackers_on_film:
+rule train_trackers_on_films:
     input:
-        films=lambda wildcards: film_paths(f"dcelliq_{int(wildcards.film) + k}" for k in (0, 1)),
+        films=film_paths(f"dcelliq_{number}" for number in film_numbers[1:]),
         tuning=f"{tracking_folder}/tuning_dcelliq.csv",
     output:
-        losses=f"{tracking_folder}/losses_{{film}}.csv",
+        losses=f"{tracking_folder}/losses.csv",
     params:
         cell_type="nuclei",
+    resources:
+        runtime=120,
     message:
-        "six trackers on film {wildcards.film} of nuclei"
+        "six trackers on more films of nuclei"
     script:
         "../reproduction/experiments/tracking/train_films.py"
 
@@ -151,7 +153,7 @@ rule evaluate_tracking:
             kind: expand(path, study=tracking["studies"])
             for kind, path in rules.train_trackers.output.items()
         },
-        losses=expand(rules.train_trackers_on_film.output.losses, film=repetitions[1:]),
+        losses=rules.train_trackers_on_films.output.losses,
         films=[
             (
                 rules.prepare_tracked_frames.output.nuclei_film

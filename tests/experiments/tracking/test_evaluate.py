@@ -107,14 +107,17 @@ def results(tmp_path):
     np.savez(tmp_path / "few_images.npz", images=np.zeros((2, 3, 3)))
     for name, kind in (("dcelliq_nuclei", "simulated"), ("cell_migration", "real")):
         write_json(tmp_path / f"{name}.json", {"kind": kind})
-    for film, losses in ((2, (20.0, 40.0)), (3, (25.0, 15.0))):
-        more = pd.DataFrame({"method": ["l1", "l2"], "loss": losses})
-        more.to_csv(tmp_path / f"losses_{film}.csv", index=False)
+    more = [
+        {"method": method, "loss": loss, "repetition": film}
+        for film, losses in ((2, (20.0, 40.0)), (3, (25.0, 15.0)))
+        for method, loss in zip(("l1", "l2"), losses, strict=True)
+    ]
+    pd.DataFrame(more).to_csv(tmp_path / "losses.csv", index=False)
     kinds = {"errors": "csv", "tuning": "csv", "tracks": "npz", "weights": "npz", "timings": "json"}
     inputs = {
         **{kind: [tmp_path / f"{kind}_{study}.{end}" for study in studies] for kind, end in kinds.items()},
         "films": [tmp_path / "nuclei_film.npz", tmp_path / "migration_1.npz"],
-        "losses": [tmp_path / "losses_2.csv", tmp_path / "losses_3.csv"],
+        "losses": tmp_path / "losses.csv",
         "receipts": [tmp_path / "dcelliq_nuclei.json", tmp_path / "cell_migration.json"],
         **{
             name: tmp_path / f"{name}.npz"

@@ -22,6 +22,7 @@ from reproduction.experiments.tracking.protocol import (
     Tuning,
     run_trackers,
     study_of,
+    successive_studies,
     tune,
 )
 from reproduction.experiments.tracking.train import main
@@ -243,23 +244,39 @@ def test_training_writes_the_errors_of_the_test_part(tmp_path):
 
 
 def test_more_films_take_the_parameters_of_the_first(tmp_path):
-    films = [dividing_film(seed, n_frames=5) for seed in range(3)]
+    films = [dividing_film(seed, n_frames=5) for seed in range(4)]
     for number, film in enumerate(films):
         film.write(tmp_path / f"{number}.npz")
     names = {"errors": "csv", "tuning": "csv", "weights": "npz", "tracks": "npz", "timings": "json"}
     outputs = {name: tmp_path / f"{name}.{end}" for name, end in names.items()}
-    paths = [tmp_path / f"{number}.npz" for number in range(3)]
+    paths = [tmp_path / f"{number}.npz" for number in range(4)]
     main({"films": paths[:2]}, outputs, cell_type="nuclei", pairs=None, settings=SETTINGS)
     tuning = train_films.read_tuning(outputs["tuning"])
     chosen = pd.read_csv(outputs["tuning"]).query("chosen").groupby("method")["parameter"].first()
     assert {method: str(tuning.best(method)) for method in chosen.index} == chosen.to_dict()
     inputs, losses = {"films": paths[1:], "tuning": outputs["tuning"]}, tmp_path / "losses.csv"
     train_films.main(inputs, {"losses": losses}, cell_type="nuclei", pairs=None, settings=SETTINGS)
-    found = pd.read_csv(losses).set_index("method")["loss"]
-    assert set(found.index) == set(METHODS)
-    study = study_of(films[1:])
-    result = run_trackers(study, "nuclei", SETTINGS, tuning, n_jobs=1, peer=False)
-    assert PEER not in result.found
-    missed = sum(count_missed(pair, y) for pair, y in zip(study.test, result.found["l2"].events, strict=True))
-    events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in study.test)
-    assert found["l2"] == pytest.approx(100 * missed / events)
+    found = pd.read_csv(losses).pivot(index="repetition", columns="method", values="loss")
+    assert found.shape == (2, len(METHODS))
+    for number in (0, 1):
+        study = study_of(films[number + 1 : number + 3])
+        result = run_trackers(study, "nuclei", SETTINGS, tuning, n_jobs=1, peer=False)
+        assert PEER not in result.found
+        y = result.found["l2"].events
+        missed = sum(count_missed(pair, events) for pair, events in zip(study.test, y, strict=True))
+        n_events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in study.test)
+        assert found.loc[number, "l2"] == pytest.approx(100 * missed / n_events)
+
+
+def test_successive_studies_are_those_of_two_films():
+    films = [dividing_film(seed, n_frames=5) for seed in range(3)]
+    for max_pairs in (None, 2):
+        for number, study in enumerate(successive_studies(films, max_pairs)):
+            alone = study_of(films[number : number + 2], max_pairs)
+            for part in ("training", "test"):
+                here, there = getattr(study, part), getattr(alone, part)
+                assert [pair.frame for pair in here] == [pair.frame for pair in there]
+                assert [pair.annotation.events.tolist() for pair in here] == [
+                    pair.annotation.events.tolist() for pair in there
+                ]
+        assert number == 1

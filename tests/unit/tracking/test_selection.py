@@ -7,7 +7,7 @@ from ermlab.optimize import L2
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import frame_pairs
 from ermlab.tracking.patches import film_patches
-from ermlab.tracking.selection import choose_alpha
+from ermlab.tracking.selection import choose_alpha, search_alpha
 from ermlab.tracking.training import average_loss, train_tracker
 
 
@@ -35,6 +35,27 @@ def test_of_equally_good_strengths_the_strongest(moving_cells):
     assert set(choice.losses.values()) == {0.0}
     assert choice.alpha == 1e-2
     assert not choice.inside
+
+
+@pytest.mark.parametrize(
+    ("best", "extensions", "tried", "alpha"),
+    [
+        (1.0, 3, [10, 1, 0.1], 1),  # inside: nothing is added
+        (1e-3, 3, [10, 1, 0.1, 0.01, 1e-3, 1e-4], 1e-3),
+        (1e4, 1, [100, 10, 1, 0.1], 100),  # stopped at an end
+        (1e3, 5, [1e4, 1e3, 100, 10, 1, 0.1], 1e3),
+    ],
+)
+def test_the_grid_grows_until_the_best_is_inside(best, extensions, tried, alpha):
+    choice = search_alpha(lambda a: abs(np.log(a / best)), [0.1, 1, 10], max_extensions=extensions)
+    assert list(choice.losses) == pytest.approx(tried)
+    assert choice.alpha == pytest.approx(alpha)
+    assert choice.inside == (len(tried) < 3 + extensions or alpha not in (max(tried), min(tried)))
+
+
+def test_the_grid_of_one_value_grows_by_decades_and_of_equal_losses_to_the_strong_side():
+    assert list(search_alpha(lambda a: 0.0, [1.0], max_extensions=1).losses) == [1.0, 0.1]
+    assert list(search_alpha(lambda a: 0.0, [1.0, 0.5], max_extensions=2).losses) == [4.0, 2.0, 1.0, 0.5]
 
 
 def test_threads_change_nothing_and_patches_without_a_known_event_are_left_out(moving_cells):

@@ -316,21 +316,31 @@ class EventForest:
         prior : float, default=1.0
             Share of the log-odds of the class frequencies that is added, from 0 to 1.
         """
+        (scores,) = self._scores(hypotheses, [prior])
+        return scores
+
+    def _scores(self, hypotheses: Hypotheses, priors: Sequence[float]) -> list[Vector]:
+        """Return the scores for several shares; the trees are asked only once."""
         parts = []
         for kind, candidates in hypotheses.candidates.items():
             forest, offset = self.forests_[kind], self.offsets_[kind]
             if forest is None or not len(candidates):
-                parts.append(np.full(len(candidates), offset))  # nothing else is known
+                parts.append([np.full(len(candidates), offset)] * len(priors))  # nothing else is known
                 continue
             share = forest.predict_proba(candidates.features)[:, list(forest.classes_).index(True)]
             # As if half a tree more had voted for either class.
             share = (self.n_estimators * share + 0.5) / (self.n_estimators + 1)
-            parts.append(np.log(share / (1 - share)) + prior * offset)
-        return np.concatenate(parts)
+            odds = np.log(share / (1 - share))
+            parts.append([odds + prior * offset for prior in priors])
+        return [np.concatenate(of_prior) for of_prior in zip(*parts, strict=True)]
 
     def predict(self, pair: FramePair, prior: float = 1.0) -> Assignment:
         """Return the assignment with the largest sum of `scores`."""
         return pair.assigner.best(self.scores(pair.hypotheses, prior))
+
+    def predict_each(self, pair: FramePair, priors: Sequence[float]) -> list[Assignment]:
+        """Return the assignments for several shares."""
+        return [pair.assigner.best(scores) for scores in self._scores(pair.hypotheses, priors)]
 
 
 def lap_links(film: CellFilm, frames: range, max_link: float, max_division: float) -> list[Links]:

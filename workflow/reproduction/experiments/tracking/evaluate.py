@@ -82,7 +82,7 @@ def main(
         {
             **enumeration_difference(**enumerated, seed=seed),
             "enumerated_pairs": enumerated["problems"],
-            "loss": film_losses(summaries[MAIN]["loss"], [pd.read_csv(path) for path in inputs["losses"]]),
+            "loss": film_losses(summaries[MAIN]["loss"], pd.read_csv(inputs["losses"])),
             **{f"loss_{name}": summaries[name]["loss"] for name in studies if name != MAIN},
             "studies": summaries,
         },
@@ -101,19 +101,19 @@ def main(
     _write_tracked_frames(inputs, folder, tracks[MAIN]["l2"])
 
 
-def film_losses(first: Mapping[str, float], others: Sequence[pd.DataFrame]) -> dict[str, Any]:
+def film_losses(first: Mapping[str, float], others: pd.DataFrame) -> dict[str, Any]:
     """Return the losses of each method of the table over films.
 
     Parameters
     ----------
     first : mapping
         Losses with the first training film.
-    others : sequence of DataFrame
-        Columns ``method`` and ``loss`` with each of the others.
+    others : DataFrame
+        Columns ``method``, ``loss`` and ``repetition`` with each of the others.
     """
-    more = [table.set_index("method")["loss"] for table in others]
+    more = others.pivot(index="repetition", columns="method", values="loss")
     return {
-        method: repeated([loss, *(losses[method] for losses in more)], unit="film")
+        method: repeated([loss, *more[method]], unit="film")
         for method, loss in first.items()
         if method in METHODS
     }

@@ -4,8 +4,9 @@ All trackers use the same detections and candidate events. Parameters are chosen
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ermlab.optimize import L1, L2
 from ermlab.tracking.assignment import Assignment
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm, FramePair, frame_pairs, halves
-from ermlab.tracking.selection import hold_out
+from ermlab.tracking.selection import hold_out, search_alpha
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.experiments.tracking.baselines import (
     EventForest,
@@ -73,6 +74,14 @@ def study_of(films: Sequence[CellFilm], max_pairs: int | None = None) -> Study:
     )
 
 
+def successive_studies(films: Iterable[CellFilm], max_pairs: int | None = None) -> Iterator[Study]:
+    """Yield the study of each film and the next one; `study_of` would find the events of films twice."""
+    found = ((film, frame_pairs(film, Gates())) for film in films)
+    for (training_film, training), (test_film, test) in pairwise(found):
+        n = max_pairs or max(len(training), len(test))
+        yield Study(training_film, training[-n:], test_film, test[:n])
+
+
 @dataclass(frozen=True)
 class Settings:
     """Parameters that trackers are tuned over, and the accuracy of training."""
@@ -85,6 +94,7 @@ class Settings:
     n_splits: int  #: stretches of the training pairs, each of which is held out once
     tol: float  #: relative gap of training
     seed: int
+    max_extensions: int = 0  #: number of values that may be added to a grid of strengths
 
 
 @dataclass(frozen=True)
@@ -105,35 +115,69 @@ class Tuning:
 def tune(study: Study, settings: Settings, n_jobs: int | None = None) -> Tuning:
     """Evaluate all parameters of the learned trackers on held-out training pairs.
 
-    Parameters are ordered from the most to the least regularized, so that ties go to the former.
+    The grid of a regularization strength is extended while the best one is at its end. Parameters are ordered
+    from the most to the least regularized, so that ties go to the former.
     """
+    folds = [
+        _Fold(number, pairs, held_out)
+        for number, (pairs, held_out) in enumerate(hold_out(study.training, settings.n_splits))
+    ]
     rows = []
-    for fold, (pairs, held_out) in enumerate(hold_out(study.training, settings.n_splits)):
-        events = sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in held_out)
-        common = {"fold": fold, "events": events}
-        for method, alpha, w in _path(pairs, settings, n_jobs):
-            missed = round(average_loss(w, held_out, n_jobs) * events)
-            rows.append({"method": method, "parameter": alpha, **common, "missed": missed})
-        for min_leaf in sorted(settings.min_samples_leaf, reverse=True):
-            forest = _forest(settings, min_leaf).fit(pairs)
-            for prior in sorted(settings.priors):
-                missed = sum(count_missed(pair, forest.predict(pair, prior)) for pair in held_out)
-                rows.append(
-                    {"method": "random_forest", "parameter": (min_leaf, prior), **common, "missed": missed}
-                )
+    for method in _REGULARIZERS:
+        rows += _strength_rows(method, folds, settings, n_jobs)
+    priors = sorted(settings.priors)
+    for min_leaf, fold in product(sorted(settings.min_samples_leaf, reverse=True), folds):
+        forest = _forest(settings, min_leaf).fit(fold.pairs)
+        missed = np.sum(
+            [[count_missed(pair, y) for y in forest.predict_each(pair, priors)] for pair in fold.held_out],
+            axis=0,
+        )
+        for prior, n in zip(priors, missed.tolist(), strict=True):
+            rows.append(fold.row("random_forest", (min_leaf, prior), n))
     return Tuning(rows)
 
 
-def _path(
-    pairs: Sequence[FramePair], settings: Settings, n_jobs: int | None
-) -> Iterator[tuple[str, float, Vector]]:
-    """Yield the weights for each strength of each regularizer, whose cutting planes are shared."""
-    for method, regularizer in _REGULARIZERS.items():
-        planes = None
-        for alpha in sorted(settings.alphas[method], reverse=True):
-            result = train_tracker(pairs, regularizer(alpha), tol=settings.tol, planes=planes, n_jobs=n_jobs)
-            planes = result.planes
-            yield method, alpha, result.w
+@dataclass(frozen=True)
+class _Fold:
+    """Training pairs, and those that are held out."""
+
+    number: int
+    pairs: list[FramePair]
+    held_out: list[FramePair]
+
+    @property
+    def events(self) -> int:
+        return sum(len(pair.annotation.events) + len(pair.annotation.lost) for pair in self.held_out)
+
+    def row(self, method: str, parameter: Any, missed: int) -> dict[str, Any]:
+        return {
+            "method": method,
+            "parameter": parameter,
+            "fold": self.number,
+            "events": self.events,
+            "missed": missed,
+        }
+
+
+def _strength_rows(
+    method: str, folds: Sequence[_Fold], settings: Settings, n_jobs: int | None
+) -> list[dict[str, Any]]:
+    """Return the rows of all strengths of a norm, whose cutting planes are shared."""
+    rows, planes = [], [None] * len(folds)
+
+    def missed(alpha: float) -> int:
+        for fold in folds:
+            regularizer = _REGULARIZERS[method](alpha)
+            result = train_tracker(
+                fold.pairs, regularizer, tol=settings.tol, planes=planes[fold.number], n_jobs=n_jobs
+            )
+            planes[fold.number] = result.planes
+            n = round(average_loss(result.w, fold.held_out, n_jobs) * fold.events)
+            rows.append(fold.row(method, alpha, n))
+        return sum(row["missed"] for row in rows if row["parameter"] == alpha)
+
+    search_alpha(missed, settings.alphas[method], max_extensions=settings.max_extensions)
+    return sorted(rows, key=lambda row: -row["parameter"])
 
 
 def _forest(settings: Settings, min_samples_leaf: int) -> EventForest:

@@ -1,4 +1,4 @@
-"""Train and test the trackers of table 1.1 on more films of a laboratory (rule train_trackers_on_film)."""
+"""Train and test the trackers of table 1.1 on more films of a laboratory (rule train_trackers_on_films)."""
 
 from ast import literal_eval
 
@@ -6,7 +6,7 @@ import pandas as pd
 
 from ermlab.tracking.films import CellFilm
 from reproduction.experiments.tracking.measures import average_losses
-from reproduction.experiments.tracking.protocol import Settings, Tuning, run_trackers, study_of
+from reproduction.experiments.tracking.protocol import Settings, Tuning, run_trackers, successive_studies
 from reproduction.experiments.tracking.train import error_table
 from reproduction.pipeline.job import Paths, run_stage
 
@@ -14,10 +14,12 @@ from reproduction.pipeline.job import Paths, run_stage
 def main(inputs: Paths, outputs: Paths, *, cell_type: str, pairs: int | None, settings: Settings) -> None:
     """Write the loss of each tracker, with the parameters that were chosen on the first training film.
 
+    Each film but the last is the training film of a repetition, and the next one its test film.
+
     Parameters
     ----------
     inputs, outputs : mapping
-        Training and test film, and the tuning of the first film; the file of losses.
+        Films, and the tuning of the first one of the laboratory; the file of losses.
     cell_type : {"nuclei", "migration"}
         Which of the weights set by hand are used.
     pairs : int or None
@@ -25,11 +27,14 @@ def main(inputs: Paths, outputs: Paths, *, cell_type: str, pairs: int | None, se
     settings : Settings
         Accuracy of training.
     """
-    study = study_of([CellFilm.read(path) for path in inputs["films"]], pairs)
     tuning = read_tuning(inputs["tuning"])
-    errors = error_table(study, run_trackers(study, cell_type, settings, tuning, peer=False))
-    losses = average_losses(errors[errors["part"] == "test"])
-    losses.rename("loss").rename_axis("method").to_csv(outputs["losses"], lineterminator="\n")
+    losses = []
+    for number, study in enumerate(successive_studies(map(CellFilm.read, inputs["films"]), pairs)):
+        errors = error_table(study, run_trackers(study, cell_type, settings, tuning, peer=False))
+        of_film = average_losses(errors[errors["part"] == "test"]).rename("loss").rename_axis("method")
+        losses.append(of_film.reset_index().assign(repetition=number))
+        print(of_film.round(3).to_dict(), flush=True)
+    pd.concat(losses).to_csv(outputs["losses"], index=False, lineterminator="\n")
 
 
 def read_tuning(path: str) -> Tuning:
