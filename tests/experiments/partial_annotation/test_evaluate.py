@@ -37,9 +37,6 @@ def learning_curve(shift=0.0):
         ("perceptron", 0.25, 0, 4.0, 6.0, None),
         ("perceptron", 0.25, 1, 4.5, 6.0, None),
         ("perceptron", 1.0, 0, 3.5, 7.0, None),
-        ("averaged", 0.05, 0, 6.5, 9.0, None),
-        ("averaged", 0.25, 0, 3.7, 9.0, None),
-        ("averaged", 1.0, 0, 3.1, 9.0, None),
         ("full", 1.0, 0, 2.4, 1.0, False),
         ("guess", 0.0, 0, 5.0, 0.0, None),
         ("wrong", 1.0, 0, 9.5, 1.0, True),
@@ -72,7 +69,7 @@ def descents(starts=("guess", "zero")):
 def results(tmp_path):
     # The second film has no controls, and takes twice the time.
     second = learning_curve(shift=1)
-    second = second[~second["method"].isin(["averaged", "wrong"])]
+    second = second[~second["method"].isin(["wrong"])]
     curves = {"migration_4": learning_curve(shift=10), "nuclei-1": learning_curve(), "nuclei-2": second}
     for study, curve in curves.items():
         curve.to_csv(tmp_path / f"curve_{study}.csv", index=False)
@@ -121,6 +118,24 @@ def test_numbers_of_the_claims(results):
         "perceptron_over_partial": repeated([3.0, 3.0], "film"),
         "plain_over_both": repeated([8.0, 8.0], "film"),
     }
+
+
+def test_the_perceptron_is_compared_on_its_films(tmp_path, results):
+    third = learning_curve(shift=5)
+    third[~third["method"].isin(["wrong", "perceptron"])].to_csv(tmp_path / "curve_nuclei-3.csv", index=False)
+    names = ["nuclei-1", "nuclei-2", "nuclei-3"]
+    inputs = {
+        "curves": [tmp_path / f"curve_{name}.csv" for name in names],
+        "descents": [tmp_path / f"descents_{name}.csv" for name in names[:2]],
+        "receipts": [],
+    }
+    outputs = {name: results / f"{name}.csv" for name in ("losses", "descents")}
+    main(inputs, {**outputs, "values": results / "values.json"}, studies=names, descended=names[:2])
+    found = read_results(results)
+    assert found["values"]["loss_at_quarter"] == repeated([2.5, 3.5, 7.5], "film")
+    assert found["values"]["test_loss"]["partial"][1] == repeated([2.5, 3.5], "film")
+    assert found["values"]["test_loss"]["perceptron"][1] == repeated([4.25, 5.25], "film")
+    assert found["timings"]["perceptron_over_partial"] == repeated([3.0, 3.0], "film")
 
 
 def test_tables_of_all_studies_are_joined(results):

@@ -20,7 +20,7 @@ SHARES = [0.1, 0.25, 1.0]
 def curve():
     rows = [
         {"method": method, "share": share, "draw": draw, "loss": base - share + draw, "seconds": 1 + base}
-        for method, base in (("partial", 3.0), ("perceptron", 5.0), ("averaged", 4.0))
+        for method, base in (("partial", 3.0), ("perceptron", 5.0))
         for share in SHARES
         for draw in range(2)
     ]

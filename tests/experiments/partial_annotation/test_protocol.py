@@ -57,7 +57,7 @@ def test_a_curve_holds_every_method_and_the_same_numbers_again(study):
 
     first, again = curve(), curve()
     counts = first.groupby("method").size().to_dict()
-    assert counts == {"averaged": 2, "full": 1, "guess": 1, "partial": 3, "perceptron": 3, "wrong": 1}
+    assert counts == {"full": 1, "guess": 1, "partial": 3, "perceptron": 3, "wrong": 1}
     assert first["loss"].between(0, 100).all()
     np.testing.assert_array_equal(first["loss"], again["loss"])
     losses = first.set_index("method")["loss"]
@@ -76,6 +76,20 @@ def test_another_film_takes_the_strengths_of_the_first(study):
     assert curve.set_index(["method", "share"])["strength"].dropna().to_dict() == {
         (method, share): strength for method, share, strength, _ in rows
     }
+
+
+def test_the_perceptron_is_trained_on_the_first_films(study):
+    settings = StudySettings(
+        shares=(0.5,), draws=1, alphas=(0.01, 1.0), n_splits=2, starts=(), perceptron_films=2
+    )
+    chosen = pd.DataFrame(
+        {"method": ["full", "partial"], "share": [1.0, 0.5], "strength": 1.0, "inside": True}
+    )
+    for film, trained in ((2, True), (3, False)):
+        seeds = np.random.SeedSequence(0)
+        curve = learning_curve(study, settings, tol=0.05, seeds=seeds, film=film, chosen=chosen)
+        assert ("perceptron" in set(curve["method"])) is trained
+        assert "partial" in set(curve["method"])
 
 
 def test_every_variant_descends_to_about_the_same_objective(study):

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from ermlab._utils.palette import AMBER, BLUE, GREEN, GREY, ORANGE, PINK
+from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from reproduction.experiments.partial_annotation.evaluate import TITLES, VARIANT_TITLES
 from reproduction.experiments.partial_annotation.protocol import QUARTER
 from reproduction.plotting.style import PUBLISHED
@@ -20,7 +20,6 @@ from reproduction.plotting.style import PUBLISHED
 _METHODS = (
     ("partial", "bridge loss", BLUE, "o-"),
     ("perceptron", "perceptron", ORANGE, "s-"),
-    ("averaged", "averaged perceptron", AMBER, "^--"),
 )
 _VARIANTS = {"plain": (GREY, "o"), "recycling": (GREEN, "s"), "adaptive": (PINK, "^"), "both": (BLUE, "D")}
 

@@ -53,6 +53,16 @@ class StudySettings:
     starts: Sequence[str]  #: initial weights of the variants of CCCP
     solvers: Sequence[str] = SOLVERS
     pairs: int | None = None  #: maximum number of pairs of frames of either part
+    max_extensions: int = 0  #: number of strengths that may be added to the grid
+    perceptron_films: int | None = (
+        None  #: films that the perceptron, which is slow, is trained on; by default all
+    )
+
+    descent_pairs: int | None = None  #: number of pairs that optimizers are compared on, evenly spaced
+
+    def perceptron_on(self, film: int | None) -> bool:
+        """Return whether the perceptron is trained on a film, by its number."""
+        return film is None or self.perceptron_films is None or film <= self.perceptron_films
 
 
 def partly_annotated(pairs: Sequence[FramePair], share: float, rng: np.random.Generator) -> list[FramePair]:
@@ -119,12 +129,12 @@ def train_bridge(pairs: Sequence[FramePair], alpha: float, tol: float) -> Traine
     return _timed(train)
 
 
-def train_by_perceptron(pairs: Sequence[FramePair], *, averaged: bool) -> Trained:
+def train_by_perceptron(pairs: Sequence[FramePair]) -> Trained:
     """Train the structured perceptron (Fernandes and Brefeld 2011)."""
 
     def train() -> tuple[Vector, int]:
         samples, annotations = [p.assigner for p in pairs], [p.annotation.events for p in pairs]
-        result = train_perceptron(samples, annotations, averaged=averaged, n_jobs=1)
+        result = train_perceptron(samples, annotations, n_jobs=1)
         return result.w, result.n_iter
 
     return _timed(train)
@@ -170,8 +180,8 @@ def learning_curve(
     DataFrame
         Columns ``method``, ``share``, ``draw``, ``strength``, ``inside`` (whether the grid has a weaker and a
         stronger one), ``loss`` in percent of the test events, ``seconds`` of CPU time and ``bounds``.
-        Methods: ``partial`` (bridge loss), ``perceptron``, ``averaged`` (perceptron, first draws only),
-        ``full`` (hinge loss), ``guess`` (initial weights) and ``wrong`` (bridge loss of wrong annotations).
+        Methods: ``partial`` (bridge loss), ``perceptron``, ``full`` (hinge loss), ``guess`` (initial weights)
+        and ``wrong`` (bridge loss of wrong annotations).
     """
     rows = []
 
@@ -184,7 +194,14 @@ def learning_curve(
         if chosen is not None:
             of_share = chosen[(chosen["method"] == method) & (chosen["share"] == share)]
             return of_share[["strength", "inside"]].iloc[0].to_dict()
-        choice = choose_alpha(pairs, settings.alphas, n_splits=settings.n_splits, tol=tol, n_jobs=1)
+        choice = choose_alpha(
+            pairs,
+            settings.alphas,
+            n_splits=settings.n_splits,
+            tol=tol,
+            max_extensions=settings.max_extensions,
+            n_jobs=1,
+        )
         return {"strength": choice.alpha, "inside": choice.inside}
 
     numbers = range(settings.draws) if film is None else [film]
@@ -201,10 +218,9 @@ def learning_curve(
             pairs = partly_annotated(study.training, share, np.random.default_rng(seed))
             if draw == numbers[0]:
                 choice = choose(pairs, "partial", share)
-                if chosen is None:
-                    test("averaged", train_by_perceptron(pairs, averaged=True), share, draw)
             test("partial", train_bridge(pairs, choice["strength"], tol), share, draw, **choice)
-            test("perceptron", train_by_perceptron(pairs, averaged=False), share, draw)
+            if settings.perceptron_on(film):
+                test("perceptron", train_by_perceptron(pairs), share, draw)
     return pd.DataFrame(rows)
 
 

@@ -23,7 +23,9 @@ def main(
     Of a study with several films, the first has all starts and solvers, and the others those of the source.
     """
     study = study_of([CellFilm.read(path) for path in inputs["films"]], settings.pairs)
-    pairs = partly_annotated(study.training, QUARTER, np.random.default_rng([seed, 1]))
+    n = min(settings.descent_pairs or len(study.training), len(study.training))
+    spaced = [study.training[i] for i in np.linspace(0, len(study.training) - 1, n).astype(int)]
+    pairs = partly_annotated(spaced, QUARTER, np.random.default_rng([seed, 1]))
     curve = pd.read_csv(inputs["curve"])
     alpha = float(curve.query("method == 'partial' and share == @QUARTER")["strength"].iloc[0])
     others = film is not None and film > 1
