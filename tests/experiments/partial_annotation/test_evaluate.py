@@ -12,6 +12,7 @@ from reproduction.experiments.partial_annotation.evaluate import (
     TITLES,
     bounds_table,
     control_table,
+    describe_strengths,
     main,
     problems_of,
     variant_table,
@@ -186,3 +187,15 @@ def test_the_table_of_controls():
         "initial weights, not trained": 3.0,
         "wrong annotation": 4.0,
     }
+
+
+def test_strengths_at_an_end_of_the_grid_are_named(results):
+    losses = pd.read_csv(results / "losses.csv").assign(strength=0.1)
+    assert describe_strengths(losses) == (
+        "At an end of the grid, extended as far as it may be: "
+        "0.1 with 5% of the annotation (migrating cells, every 4th frame), "
+        "0.1 with full annotation (migrating cells, every 4th frame), "
+        "0.1 with 5% of the annotation (nuclei, another laboratory), "
+        "0.1 with full annotation (nuclei, another laboratory)."
+    )
+    assert describe_strengths(losses.assign(inside=True)).startswith("All values of")

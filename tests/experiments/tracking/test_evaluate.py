@@ -14,6 +14,7 @@ from reproduction.experiments.tracking.evaluate import (
     STUDIES,
     TITLES,
     count_table,
+    describe_strengths,
     error_table,
     main,
     measure_table,
@@ -287,3 +288,21 @@ def test_the_chosen_parameter_is_marked():
     assert table[STUDIES["dcelliq"]].tolist() == ["5 *", "3", "1"]
     assert table.index.get_level_values(1).tolist() == ["1", "0.1", "0.03"]
     assert table.index.get_level_values(0).unique().tolist() == [TITLES["l2"]]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (1.0, "All regularization strengths are chosen inside their grids."),
+        (0.1, "At an end of the grid, extended as far as it may be: 0.1 of structured learning, L2"),
+        (10.0, "At an end of the grid, extended as far as it may be: 10 of structured learning, L2"),
+    ],
+)
+def test_strengths_at_an_end_of_the_grid_are_named(chosen, expected):
+    rows = [
+        {"study": "dcelliq", "method": "l2", "parameter": str(alpha), "fold": fold, "chosen": alpha == chosen}
+        for alpha in (10.0, 1.0, 0.1)
+        for fold in (0, 1)
+    ]
+    forest = {"study": "dcelliq", "method": "random_forest", "parameter": "(1, 0)", "fold": 0, "chosen": True}
+    assert describe_strengths(pd.DataFrame([*rows, forest])).startswith(expected)

@@ -149,6 +149,21 @@ def control_table(values: Mapping[str, Any]) -> pd.DataFrame:
     return table.rename_axis("events missed (%)")
 
 
+def describe_strengths(losses: pd.DataFrame) -> str:
+    """Say which of the regularization strengths, chosen on the first film, are at an end of their grid."""
+    chosen = losses[(losses["film"] == 1) & losses["method"].isin(["partial", "full"])]
+    chosen = chosen.drop_duplicates(["study", "method", "share"])
+    at_end = [
+        f"{row.strength:g} with "
+        f"{'full annotation' if row.method == 'full' else f'{row.share:.0%} of the annotation'} "
+        f"({TITLES[row.study]})"
+        for row in chosen[~chosen["inside"].astype(bool)].itertuples()
+    ]
+    if not at_end:
+        return "All values of $\\lambda$ are chosen inside their grids."
+    return f"At an end of the grid, extended as far as it may be: {', '.join(at_end)}."
+
+
 def problems_of(descents: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each study and start by its title, of the first film."""
     return {

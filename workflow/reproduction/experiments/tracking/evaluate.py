@@ -288,6 +288,20 @@ def tuning_table(tuning: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def describe_strengths(tuning: pd.DataFrame) -> str:
+    """Say which of the chosen regularization strengths are at an end of their grid."""
+    at_end = []
+    strengths = tuning[tuning["method"].isin(["l1", "l2"])]
+    for (study, method), rows in strengths.groupby(["study", "method"], sort=False):
+        grid = rows["parameter"].astype(float)
+        chosen = grid[rows["chosen"]].iloc[0]
+        if chosen in (grid.min(), grid.max()):
+            at_end.append(f"{chosen:g} of {TITLES[method]} ({STUDIES[study]})")
+    if not at_end:
+        return "All regularization strengths are chosen inside their grids."
+    return f"At an end of the grid, extended as far as it may be: {', '.join(at_end)}."
+
+
 def _largest_first(row: tuple[str, str]) -> tuple[int, list[float]]:
     """Return the sort key of a method and parameter."""
     method, parameter = row
