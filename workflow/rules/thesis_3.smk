@@ -119,15 +119,27 @@ rule evaluate_ranking_bounds:
         "../reproduction/experiments/ranking_bounds/evaluate.py"
 
 
-cascade_splits = range(config["window_cascade"]["splits"])
+rule evaluate_graded_queries:
+    input:
+        receipt="data/receipts/mslr_5k.json",
+    output:
+        values="data/results/graded_queries/values.json",
+        timings="data/results/graded_queries/timings.json",
+    message:
+        "pages ranked by grades of relevance, and the time for few grades"
+    script:
+        "../reproduction/experiments/graded_queries/evaluate.py"
+
+
+cascade_folds = range(config["window_cascade"]["folds"])
 
 
 rule prepare_windows:
     input:
         receipt="data/receipts/voc2007_sample.json",
     output:
-        train=expand("data/processed/window_cascade/train_{split}.npz", split=cascade_splits),
-        test=expand("data/processed/window_cascade/test_{split}.npz", split=cascade_splits),
+        train=expand("data/processed/window_cascade/train_{fold}.npz", fold=cascade_folds),
+        test=expand("data/processed/window_cascade/test_{fold}.npz", fold=cascade_folds),
         pictures="data/processed/window_cascade/pictures.npz",
     threads: 2
     resources:
@@ -141,14 +153,14 @@ rule prepare_windows:
 
 rule train_window_cascade:
     input:
-        windows="data/processed/window_cascade/train_{split}.npz",
+        windows="data/processed/window_cascade/train_{fold}.npz",
     output:
-        model="data/processed/window_cascade/model_{split}.json",
+        model="data/processed/window_cascade/model_{fold}.json",
     resources:
-        mem_mb=4000,
+        mem_mb=6000,
         runtime=120,
     message:
-        "rankings of windows and a structured SVM, split {wildcards.split}"
+        "rankings of windows and a structured SVM, fold {wildcards.fold}"
     script:
         "../reproduction/experiments/window_cascade/train.py"
 
@@ -157,8 +169,8 @@ rule evaluate_window_cascade:
     input:
         receipt="data/receipts/voc2007_sample.json",
         pictures="data/processed/window_cascade/pictures.npz",
-        tests=expand("data/processed/window_cascade/test_{split}.npz", split=cascade_splits),
-        models=expand("data/processed/window_cascade/model_{split}.json", split=cascade_splits),
+        tests=expand("data/processed/window_cascade/test_{fold}.npz", fold=cascade_folds),
+        models=expand("data/processed/window_cascade/model_{fold}.json", fold=cascade_folds),
     output:
         values="data/results/window_cascade/values.json",
         curves="data/results/window_cascade/curves.csv",

@@ -27,7 +27,7 @@ def cascade():
         for count in COUNTS
     )
     areas = pd.DataFrame(
-        {"variant": name, "windows": count, "mean": k / 100 + count / 1e4, "sd": 0.0}
+        {"variant": name, "windows": count, "mean": k / 100 + count / 1e4, "se": 0.0}
         for k, name in enumerate(names)
         for count in COUNTS
     )

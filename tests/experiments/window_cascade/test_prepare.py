@@ -1,11 +1,11 @@
-"""Splits of the images and their windows, which depend on seed, split and image alone."""
+"""Folds of the images and their windows, which depend on seed, fold and image alone."""
 
 import numpy as np
 import pytest
 
 from ermlab.detection.boxes import best_overlap
 from reproduction.experiments.window_cascade.objectness import WindowPrior, cues
-from reproduction.experiments.window_cascade.prepare import describe_windows, half_resolution, split_images
+from reproduction.experiments.window_cascade.prepare import describe_windows, fold_images, half_resolution
 from reproduction.experiments.window_cascade.window_pool import INITIAL_COUNTS, WindowPool
 
 SHAPE = (30, 40)
@@ -19,8 +19,8 @@ BOXES = [
 
 
 @pytest.fixture(scope="module")
-def splits():
-    return split_images(BOXES, [SHAPE] * len(BOXES), n_splits=3, seed=7)
+def folds():
+    return fold_images(BOXES, [SHAPE] * len(BOXES), n_folds=3, seed=7)
 
 
 @pytest.fixture(scope="module")
@@ -29,35 +29,36 @@ def image():
 
 
 @pytest.fixture(scope="module")
-def pools(splits, image):
-    """Image 1, and image 3, in the first split."""
-    return [describe_windows(i, image, BOXES[i], [False] * len(BOXES[i]), splits[:1], 50)[0] for i in (1, 3)]
+def pools(folds, image):
+    """Image 1, and image 3, in the first fold."""
+    return [describe_windows(i, image, BOXES[i], [False] * len(BOXES[i]), folds[:1], 50)[0] for i in (1, 3)]
 
 
-def test_each_split_halves_the_images_and_learns_from_the_first_half(splits):
-    assert len({tuple(split.train) for split in splits}) > 1
-    for split in splits:
-        assert len(split.train) == 2
-        assert sorted([*split.train, *split.test]) == [0, 1, 2, 3, 4]
-        prior = WindowPrior.fit([BOXES[i] for i in split.train], [SHAPE] * 2)
-        np.testing.assert_array_equal(split.prior.size, prior.size)
+def test_each_image_is_tested_in_one_fold_and_trains_in_the_others(folds):
+    assert sorted(i for fold in folds for i in fold.test) == [0, 1, 2, 3, 4]
+    for fold in folds:
+        assert sorted([*fold.train, *fold.test]) == [0, 1, 2, 3, 4]
+        assert len(fold.test) in (1, 2)
+        prior = WindowPrior.fit([BOXES[i] for i in fold.train], [SHAPE] * len(fold.train))
+        np.testing.assert_array_equal(fold.prior.size, prior.size)
 
 
-def test_one_image_cannot_be_split():
-    with pytest.raises(ValueError, match="1 images: expected at least 2"):
-        split_images(BOXES[:1], [SHAPE], n_splits=1, seed=0)
+@pytest.mark.parametrize("n_folds", [1, 6])
+def test_folds_need_images(n_folds):
+    with pytest.raises(ValueError, match=f"n_folds is {n_folds}: expected 2 to 5"):
+        fold_images(BOXES, [SHAPE] * 5, n_folds=n_folds, seed=0)
 
 
-def test_windows_of_an_image_do_not_depend_on_the_other_splits(splits, image):
-    together = describe_windows(2, image, BOXES[2], [True], splits, 40)
-    alone = describe_windows(2, image, BOXES[2], [True], splits[2:], 40)[0]
+def test_windows_of_an_image_do_not_depend_on_the_other_folds(folds, image):
+    together = describe_windows(2, image, BOXES[2], [True], folds, 40)
+    alone = describe_windows(2, image, BOXES[2], [True], folds[2:], 40)[0]
     np.testing.assert_array_equal(together[2].windows, alone.windows)
     np.testing.assert_array_equal(together[2].cues, alone.cues)
     assert not np.array_equal(together[0].windows, together[1].windows)
 
 
-def test_cues_and_reach_are_those_of_the_windows(splits, image):
-    pool = describe_windows(1, image, BOXES[1], [False, True], splits[:1], 50)[0]
+def test_cues_and_reach_are_those_of_the_windows(folds, image):
+    pool = describe_windows(1, image, BOXES[1], [False, True], folds[:1], 50)[0]
     np.testing.assert_array_equal(pool.cues, cues(image, pool.windows).astype(np.float32))
     np.testing.assert_array_equal(pool.truth_cues, cues(image, BOXES[1]).astype(np.float32))
     assert pool.difficult.tolist() == [False, True]
@@ -65,10 +66,10 @@ def test_cues_and_reach_are_those_of_the_windows(splits, image):
     assert (pool.reachable[:, 0] >= best_overlap(BOXES[1], pool.windows)).all()
 
 
-def test_more_windows_are_drawn_in_test_images_only(splits, image):
-    split = splits[0]
-    for number, more in ((int(split.train[0]), False), (int(split.test[0]), True)):
-        pool = describe_windows(number, image, BOXES[number], [False] * len(BOXES[number]), [split], 20)[0]
+def test_more_windows_are_drawn_in_test_images_only(folds, image):
+    fold = folds[0]
+    for number, more in ((int(fold.train[0]), False), (int(fold.test[0]), True)):
+        pool = describe_windows(number, image, BOXES[number], [False] * len(BOXES[number]), [fold], 20)[0]
         among_pool = best_overlap(BOXES[number], pool.windows)
         assert (pool.reachable[:, -1] > among_pool).any() == more
 

@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from reproduction.experiments.window_cascade.report import chance_text, cue_text
+from reproduction.experiments.window_cascade.objectness import CUES
+from reproduction.experiments.window_cascade.report import chance_text, cue_text, edge_text
 from reproduction.experiments.window_cascade.train import VARIANTS
 
 
@@ -41,10 +42,17 @@ def test_where_rankings_beat_a_random_order(ranked, chance, expected):
 
 def test_the_cue_with_the_largest_weight_of_each_graph():
     rows = [
-        (0, f"{graph}_slack", 1.0, *cues) for graph, cues in (("complete", (3, 4)), ("bipartite", (-2, 0)))
+        (f"{graph}_slack", *cues, 0, 0, 0, 0)
+        for graph, cues in (("complete", (3, 4)), ("bipartite", (-2, 0)), ("star", (0, 1)))
     ]
-    rows += [(0, "star_slack", 1.0, 0, 1), (0, "sosvm", 1.0, 5, 5)]
-    weights = pd.DataFrame(rows, columns=["split", "variant", "C", "SS", "CC"])
+    weights = pd.DataFrame([*rows, ("sosvm", 5, 5, 0, 0, 0, 0)], columns=["variant", *CUES])
     text = cue_text(weights)
-    assert "CC (+0.80) for the complete graph, SS (-1.00) for the bipartite graph" in text
-    assert text.endswith("and CC (+1.00) for the star graph.")
+    assert f"{CUES[1]} (+0.80) for the complete graph, {CUES[0]} (-1.00) for the bipartite graph" in text
+    assert text.endswith(f"and {CUES[1]} (+1.00) for the star graph.")
+
+
+def test_choices_at_the_edge_are_named():
+    text = edge_text({"suppression": [0, 0, 0], "C": 0.0})
+    assert text.startswith("No chosen overlap is 0.3 or 0.9, the edges of the grid. 0% of")
+    text = edge_text({"suppression": [0.5, 0, 0.25], "C": 0.125})
+    assert "grid: 50% for 10 windows, 25% for 1000 windows. 12% of the chosen" in text

@@ -14,13 +14,17 @@ from reproduction.experiments.window_cascade.train import (
     TrainingWindows,
     WindowTask,
     areas,
-    choose_C,
+    areas_by_suppression,
+    best_suppressions,
+    choose_settings,
     covered,
+    halves_of,
     score_windows,
     train_variant,
 )
 from reproduction.experiments.window_cascade.window_pool import WindowPool
 
+SUPPRESSION = (0.75, 0.75, 0.75)
 RANKINGS = [variant for variant in VARIANTS if variant != "sosvm"]
 
 
@@ -116,9 +120,14 @@ def test_the_most_violated_window_is_that_of_a_search(samples, rescaling):
 def test_a_ranking_finds_the_cue_that_orders_windows(variant):
     train, test = (random_pool(seed, n_images=12, n_windows=200, noise=0.02) for seed in (1, 2))
     weights = train_variant(TrainingWindows.of(train), variant, C=10.0, best_windows=10)
-    reached = areas(covered(test, score_windows(test, weights)))
-    best = areas(covered(test, -test.losses()))
-    chance = areas(covered(test, np.random.default_rng(0).random(len(test.windows))))
+    reached, best, chance = (
+        areas(covered(test, scores, SUPPRESSION))
+        for scores in (
+            score_windows(test, weights),
+            -test.losses(),
+            np.random.default_rng(0).random(len(test.windows)),
+        )
+    )
     assert reached[0] > chance[0] + 0.9 * (best[0] - chance[0])
 
 
@@ -137,27 +146,37 @@ def test_a_constant_cue_changes_nothing():
     assert abs(weights[1]) < 1e-12
 
 
-def test_C_is_chosen_on_the_held_out_images():
+def test_areas_are_those_of_each_suppression():
+    pool = random_pool(7, n_images=5, n_windows=60, noise=0.4)
+    scores = np.random.default_rng(0).random(len(pool.windows))
+    found = areas_by_suppression(pool, scores, (0.2, 0.9))
+    np.testing.assert_array_equal(found[0], areas(covered(pool, scores, (0.2, 0.2, 0.2))))
+    np.testing.assert_array_equal(found[1], areas(covered(pool, scores, (0.9, 0.9, 0.9))))
+    assert (found[0] != found[1]).any()
+
+
+def test_settings_are_chosen_on_the_held_out_images():
     pool = random_pool(5, n_images=6, n_windows=80, noise=0.4)
     even, odd = pool.take([0, 2, 4]), pool.take([1, 3, 5])
-    candidates = (1e-3, 0.1, 10.0)
-    expected = [
-        np.mean(
-            [
-                areas(
-                    covered(
-                        judge,
-                        score_windows(judge, train_variant(TrainingWindows.of(learn), "star_slack", C, 2)),
-                    )
-                )
-                for learn, judge in ((even, odd), (odd, even))
-            ]
-        )
-        for C in candidates
-    ]
-    C, criteria = choose_C(pool, "star_slack", candidates, 2)
-    np.testing.assert_allclose(criteria, expected)
-    assert candidates[int(np.argmax(expected))] == C
+
+    def area(C, max_overlap):
+        found = []
+        for learn, judge in ((even, odd), (odd, even)):
+            weights = train_variant(TrainingWindows.of(learn), "star_slack", C, 2)
+            found.append(areas(covered(judge, score_windows(judge, weights), [max_overlap] * 3)))
+        return np.mean(found, axis=0)
+
+    C, suppression = choose_settings(halves_of(pool), "star_slack", 2)
+    assert max(train.C_GRID, key=lambda C: area(C, 0.6).mean()) == C
+    of_chosen = {max_overlap: area(C, max_overlap) for max_overlap in train.SUPPRESSIONS}
+    for k, chosen in enumerate(suppression):
+        assert of_chosen[chosen][k] == max(found[k] for found in of_chosen.values())
+
+
+def test_the_smallest_of_the_best_suppressions_is_chosen():
+    found = np.zeros((7, 3))
+    found[[1, 4], [0, 1]] = 1
+    assert best_suppressions(found) == [0.4, 0.7, 0.3]
 
 
 def test_bad_input_is_named(samples):
@@ -187,10 +206,11 @@ def test_no_pair_of_windows_that_differ(samples):
 
 def test_the_file_of_a_model_has_the_weights_of_every_variant(tmp_path, monkeypatch):
     monkeypatch.setattr(train, "C_GRID", (0.1, 1.0))
+    monkeypatch.setattr(train, "SUPPRESSIONS", (0.3, 0.8))
     pool = random_pool(6, n_images=4, n_windows=20, noise=0.3)
     pool.write(tmp_path / "windows.npz")
     inputs, outputs = {"windows": str(tmp_path / "windows.npz")}, {"model": str(tmp_path / "model.json")}
-    train.main(inputs, outputs, best_windows=2)
+    train.main(inputs, outputs, seed=0, best_windows=2)
     model, samples = read_json(outputs["model"]), TrainingWindows.of(pool)
     assert (model["images"], model["samples"]) == (4, 80 + len(pool.truth))
     assert model["share_of_misses"] == samples.share_of_misses()
@@ -199,3 +219,6 @@ def test_the_file_of_a_model_has_the_weights_of_every_variant(tmp_path, monkeypa
         weights = train_variant(samples, variant, trained["C"], 2)
         np.testing.assert_allclose(trained["weights"], weights)
         np.testing.assert_allclose(trained["weights_in_deviations"], weights * samples.scale)
+        assert len(trained["suppression"]) == 3
+        assert set(trained["suppression"]) <= {0.3, 0.8}
+    assert len(model["chance_suppression"]) == 3

@@ -14,7 +14,7 @@ SCHEMAS = ROOT / "workflow/schemas"
 
 PUBLISHED_IDS = """
 T-sec-2.1 T-sec-2.2 T-fig-2.1 T-sec-2.3.2
-T-fig-3.1 T-fig-3.2 T-fig-3.3 T-tab-3.1 T-sec-3.1.4 T-fig-3.4 T-fig-3.5 T-alg-1 T-alg-2 T-thm-3.2
+T-fig-3.1 T-fig-3.2 T-fig-3.3 T-tab-3.1 T-sec-3.1.4 T-fig-3.4 T-fig-3.5 T-sec-3.2.5 T-alg-1 T-alg-2 T-thm-3.2
 T-tab-4.1 T-tab-4.2 T-tab-4.3 T-fig-4.1 T-fig-4.2 T-fig-4.3 T-fig-4.4 T-fig-4.5
 T-tab-4.4 T-fig-4.6 T-fig-4.7 T-sec-4.3.1 T-tab-4.5 T-fig-4.8 T-fig-4.9
 T-fig-5.1 T-fig-5.2 T-tab-5.1 T-tab-5.2 T-fig-5.3 T-fig-5.4 T-fig-5.5 T-fig-5.6 T-fig-5.7 T-fig-5.8

@@ -7,10 +7,15 @@ import numpy as np
 
 from ermlab._utils.files import read_lines, require_folder
 from reproduction.datasets.files import parse_integer
+from reproduction.datasets.simulators.judged_pages import Instruments, draw_judged_pages
+from reproduction.datasets.simulators.sizes import check_size
 
 N_FEATURES = 136
 #: The highest grade of relevance, "perfect"; 0 is "irrelevant".
 HIGHEST_GRADE = 4
+_FILES = {"train": "msn1.fold1.train.5k.txt", "test": "msn1.fold1.test.5k.txt"}
+#: Queries of each part in a simulated set of each size; the real parts have 43.
+SIMULATED_QUERIES = {"smoke": 12, "demo": 43, "paper": 43}
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Mslr:
 def read_mslr_5k(folder: str | Path) -> Mslr:
     """Read both parts."""
     folder = require_folder(folder)
-    return Mslr(read_letor(folder / "msn1.fold1.train.5k.txt"), read_letor(folder / "msn1.fold1.test.5k.txt"))
+    return Mslr(read_letor(folder / _FILES["train"]), read_letor(folder / _FILES["test"]))
 
 
 def read_letor(path: Path, n_features: int = N_FEATURES) -> JudgedDocuments:
@@ -62,3 +67,22 @@ def read_letor(path: Path, n_features: int = N_FEATURES) -> JudgedDocuments:
     expected = f"<grade 0 to {HIGHEST_GRADE}> qid:<query> <index 1 to {n_features}>:<finite value> ..."
     grades, queries = zip(*read_lines(path, parse, expected), strict=True)
     return JudgedDocuments(np.array(features), np.array(grades), np.array(queries))
+
+
+def simulate_mslr_5k(folder: str | Path, seed: int, size: str) -> None:
+    """Write judged pages of simulated queries (`simulators.judged_pages`) in the format of the real data."""
+    check_size(size, SIMULATED_QUERIES)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    n_queries = SIMULATED_QUERIES[size]
+    instruments = Instruments.draw(N_FEATURES, np.random.default_rng(seed))
+    for part, name in enumerate(_FILES.values()):
+        features, grades, query = draw_judged_pages(
+            n_queries, instruments, np.random.default_rng([seed, part])
+        )
+        lines = (
+            f"{grade} qid:{1 + part * n_queries + number} "
+            + " ".join(f"{k}:{value:.6g}" for k, value in enumerate(row, start=1))
+            for grade, number, row in zip(grades, query, features, strict=True)
+        )
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -119,6 +119,21 @@ def process_levels(problem: SortedProblem) -> tuple[NDArray[np.float64], float, 
     return alpha, delta, tuple(levels)
 
 
+def constraint_by_passes(problem: SortedProblem) -> tuple[NDArray[np.float64], float]:
+    """Return ``alpha``, in the order of the losses, and ``delta`` of the complete graph, in O(nR).
+
+    Algorithm 1 is applied R - 1 times, to the samples of one of the R loss values and those of larger losses.
+    """
+    alpha, delta = np.zeros(problem.losses.size), 0.0
+    ordered = problem.losses[problem.order]
+    for loss in np.unique(problem.losses)[:-1]:
+        positive, negative = problem.order[ordered == loss], problem.order[ordered > loss]
+        delta += _algorithms_numba.bipartite_constraint(
+            problem.losses, problem.scores, positive, negative, alpha
+        )
+    return alpha, delta
+
+
 def _check_order(order: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return a copy of indices of ``n`` samples, or raise a ValueError."""
     order = np.asarray(order)

@@ -153,8 +153,13 @@ def time_loss_values(n: int, seed: int) -> tuple[list[int], list[float]]:
 
     Each value is the loss of as many samples.
     """
+    costs = [_cheapest_levels(*random_graded_losses(n, R, seed), repeats=3) for R in LOSS_VALUES]
+    return [len(levels) for levels in costs], [sum(level.seconds for level in levels) for levels in costs]
+
+
+def random_graded_losses(n: int, levels: int, seed: int) -> tuple[Vector, Vector]:
+    """Return losses of the given number of values, each of as many samples, and noisy scores."""
     losses, scores = random_losses_and_scores(n, seed)
     ranks = np.empty(n, dtype=np.int64)
     ranks[np.argsort(losses)] = np.arange(n)
-    costs = [_cheapest_levels(ranks * R // n / R, scores, repeats=3) for R in LOSS_VALUES]
-    return [len(levels) for levels in costs], [sum(level.seconds for level in levels) for levels in costs]
+    return ranks * levels // n / levels, scores

@@ -1,4 +1,4 @@
-"""Draw initial windows of the images and compute their cues, for every split (rule prepare_windows)."""
+"""Draw initial windows of the images and compute their cues, for every fold (rule prepare_windows)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,55 +14,57 @@ from reproduction.experiments.window_cascade.objectness import CUES, ImageCues, 
 from reproduction.experiments.window_cascade.window_pool import INITIAL_COUNTS, WindowPool
 from reproduction.pipeline.job import Paths, run_stage
 
-#: The pictures shown are the first test images of the first split, whatever they look like.
+#: The pictures shown are the first test images of the first fold, whatever they look like.
 SHOWN_IMAGES = 8
 
 
-def main(inputs: Paths, outputs: Paths, *, seed: int, images: int, windows: int, threads: int) -> None:
-    """Describe ``windows`` windows of each image, and write those of the two halves of each split."""
+def main(
+    inputs: Paths, outputs: Paths, *, seed: int, images: int, windows: int, folds: int, threads: int
+) -> None:
+    """Describe ``windows`` windows of each image, and write those of the two parts of each fold."""
     data = read_voc2007_sample(read_json(inputs["receipt"])["folder"])
     numbers = range(min(images, len(data.images)))
     shapes = [data.images[i].shape[:2] for i in numbers]
-    splits = split_images([data.boxes[i] for i in numbers], shapes, len(outputs["train"]), seed)
+    parts = fold_images([data.boxes[i] for i in numbers], shapes, folds, seed)
 
     def describe(i: int) -> list[WindowPool]:
-        return describe_windows(i, data.images[i], data.boxes[i], data.difficult[i], splits, windows)
+        return describe_windows(i, data.images[i], data.boxes[i], data.difficult[i], parts, windows)
 
     described = map_in_threads(describe, numbers, threads)
-    for k, split in enumerate(splits):
-        for path, chosen in ((outputs["train"][k], split.train), (outputs["test"][k], split.test)):
+    for k, fold in enumerate(parts):
+        for path, chosen in ((outputs["train"][k], fold.train), (outputs["test"][k], fold.test)):
             WindowPool.join([described[i][k] for i in chosen]).write(path)
-    shown = {str(i): half_resolution(data.images[i]) for i in splits[0].test[:SHOWN_IMAGES]}
+    shown = {str(i): half_resolution(data.images[i]) for i in parts[0].test[:SHOWN_IMAGES]}
     np.savez_compressed(outputs["pictures"], **shown)
 
 
 @dataclass(frozen=True)
-class Split:
+class Fold:
     """Training and test images, and the window prior of the training images."""
 
     train: NDArray[np.int64]  #: indices of images, sorted
     test: NDArray[np.int64]
     prior: WindowPrior
-    seed: tuple[int, int]  #: seed of all splits, and number of this one
+    seed: tuple[int, int]  #: seed of all folds, and number of this one
 
     def rng(self, image: int) -> np.random.Generator:
         """Return the random generator of an image, which does not depend on other images."""
         return np.random.default_rng([*self.seed, 1 + image])
 
 
-def split_images(
-    boxes: Sequence[ArrayLike], shapes: Sequence[tuple[int, int]], n_splits: int, seed: int
-) -> list[Split]:
-    """Split the images into random halves ``n_splits`` times, and fit the window prior of each first half."""
-    if len(boxes) < 2:
-        raise ValueError(f"boxes are of {len(boxes)} images: expected at least 2")
-    splits = []
-    for number in range(n_splits):
-        order = np.random.default_rng([seed, number]).permutation(len(boxes))
-        train, test = np.sort(order[: len(boxes) // 2]), np.sort(order[len(boxes) // 2 :])
+def fold_images(
+    boxes: Sequence[ArrayLike], shapes: Sequence[tuple[int, int]], n_folds: int, seed: int
+) -> list[Fold]:
+    """Divide the images at random for cross-validation, and fit the window prior of each training part."""
+    if not 2 <= n_folds <= len(boxes):
+        raise ValueError(f"n_folds is {n_folds}: expected 2 to {len(boxes)}, the number of images")
+    order = np.random.default_rng(seed).permutation(len(boxes))
+    folds = []
+    for number, test in enumerate(np.array_split(order, n_folds)):
+        train = np.setdiff1d(order, test)
         prior = WindowPrior.fit([boxes[i] for i in train], [shapes[i] for i in train])
-        splits.append(Split(train, test, prior, (seed, number)))
-    return splits
+        folds.append(Fold(train, np.sort(test), prior, (seed, number)))
+    return folds
 
 
 def describe_windows(
@@ -70,12 +72,12 @@ def describe_windows(
     image: ArrayLike,
     truth: ArrayLike,
     difficult: ArrayLike,
-    splits: Sequence[Split],
+    folds: Sequence[Fold],
     n: int,
 ) -> list[WindowPool]:
-    """Draw initial windows of one image for each split, and compute their cues.
+    """Draw initial windows of one image for each fold, and compute their cues.
 
-    Superpixels and integral images are computed once for all splits. In test images as many windows as
+    Superpixels and integral images are computed once for all folds. In test images as many windows as
     published are drawn, whatever ``n`` is, to measure which objects they reach.
 
     Parameters
@@ -88,8 +90,8 @@ def describe_windows(
         Boxes of its objects.
     difficult : array-like of shape (n_objects,)
         Whether each object is marked as difficult.
-    splits : sequence of Split
-        The splits.
+    folds : sequence of Fold
+        The folds.
     n : int
         Number of windows to describe.
     """
@@ -97,9 +99,9 @@ def describe_windows(
     truth = as_boxes(truth, "truth")
     truth_cues = cues(truth).astype(np.float32).reshape(-1, len(CUES))
     pools = []
-    for split in splits:
-        n_drawn = max(n, *INITIAL_COUNTS) if number in split.test else n
-        drawn = initial_windows(image, split.prior, n_drawn, split.rng(number), cues.labels)
+    for fold in folds:
+        n_drawn = max(n, *INITIAL_COUNTS) if number in fold.test else n
+        drawn = initial_windows(image, fold.prior, n_drawn, fold.rng(number), cues.labels)
         windows = drawn[:n]
         pools.append(
             WindowPool(

@@ -1,9 +1,12 @@
 """Text of the window cascade that depends on the results of a run."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from reproduction.experiments.window_cascade.evaluate import CHANCE
-from reproduction.experiments.window_cascade.train import GRAPHS, RESCALINGS
+from reproduction.experiments.window_cascade.evaluate import mean_directions
+from reproduction.experiments.window_cascade.train import CHANCE, COUNTS, GRAPHS, RESCALINGS, SUPPRESSIONS
 
 #: Number of windows for which ranked windows are compared with those in random order.
 COMPARED = 100
@@ -36,11 +39,26 @@ def cue_text(weights: pd.DataFrame) -> str:
 
     ``weights`` is a table as returned by ``evaluate.weight_table``.
     """
-    cues = weights.columns.drop(["split", "variant", "C"])
-    directions = weights[cues].div((weights[cues] ** 2).sum(axis=1) ** 0.5, axis=0)
-    means = directions.groupby(weights["variant"].str.split("_").str[0]).mean().loc[list(GRAPHS)]
+    directions = mean_directions(weights)
+    means = directions.groupby(directions.index.str.split("_").str[0]).mean().loc[list(GRAPHS)]
     parts = []
     for graph, row in means.iterrows():
         cue = row.abs().idxmax()
         parts.append(f"{cue} ({row[cue]:+.2f}) for the {graph} graph")
     return f"The cue with the largest weight is {parts[0]}, {parts[1]} and {parts[2]}."
+
+
+def edge_text(at_edge: Mapping[str, Any]) -> str:
+    """Return how many choices were made at the edge of their grid.
+
+    ``at_edge`` is that of the results of the experiment.
+    """
+    shares = dict(zip(COUNTS, at_edge["suppression"], strict=True))
+    parts = [f"{share:.0%} for {count} windows" for count, share in shares.items() if share]
+    edges = f"{SUPPRESSIONS[0]:g} or {SUPPRESSIONS[-1]:g}, the edges of the grid"
+    text = (
+        f"Of the chosen overlaps some are {edges}: {', '.join(parts)}."
+        if parts
+        else f"No chosen overlap is {edges}."
+    )
+    return f"{text} {at_edge['C']:.0%} of the chosen $C$ are the largest candidate."

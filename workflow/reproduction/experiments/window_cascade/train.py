@@ -1,4 +1,4 @@
-"""Train all rankings of windows and the structured SVM on one split (rule train_window_cascade).
+"""Train all rankings of windows and the structured SVM on one fold (rule train_window_cascade).
 
 All variants (thesis, 3.2.4) minimize ``1/2 |w|^2 + C risk(w)`` over the same windows and cues, with different
 risks.
@@ -28,30 +28,39 @@ VARIANTS = (*(f"{graph}_{rescaling}" for graph in GRAPHS for rescaling in RESCAL
 #: Numbers of windows that the cascade stage passes on (thesis, fig. 3.5 b).
 COUNTS = (10, 100, 1000)
 #: From so small that the regularizer alone determines the length of w to so large that it hardly matters.
-C_GRID = (0.01, 1.0, 100.0)
+C_GRID = (0.01, 1.0, 100.0, 10_000.0)
+#: Candidates for the largest overlap of two windows that are passed on.
+SUPPRESSIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: The one for which C is chosen.
+FIRST_SUPPRESSION = 0.6
+#: Reference for the variants: the windows in random order.
+CHANCE = "chance"
 #: For a small C the objective is almost all risk, and hardly less than that of w = 0: 1e-3 would accept 0.
 TOLERANCE = 1e-5
 
 
-def main(inputs: Paths, outputs: Paths, *, best_windows: int) -> None:
-    """Choose C on the training images, train on all of them, and write the weights of each variant."""
+def main(inputs: Paths, outputs: Paths, *, seed: int, best_windows: int) -> None:
+    """Choose C and the suppression on the training images, and write the weights of each variant."""
     pool = WindowPool.read(inputs["windows"])
-    samples = TrainingWindows.of(pool)
+    samples, halves = TrainingWindows.of(pool), halves_of(pool)
     variants = {}
     for variant in VARIANTS:
-        C, criteria = choose_C(pool, variant, C_GRID, best_windows)
-        print(f"{variant}: C = {C:g} of {dict(zip(C_GRID, criteria.round(4).tolist(), strict=True))}")
+        C, suppression = choose_settings(halves, variant, best_windows)
         weights = train_variant(samples, variant, C, best_windows)
         variants[variant] = {
             "C": C,
+            "suppression": suppression,
             "weights": weights.tolist(),
             "weights_in_deviations": (weights * samples.scale).tolist(),
         }
+        print(f"{variant}: C = {C:g}, largest overlaps {suppression}")
+    random_scores = np.random.default_rng(seed).random(len(pool.windows))
     document = {
         "images": len(pool),
         "samples": len(samples.X),
         "share_of_misses": samples.share_of_misses(),
         "variants": variants,
+        "chance_suppression": best_suppressions(areas_by_suppression(pool, random_scores, SUPPRESSIONS)),
     }
     write_json(outputs["model"], document)
 
@@ -202,27 +211,55 @@ def score_windows(pool: WindowPool, weights: ArrayLike) -> NDArray[np.float64]:
         return pool.cues.astype(np.float64) @ np.asarray(weights, dtype=np.float64)
 
 
-def first_windows(
-    pool: WindowPool, scores: ArrayLike, max_boxes: int = max(COUNTS)
-) -> list[NDArray[np.int64]]:
-    """Return the windows of each image that are passed on, best first, after non-maximum suppression."""
+def rank_windows(pool: WindowPool, scores: ArrayLike) -> list[NDArray[np.int64]]:
+    """Return the windows of each image by decreasing score."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (len(pool.windows),):
         raise ValueError(f"scores has shape {scores.shape}: expected ({len(pool.windows)},), one per window")
-    chosen = []
-    for i in range(len(pool)):
-        windows = pool.windows[pool.rows(i)]
-        chosen.append(windows[suppress(windows, scores[pool.rows(i)], max_boxes)])
-    return chosen
+    return [
+        pool.windows[pool.rows(i)][np.argsort(-scores[pool.rows(i)], kind="stable")].astype(np.int64)
+        for i in range(len(pool))
+    ]
 
 
-def covered(pool: WindowPool, scores: ArrayLike, counts: Sequence[int] = COUNTS) -> NDArray[np.float64]:
+def first_windows(ranked: NDArray[np.int64], max_boxes: int, max_overlap: float) -> NDArray[np.int64]:
+    """Return the first of ranked windows that overlap none of each other by more than ``max_overlap``."""
+    return ranked[suppress(ranked, -np.arange(len(ranked)), max_boxes, max_overlap)]
+
+
+def covered(pool: WindowPool, scores: ArrayLike, suppression: Sequence[float]) -> NDArray[np.float64]:
     """Return the largest overlap of each object with the first windows of its image, (objects, counts).
 
-    Objects marked as difficult are not counted.
+    Objects marked as difficult are not counted. ``suppression`` has one largest overlap of the windows that
+    are passed on for each of `COUNTS`.
     """
-    windows = first_windows(pool, scores, max(counts))
-    return np.concatenate([best_overlap_at(pool.counted(i), windows[i], counts) for i in range(len(pool))])
+    ranked = rank_windows(pool, scores)
+    return np.concatenate(
+        [
+            np.hstack(
+                [
+                    best_overlap_at(pool.counted(i), first_windows(windows, count, max_overlap), [count])
+                    for count, max_overlap in zip(COUNTS, suppression, strict=True)
+                ]
+            )
+            for i, windows in enumerate(ranked)
+        ]
+    )
+
+
+def areas_by_suppression(
+    pool: WindowPool, scores: ArrayLike, candidates: Sequence[float]
+) -> NDArray[np.float64]:
+    """Return the area for each largest overlap of the windows passed on, and each of `COUNTS`."""
+    ranked = rank_windows(pool, scores)
+    found = []
+    for max_overlap in candidates:
+        overlaps = [
+            best_overlap_at(pool.counted(i), first_windows(windows, max(COUNTS), max_overlap), COUNTS)
+            for i, windows in enumerate(ranked)
+        ]
+        found.append(areas(np.concatenate(overlaps)))
+    return np.array(found)
 
 
 def areas(overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -230,29 +267,38 @@ def areas(overlaps: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([recall_area(column) for column in overlaps.T])
 
 
-def choose_C(
-    pool: WindowPool, variant: str, candidates: Sequence[float], best_windows: int
-) -> tuple[float, NDArray[np.float64]]:
-    """Choose C by two-fold cross-validation on the training images.
+#: Training windows and held-out images.
+Half = tuple[TrainingWindows, WindowPool]
 
-    The criterion is the final measure, the area under the recall-overlap curve, averaged over the numbers of
-    windows. The smallest of equally good values is chosen.
 
-    Returns
-    -------
-    C : float
-        The chosen value.
-    criteria : ndarray of shape (n_candidates,)
-        The criterion for each candidate.
+def halves_of(pool: WindowPool) -> list[Half]:
+    """Return the parts of a two-fold cross-validation."""
+    halves = [pool.take(range(start, len(pool), 2)) for start in (0, 1)]
+    return [(TrainingWindows.of(train), test) for train, test in (halves, halves[::-1])]
+
+
+def choose_settings(halves: Sequence[Half], variant: str, best_windows: int) -> tuple[float, list[float]]:
+    """Choose C, then the suppression for each of `COUNTS`, by two-fold cross-validation.
+
+    The criterion is the final measure, the area under the recall-overlap curve; for C, with the suppression
+    `FIRST_SUPPRESSION`, averaged over `COUNTS`. The smallest of equally good values is chosen.
     """
-    halves = [np.arange(len(pool))[start::2] for start in (0, 1)]
-    criteria = np.zeros(len(candidates))
-    for train, test in (halves, halves[::-1]):
-        samples, held_out = TrainingWindows.of(pool.take(train)), pool.take(test)
-        for k, C in enumerate(candidates):
-            weights = train_variant(samples, variant, C, best_windows)
-            criteria[k] += areas(covered(held_out, score_windows(held_out, weights), COUNTS)).mean() / 2
-    return candidates[int(np.argmax(criteria))], criteria
+    weights = [[train_variant(samples, variant, C, best_windows) for samples, _ in halves] for C in C_GRID]
+
+    def criterion(i: int, suppressions: Sequence[float]) -> NDArray[np.float64]:
+        found = [
+            areas_by_suppression(held_out, score_windows(held_out, of_half), suppressions)
+            for of_half, (_, held_out) in zip(weights[i], halves, strict=True)
+        ]
+        return np.mean(found, axis=0)
+
+    best = int(np.argmax([criterion(i, [FIRST_SUPPRESSION]).mean() for i in range(len(C_GRID))]))
+    return C_GRID[best], best_suppressions(criterion(best, SUPPRESSIONS))
+
+
+def best_suppressions(areas_of: NDArray[np.float64]) -> list[float]:
+    """Return the suppression of the largest area for each column of (suppressions, counts)."""
+    return [SUPPRESSIONS[k] for k in areas_of.argmax(axis=0)]
 
 
 def _sum_of_differences(values: NDArray[np.float64]) -> float:
