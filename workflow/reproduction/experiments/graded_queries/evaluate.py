@@ -48,11 +48,12 @@ def _regression(alpha: float) -> Scorer:
     return score
 
 
+STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 #: Candidates of each method: strengths, C or alpha, to functions that train and score.
 METHODS: dict[str, dict[float, Scorer]] = {
-    "slack": {C: _ranking(C, "slack") for C in (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)},
-    "margin": {C: _ranking(C, "margin") for C in (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)},
-    "ridge": {alpha: _regression(alpha) for alpha in (1.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0)},
+    "slack": {C: _ranking(C, "slack") for C in STRENGTHS},
+    "margin": {C: _ranking(C, "margin") for C in STRENGTHS},
+    "ridge": {alpha: _regression(alpha) for alpha in (100 * C for C in STRENGTHS)},
 }
 
 

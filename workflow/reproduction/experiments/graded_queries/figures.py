@@ -67,7 +67,7 @@ def comparison_text(values: Mapping[str, Any]) -> str:
     )
     edges = [NAMES[name] for name in values["at_edge"]]
     if edges:
-        return f"{text} A chosen strength is at the edge of its grid: {', '.join(edges)}."
+        return f"{text} A chosen strength is at the edge of its grid: {'; '.join(edges)}."
     return f"{text} No chosen strength is at the edge of its grid."
 
 
