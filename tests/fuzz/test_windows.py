@@ -60,6 +60,10 @@ def compare_boxes(given: list) -> NDArray:
     return best_overlap(given, given)
 
 
+#: The scaling of the chi2 kernel that is tested with each scaling of the linear kernel.
+CHI2_SCALINGS = {"counts": "counts", "area": "area", "length": "counts"}
+
+
 def word_windows() -> Cases:
     """Score windows of hostile words, sizes, weights and references, and compare with sums one by one."""
     rng = np.random.default_rng(0)
@@ -76,10 +80,10 @@ def word_windows() -> Cases:
         grid = WordGrid(words.astype(np.int32), (0, 0), 4)
         rows, columns = words.shape[1:]
         for size in {(1, 1), (columns, rows), (max(columns // 2, 1), max(rows // 2, 1))}:
-            for levels, normalization in product(((1,), (1, 2), (5,)), ("counts", "area", "unit")):
+            for levels, normalization in product(((1,), (1, 2), (5,)), ("counts", "area", "length")):
                 kernel = PairKernel(4, levels, "linear", normalization)
                 for name, w in hostile_weights(kernel.dimension, rng).items():
-                    if (levels == (1, 2) and normalization == "unit") or name == "plain":
+                    if (levels == (1, 2) and normalization == "length") or name == "plain":
                         yield (
                             f"{grid_name}, {size} places, {levels}, {normalization}, {name}",
                             lambda g=grid, s=size, k=kernel, w=w: score_windows(g, s, k, w),
@@ -96,7 +100,7 @@ def score_windows(grid: WordGrid, size: tuple[int, int], kernel: PairKernel, w: 
     # Sums over boxes are differences of sums over all, so errors are relative to the largest weight.
     tolerance = 1e-9 * max(histograms.sum(axis=1).max(), 1.0)
     assert np.allclose(scores / scale, histograms @ (w / scale), atol=tolerance), "linear scores are wrong"
-    chi2 = kernel._replace(name="chi2")
+    chi2 = PairKernel(kernel.n_words, kernel.levels, "chi2", CHI2_SCALINGS[kernel.normalization])
     windows = Windows(grid, size, chi2)
     histograms = np.array([windows.histogram(*place) for place in places])
     references = np.abs(w / scale)[None]
@@ -109,7 +113,7 @@ def score_windows(grid: WordGrid, size: tuple[int, int], kernel: PairKernel, w: 
 def references() -> Cases:
     """Expand kernels of references with bins of 0, with tiny and huge ones, and with wrong bins."""
     rng = np.random.default_rng(0)
-    kernel = PairKernel(3, (1, 2), "chi2", "unit")
+    kernel = PairKernel(3, (1, 2), "chi2", "area")
     windows = [Windows(WordGrid(rng.integers(-1, 3, (1, 5, 5)), (0, 0), 4), (3, 3), kernel)]
     n = kernel.dimension
     bins = np.arange(n, dtype=np.int32)

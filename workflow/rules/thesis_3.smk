@@ -18,10 +18,28 @@ rule prepare_car_words:
         "../reproduction/experiments/joint_kernel_support/prepare.py"
 
 
+rule choose_car_settings:
+    input:
+        # Training images alone, with clean labels.
+        words="data/processed/joint_kernel_support/words_0.npz",
+        scenes="data/processed/joint_kernel_support/scenes_0.json",
+    output:
+        choice="data/processed/joint_kernel_support/choice.json",
+        variants="data/processed/joint_kernel_support/variants.csv",
+    resources:
+        mem_mb=3000,
+        runtime=60,
+    message:
+        "settings of the car localizers, by held-out training images"
+    script:
+        "../reproduction/experiments/joint_kernel_support/choose.py"
+
+
 rule train_car_localizers:
     input:
         words="data/processed/joint_kernel_support/words_{seed}.npz",
         scenes="data/processed/joint_kernel_support/scenes_{seed}.json",
+        choice="data/processed/joint_kernel_support/choice.json",
     output:
         detections="data/processed/joint_kernel_support/detections_{seed}.csv",
         choices="data/processed/joint_kernel_support/choices_{seed}.csv",
@@ -42,14 +60,14 @@ rule train_car_controls:
     input:
         words="data/processed/joint_kernel_support/words_0.npz",
         scenes="data/processed/joint_kernel_support/scenes_0.json",
+        choice="data/processed/joint_kernel_support/choice.json",
     output:
-        variants="data/processed/joint_kernel_support/variants.csv",
         validated="data/processed/joint_kernel_support/validated.csv",
     resources:
         mem_mb=3000,
         runtime=60,
     message:
-        "alternatives to the settings of the car localizers, and cross-validation"
+        "cross-validation of joint kernel support estimation"
     script:
         "../reproduction/experiments/joint_kernel_support/train_controls.py"
 
@@ -64,6 +82,7 @@ rule evaluate_joint_kernel_support:
         choices=expand("data/processed/joint_kernel_support/choices_{seed}.csv", seed=car_seeds),
         labels=expand("data/processed/joint_kernel_support/labels_{seed}.csv", seed=car_seeds),
         timings=expand("data/processed/joint_kernel_support/timings_{seed}.json", seed=car_seeds),
+        choice="data/processed/joint_kernel_support/choice.json",
         variants="data/processed/joint_kernel_support/variants.csv",
         validated="data/processed/joint_kernel_support/validated.csv",
     output:

@@ -48,22 +48,40 @@ def test_detections_of_every_method_are_outlined(examples):
 
 def test_curves_are_those_given():
     curves = pd.DataFrame(
-        [(method, r, x, 1 - r * x) for method in TITLES for r in NOISE for x in (0.0, 0.4, 0.8)],
-        columns=["method", "noise", "recall", "precision"],
+        [
+            (reading, method, r, x, 1 - slope * r * x)
+            for reading, slope in (("free", 1), ("known", 0.5))
+            for method in TITLES
+            for r in NOISE
+            for x in (0.0, 0.4, 0.8)
+        ],
+        columns=["reading", "method", "noise", "recall", "precision"],
     )
-    fig = plot_precision_recall(curves, ["ssvm", "jkse_linear"])
-    assert [ax.get_title() for ax in fig.axes] == ["(a) S-SVM (linear)", "(b) JKSE (linear)"]
-    for ax in fig.axes:
-        np.testing.assert_allclose(drawn(ax, "$r = 0.5$")[1], [1, 0.8, 0.6])
+    axes = plot_precision_recall(curves, ["ssvm", "jkse_linear"]).axes
+    assert [ax.get_title() for ax in axes] == [
+        "S-SVM (linear), any size",
+        "JKSE (linear), any size",
+        "S-SVM (linear), known size",
+        "JKSE (linear), known size",
+    ]
+    for ax, expected in zip(axes, [[1, 0.8, 0.6]] * 2 + [[1, 0.9, 0.8]] * 2, strict=True):
+        np.testing.assert_allclose(drawn(ax, "$r = 0.5$")[1], expected)
+    axes = plot_precision_recall(curves, ["jkse_chi2"]).axes
+    assert [ax.get_title() for ax in axes] == ["JKSE (χ²), any size", "JKSE (χ²), known size"]
 
 
 def test_errors_are_drawn_beside_the_published():
     errors = pd.DataFrame(
-        [(method, r, 0.3 + r, 0.1 + r + m / 10) for m, method in enumerate(TITLES) for r in (0.0, 0.1)],
-        columns=["method", "noise", "published", "here"],
-    ).assign(sd=0.05, ellipse=0)
+        [
+            (reading, method, r, 0.3 + r, shift + r + m / 10)
+            for reading, shift in (("free", 0.1), ("known", 0.05))
+            for m, method in enumerate(TITLES)
+            for r in (0.0, 0.1)
+        ],
+        columns=["reading", "method", "noise", "published", "here"],
+    ).assign(sd=0.05)
     axes = plot_errors(errors).axes
     assert [ax.get_title() for ax in axes] == list(TITLES.values())
     np.testing.assert_allclose(drawn(axes[1], "published")[1], [0.3, 0.4])
-    np.testing.assert_allclose(drawn(axes[1], "here, ellipse rule")[1], [0, 0])
-    np.testing.assert_allclose(np.asarray(axes[1].containers[0].lines[0].get_ydata(), float), [0.2, 0.3])
+    for container, expected in zip(axes[1].containers, ([0.2, 0.3], [0.15, 0.25]), strict=True):
+        np.testing.assert_allclose(np.asarray(container.lines[0].get_ydata(), float), expected)

@@ -13,6 +13,7 @@ from ermlab.structured.jkse import JKSE
 from reproduction.experiments.joint_kernel_support.localization import (
     Pairs,
     Scan,
+    WindowPool,
     WindowRisk,
     kernel_matrix,
     nearest_inside,
@@ -20,22 +21,28 @@ from reproduction.experiments.joint_kernel_support.localization import (
     swap_boxes,
     train_ssvm,
 )
-from reproduction.experiments.joint_kernel_support.train import METHODS, Crops, Settings, Trainer
-from reproduction.experiments.joint_kernel_support.train_controls import cross_validate, detection_error
+from reproduction.experiments.joint_kernel_support.measures import detection_error
+from reproduction.experiments.joint_kernel_support.protocol import METHODS, Crops, Settings, Trainer
+from reproduction.experiments.joint_kernel_support.train_controls import cross_validate
 from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
 
 N_WORDS = 6
 SETTINGS = Settings(
     n_words=N_WORDS,
     levels=(1, 2),
-    normalization="unit",
     margin=0,
+    stride=1,
     max_boxes=2,
-    max_overlap=0.2,
     ssvm_tol=1e-3,
     C=(0.1, 10.0),
     nu=(0.2, 0.6, 1.0),
 )
+
+
+def trainer_of(method, grids, crops, sizes=None):
+    """A trainer with the scaling that fits small images."""
+    scaling = {"linear": "length", "chi2": "area"}[METHODS[method][1]]
+    return Trainer(method, SETTINGS, scaling, grids, crops, sizes)
 
 
 def scenes(n, seed=0, size=(3, 2)):
@@ -109,12 +116,24 @@ def test_a_wrong_share_is_rejected():
 # ------------------------------------------------------------------------------------------------- the risk
 
 
-def plain_risk(grids, pairs, kernel, w):
+#: Searched sizes: that of the label, or several ones, of which one is too wide for the grids.
+SIZES = (None, [(2, 2), (4, 3), (12, 2)])
+
+
+def plain_risk(grids, pairs, kernel, w, sizes=None, stride=1):
     """The mean hinge loss by definition, window by window."""
     total = 0.0
     for image, box in zip(pairs.images, pairs.boxes, strict=True):
         grid = grids[image]
-        windows = Windows(grid, grid.size_of(box), kernel).places()
+        searched = [grid.size_of(box)] if sizes is None else [size for size in sizes if grid.fits(size)]
+        windows = np.array(
+            [
+                (left, top, left + width - 1, top + height - 1)
+                for width, height in searched
+                for top in range(0, grid.words.shape[1] - height + 1, stride)
+                for left in range(0, grid.words.shape[2] - width + 1, stride)
+            ]
+        )
         features = kernel.features([grid] * len(windows), windows).toarray()
         truth = kernel.features([grid], [grid.window_of(box)]).toarray()[0]
         right = np.array([grid.window_of(label) for label in pairs.of_image(image)])
@@ -123,41 +142,76 @@ def plain_risk(grids, pairs, kernel, w):
     return total / len(pairs)
 
 
-@pytest.mark.parametrize("normalization", ["counts", "unit"])
-def test_the_risk_is_the_mean_of_the_largest_violations(normalization):
+@pytest.mark.parametrize("normalization", ["counts", "length"])
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("stride", [1, 2])
+def test_the_risk_is_the_mean_of_the_largest_violations(normalization, sizes, stride):
     grids, boxes = scenes(4)
     boxes[1] = np.concatenate([boxes[1], grids[1].boxes_of([[0, 0, 1, 2]])])
     pairs, kernel = Pairs.of(boxes), PairKernel(N_WORDS, (1, 2), "linear", normalization)
-    risk, rng = WindowRisk(grids, pairs, kernel), np.random.default_rng(0)
+    risk = WindowRisk(WindowPool(grids, kernel, stride), pairs, sizes)
+    rng = np.random.default_rng(0)
     for _ in range(5):
         w, u = rng.normal(size=(2, kernel.dimension))
         value, subgradient = risk(w)
-        assert value == pytest.approx(plain_risk(grids, pairs, kernel, w))
-        assert plain_risk(grids, pairs, kernel, u) >= value + subgradient @ (u - w) - 1e-9
-    assert risk.searches == 5 * len(pairs)
+        assert value == pytest.approx(plain_risk(grids, pairs, kernel, w, sizes, stride))
+        assert plain_risk(grids, pairs, kernel, u, sizes, stride) >= value + subgradient @ (u - w) - 1e-9
+        planes = [risk.plane(i, w) for i in range(len(risk))]
+        assert np.mean([a @ w + b for a, b in planes]) == pytest.approx(value)
+    # The two boxes of the second image have different sizes, and share a search of given sizes.
+    n_searches = len(pairs) if sizes is None else len(grids)
+    assert risk.searches == 5 * (n_searches + len(pairs))
 
 
-def test_training_reaches_the_optimum_of_a_solver_without_blocks():
+@pytest.mark.parametrize("sizes", SIZES)
+def test_training_reaches_the_optimum_of_a_solver_without_blocks(sizes):
     grids, boxes = scenes(6)
-    pairs, kernel = Pairs.of(boxes), PairKernel(N_WORDS, (1, 2), "linear", "unit")
-    risk, C = WindowRisk(grids, pairs, kernel), 2.0
-    w = train_ssvm(risk, C, 1e-4)
+    pairs, kernel = Pairs.of(boxes), PairKernel(N_WORDS, (1, 2), "linear", "length")
+    risk, C = WindowRisk(WindowPool(grids, kernel), pairs, sizes), 2.0
+    (w,) = train_ssvm(risk, [C], 1e-4)
     regularizer = L2(1 / (C * len(pairs)))
     best = minimize(risk, regularizer, tol=1e-4).value
-    assert regularizer(w) + plain_risk(grids, pairs, kernel, w) == pytest.approx(best, rel=3e-4)
+    assert regularizer(w) + plain_risk(grids, pairs, kernel, w, sizes) == pytest.approx(best, rel=3e-4)
+
+
+def test_larger_values_of_C_have_the_solution_of_the_first_that_separates():
+    grids, boxes = scenes(6)
+    pairs, kernel = Pairs.of(boxes), PairKernel(N_WORDS, (1, 2), "linear", "length")
+    values, tol = [0.01, 1e4, 1e5], 1e-4
+    risk = WindowRisk(WindowPool(grids, kernel), pairs)
+    weights = train_ssvm(risk, values, tol)
+    assert risk.separates
+    assert weights[2] is weights[1]
+    for C, w in zip(values[1:], weights[1:], strict=True):
+        alone = WindowRisk(WindowPool(grids, kernel), pairs)
+        best = minimize(alone, L2(1 / (C * len(pairs))), tol=tol).w
+        np.testing.assert_allclose(w, best, atol=0.03 * np.abs(best).max())
+    risk = WindowRisk(WindowPool(grids, kernel), pairs)
+    train_ssvm(risk, values[:1], tol)
+    assert not risk.separates
+
+
+def test_images_without_a_window_are_refused():
+    grids, boxes = scenes(2)
+    pool = WindowPool(grids, PairKernel(N_WORDS, (1,)))
+    with pytest.raises(ValueError, match="image 0 has no window: expected a size that fits"):
+        WindowRisk(pool, Pairs.of(boxes), [(20, 20)])
 
 
 def test_the_risk_needs_explicit_weights():
     grids, boxes = scenes(2)
     with pytest.raises(ValueError, match="kernel is 'chi2'"):
-        WindowRisk(grids, Pairs.of(boxes), PairKernel(N_WORDS, (1,), "chi2"))
+        WindowRisk(WindowPool(grids, PairKernel(N_WORDS, (1,), "chi2")), Pairs.of(boxes))
 
 
 @pytest.mark.parametrize("image", [-1, 2])
 def test_pairs_of_images_that_there_are_not(image):
     grids, boxes = scenes(2)
     pairs, kernel = Pairs(np.array([image]), np.array(boxes[0][:1])), PairKernel(N_WORDS, (1,))
-    for use in (lambda: WindowRisk(grids, pairs, kernel), lambda: pair_features(grids, pairs, kernel)):
+    for use in (
+        lambda: WindowRisk(WindowPool(grids, kernel), pairs),
+        lambda: pair_features(grids, pairs, kernel),
+    ):
         with pytest.raises(ValueError, match=rf"images \[{image}\]: expected 0 to 1"):
             use()
 
@@ -168,7 +222,7 @@ def test_pairs_of_images_that_there_are_not(image):
 @pytest.mark.parametrize("method", ["jkse_linear", "jkse_chi2"])
 def test_windows_score_as_pairs_do_in_joint_kernel_support_estimation(method):
     grids, boxes = scenes(8)
-    trainer, pairs = Trainer(method, SETTINGS, grids, crops()), Pairs.of(boxes)
+    trainer, pairs = trainer_of(method, grids, crops()), Pairs.of(boxes)
     candidates = trainer.train(pairs)
 
     def joint_kernel(some, others):
@@ -185,16 +239,16 @@ def test_windows_score_as_pairs_do_in_joint_kernel_support_estimation(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_planted_objects(method):
+@pytest.mark.parametrize("sizes", [None, [(2, 2), (3, 2), (4, 3)]])
+def test_every_method_finds_planted_objects(method, sizes):
     grids, boxes = scenes(30)
-    trainer = Trainer(method, SETTINGS, grids, crops(40))
+    trainer = trainer_of(method, grids, crops(40), sizes)
     candidates = trainer.train(Pairs.of(boxes[:20])[np.arange(20)])
     assert candidates.areas[candidates.chosen] == max(candidates.areas) > 0.9
-    windows = [trainer.windows(grid, [(3, 2)]) for grid in grids[20:]]
-    assert (
-        detection_error(trainer, Scan.of(candidates.scorers, windows), boxes[20:], candidates.chosen) <= 0.4
-    )
-    errors = cross_validate(trainer, Pairs.of(boxes), 3)
+    windows = [trainer.pool.of(image, sizes or [(3, 2)]) for image in range(20, 30)]
+    found = Scan.of(candidates.scorers, windows).detections(candidates.chosen, 2, 0.2)
+    assert detection_error(found, boxes[20:]) <= 0.4
+    errors = cross_validate(trainer, Pairs.of(boxes), 3, 0.2)
     assert len(errors) == len(candidates.parameters)
     assert all(0 <= error <= 0.5 for error in errors)
 
@@ -202,10 +256,10 @@ def test_every_method_finds_planted_objects(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_many_scorers_find_together_what_each_finds(method):
     grids, boxes = scenes(8)
-    trainer, pairs = Trainer(method, SETTINGS, grids, crops()), Pairs.of(boxes)
+    trainer, pairs = trainer_of(method, grids, crops()), Pairs.of(boxes)
     # Scorers of one training share their references, those of two do not.
     scorers = [*trainer.train(pairs).scorers, *trainer.train(pairs[pairs.images < 5]).scorers]
-    images = [trainer.windows(grids[0], [(3, 2), (4, 3)]), trainer.windows(grids[1], [(3, 2)])]
+    images = [trainer.pool.of(0, [(3, 2), (4, 3)]), trainer.pool.of(1, [(3, 2)])]
     together = Scan.of(scorers, images)
     for number, scorer in enumerate(scorers):
         alone = Scan.of([scorer], images)
@@ -218,9 +272,9 @@ def test_many_scorers_find_together_what_each_finds(method):
 
 def test_detections_do_not_overlap_and_fall_in_score():
     grids, boxes = scenes(5)
-    trainer = Trainer("jkse_chi2", SETTINGS, grids, crops())
+    trainer = trainer_of("jkse_chi2", grids, crops())
     scorer = trainer.train(Pairs.of(boxes)).scorers[0]
-    windows = trainer.windows(grids[0], [(3, 2), (4, 3), (40, 2)])
+    windows = trainer.pool.of(0, [(3, 2), (4, 3), (40, 2)])
     assert len(windows) == 2  # the third does not fit
     ((found, scores),) = Scan.of([scorer], [windows]).detections(0, 4, 0.1)
     assert (np.diff(scores) <= 0).all()
@@ -233,7 +287,7 @@ def test_detections_do_not_overlap_and_fall_in_score():
 def test_kernel_matrices_of_sparse_histograms():
     grids, boxes = scenes(5)
     for name in ("linear", "chi2"):
-        kernel = PairKernel(N_WORDS, (1, 2), name, "unit")
+        kernel = PairKernel(N_WORDS, (1, 2), name)
         features = pair_features(grids, Pairs.of(boxes), kernel)
         full = features.toarray()
         expected = full @ full.T if name == "linear" else chi2_kernel(full)
@@ -242,5 +296,5 @@ def test_kernel_matrices_of_sparse_histograms():
 
 def test_an_unknown_method_is_rejected():
     grids, _ = scenes(2)
-    with pytest.raises(ValueError, match="method is 'svm': expected one of ssvm"):
-        Trainer("svm", SETTINGS, grids, crops())
+    with pytest.raises(ValueError, match="method"):
+        Trainer("svm", SETTINGS, "area", grids, crops())

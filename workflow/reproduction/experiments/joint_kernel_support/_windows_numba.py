@@ -10,59 +10,53 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def linear_scores(words, weights, bounds, kinds, sizes, out):
-    """Write the sum of ``weights[cell, word]`` over the words of each window.
+def add_up(words, weights, out):
+    """Write the sum of ``weights[word]``, one number for each cell, over all places above and to the left.
 
-    ``words`` are non-negative here. The weights of cells of the same size, ``sizes[kinds[cell]]``, are
-    shifted to a common origin and added, so that one sum over boxes serves all of them.
+    ``words`` are non-negative here, ``weights`` is (words, cells) and ``out`` (rows + 1, columns + 1, cells).
     """
-    out[:] = 0.0
-    for kind in range(sizes.shape[0]):
-        height, width = sizes[kind, 0], sizes[kind, 1]
-        if height == 0 or width == 0:  # empty, as the pyramid is finer than the grid
-            continue
-        laid = np.zeros((out.shape[0] + height - 1, out.shape[1] + width - 1))
-        for cell in range(bounds.shape[0]):
-            if kinds[cell] == kind:
-                _lay(words, weights[cell], bounds[cell, 0], bounds[cell, 1], laid)
-        _add_boxes(laid, height, width, out)
+    n_cells = weights.shape[1]
+    line = np.empty(n_cells)
+    out[0] = 0.0
+    for y in range(words.shape[1]):
+        line[:] = 0.0
+        out[y + 1, 0] = 0.0
+        for x in range(words.shape[2]):
+            for s in range(words.shape[0]):
+                row = weights[words[s, y, x]]
+                for cell in range(n_cells):
+                    line[cell] += row[cell]
+            above, here = out[y, x + 1], out[y + 1, x + 1]
+            for cell in range(n_cells):
+                here[cell] = above[cell] + line[cell]
 
 
 @njit(cache=True, nogil=True)
-def _lay(words, weights, top, left, laid):
-    """Add the weights of the words from (top, left) on."""
-    for s in range(words.shape[0]):
-        for y in range(laid.shape[0]):
-            row = words[s, top + y, left : left + laid.shape[1]]
-            for x in range(laid.shape[1]):
-                laid[y, x] += weights[row[x]]
-
-
-@njit(cache=True, nogil=True)
-def _add_boxes(values, height, width, out):
-    """Add the sum over each box of a size, by running sums over columns."""
-    columns = np.zeros(values.shape[1])
-    for y in range(values.shape[0]):
-        for x in range(values.shape[1]):
-            columns[x] += values[y, x]
-        top = y - height + 1
-        if top < 0:
-            continue
-        total = 0.0
-        for x in range(width - 1):
-            total += columns[x]
+def linear_scores(sums, bounds, stride, out):
+    """Write the sum over cells of what `add_up` has added inside the cell, for each window."""
+    columns, n_cells = sums.shape[1], sums.shape[2]
+    flat = sums.ravel()
+    corners = np.empty((n_cells, 4), dtype=np.int64)
+    for cell in range(n_cells):
+        top, left, bottom, right = bounds[cell]
+        corners[cell, 0] = (bottom * columns + right) * n_cells + cell
+        corners[cell, 1] = (top * columns + right) * n_cells + cell
+        corners[cell, 2] = (bottom * columns + left) * n_cells + cell
+        corners[cell, 3] = (top * columns + left) * n_cells + cell
+    for y in range(out.shape[0]):
         for x in range(out.shape[1]):
-            total += columns[x + width - 1]
-            out[top, x] += total
-            total -= columns[x]
-        for x in range(values.shape[1]):
-            columns[x] -= values[top, x]
+            at = (y * columns + x) * stride * n_cells
+            total = 0.0
+            for cell in range(n_cells):
+                first = flat[at + corners[cell, 0]] - flat[at + corners[cell, 1]]
+                total += first - (flat[at + corners[cell, 2]] - flat[at + corners[cell, 3]])
+            out[y, x] = total
 
 
 @njit(cache=True, nogil=True)
 def _add(words, cells, y, x, counts):
-    """Count the words of a window; return the sum of its bins, and the sum of their squares."""
-    in_bins, total = 0, 0
+    """Count the words of a window; return the sum of the squares of its bins."""
+    total = 0
     for s in range(words.shape[0]):
         for i in range(cells.shape[0]):
             for j in range(cells.shape[1]):
@@ -73,33 +67,30 @@ def _add(words, cells, y, x, counts):
                     cell = cells[i, j, level]
                     total += 2 * counts[word, cell] + 1
                     counts[word, cell] += 1
-                    in_bins += 1
-    return in_bins, total
+    return total
 
 
 @njit(cache=True, nogil=True)
-def window_sizes(words, cells, bounds, counts, points, squares):
-    """Write the number of words and the sum of squares of all bins of each window.
+def sums_of_squares(words, cells, bounds, stride, counts, out):
+    """Write the sum of the squares of all bins of each window.
 
     ``counts`` is zero before and after. A window differs from the next one to the right by a column at each
     end of each cell.
     """
-    n_levels = cells.shape[2]
-    for y in range(points.shape[0]):
-        in_bins, total = _add(words, cells, y, 0, counts)
-        for x in range(points.shape[1]):
-            if x > 0:
-                more, more_squares = _size_change(words, bounds, counts, y, x - 1)
-                in_bins += more
-                total += more_squares
-            points[y, x], squares[y, x] = in_bins // n_levels, total
-        _clear(words, cells, y, points.shape[1] - 1, counts)
+    for y in range(out.shape[0]):
+        top = y * stride
+        total = _add(words, cells, top, 0, counts)
+        for x in range(out.shape[1]):
+            for left in range(max(x - 1, 0) * stride, x * stride):
+                total += _change(words, bounds, counts, top, left)
+            out[y, x] = total
+        _clear(words, cells, top, (out.shape[1] - 1) * stride, counts)
 
 
 @njit(cache=True, nogil=True)
-def _size_change(words, bounds, counts, y, x):
-    """Update the counts of the window at (y, x) to the next one; return the changes of both sums."""
-    in_bins, total = 0, 0
+def _change(words, bounds, counts, y, x):
+    """Update the counts of the window at (y, x) to the next one; return the change of the sum of squares."""
+    total = 0
     for cell in range(bounds.shape[0]):
         left, right = x + bounds[cell, 1], x + bounds[cell, 3]
         if left == right:  # empty, as the pyramid is finer than the grid
@@ -110,12 +101,10 @@ def _size_change(words, bounds, counts, y, x):
                 if leaves >= 0:
                     counts[leaves, cell] -= 1
                     total -= 2 * counts[leaves, cell] + 1
-                    in_bins -= 1
                 if enters >= 0:
                     total += 2 * counts[enters, cell] + 1
                     counts[enters, cell] += 1
-                    in_bins += 1
-    return in_bins, total
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -131,16 +120,15 @@ def _clear(words, cells, y, x, counts):
 
 @njit(cache=True, nogil=True)
 def filled_bins(words, cells, n_words, n_cells):
-    """Return the non-empty bins of one window in order, their counts, and the number of words."""
+    """Return the non-empty bins of one window in order, and their counts."""
     counts = np.zeros(n_cells * n_words, dtype=np.int32)
-    points, n_filled = 0, 0
+    n_filled = 0
     for s in range(words.shape[0]):
         for i in range(cells.shape[0]):
             for j in range(cells.shape[1]):
                 word = words[s, i, j]
                 if word < 0:
                     continue
-                points += 1
                 for level in range(cells.shape[2]):
                     place = cells[i, j, level] * n_words + word
                     n_filled += counts[place] == 0
@@ -151,4 +139,4 @@ def filled_bins(words, cells, n_words, n_cells):
         if counts[place] > 0:
             bins[at], filled[at] = place, counts[place]
             at += 1
-    return bins, filled, points
+    return bins, filled

@@ -1,12 +1,12 @@
 """Functions ``sum_m weights[m] k(references[m], h)`` with the chi-squared kernel, for windows of many images.
 
 Such a function is a sum over bins of functions of their counts, which depend on the references and on the
-divisor of the histogram. The term of a bin at a count is computed once for all windows with the same divisor
-in all images; a window then takes one table look-up per word and level, and fewer if it is next to another.
+divisor of the histogram. It is a linear function of the counts, scored as in `windows`, plus a rest of those
+words that a cell contains repeatedly. The rest of a bin at a count is computed once for all windows with the
+same divisor in all images.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,17 +54,34 @@ class Chi2Expansion:
         for kernel in (part.kernel for part in windows):
             if (kernel.n_words, tuple(kernel.levels)) != expected:
                 raise ValueError(f"windows of {kernel}: expected the words and levels of {self._kernel}")
-        begins = _list_of_counts(windows, self._kernel.n_words)
-        words = np.concatenate([part.grid.words.ravel() for part in windows])
-        grids = np.array([(*part.grid.words.shape, part.shape[1]) for part in windows])
-        bounds = np.stack([part.cell_bounds for part in windows])
-        ends = np.cumsum([part.divisors.size for part in windows])
+        ends = np.cumsum([np.prod(part.shape) for part in windows])
         out = np.zeros((ends[-1], self._weights.shape[1]))
-        for divisor, runs in _runs_of_each_divisor(windows):
-            kernels.add_expansion(
-                words, grids, bounds, runs, self._references, self._weights, divisor, begins, out
-            )
+        divisors = np.array([part.divisors.flat[0] for part in windows])
+        for divisor in np.unique(divisors):
+            self._add(windows, np.flatnonzero(divisors == divisor), float(divisor), ends, out)
         return np.split(out.T, ends[:-1], axis=1)
+
+    def _add(
+        self, windows: Sequence[Windows], chosen: Integers, divisor: float, ends: Integers, out: Vector
+    ) -> None:
+        """Add the values of the chosen sets of windows, all of which have the same divisor, to ``out``."""
+        n_words, n_functions = self._kernel.n_words, self._weights.shape[1]
+        first_steps = np.empty((n_functions, self._kernel.n_cells, n_words + 1))
+        kernels.first_steps(self._references, self._weights, divisor, n_words, first_steps)
+        first_steps *= divisor  # `Windows.linear_scores` divides
+        layouts, word = [], 0
+        for i in chosen:
+            part, begin = windows[i], ends[i] - np.prod(windows[i].shape)
+            for f in range(n_functions):
+                out[begin : ends[i], f] += part.linear_scores(first_steps[f]).ravel()
+            layouts.append((*part.grid.words.shape, *part.shape, part.stride, word, begin))
+            word += part.grid.words.size
+        parts = [windows[i] for i in chosen]
+        words = np.concatenate([part.grid.words.ravel() for part in parts])
+        bounds, begins = np.stack([part.cell_bounds for part in parts]), _list_of_counts(parts, n_words)
+        kernels.add_rest(
+            words, np.array(layouts), bounds, self._references, self._weights, divisor, begins, out
+        )
 
 
 def _checked(references: csr_array, dimension: int) -> csr_array:
@@ -88,49 +105,3 @@ def _list_of_counts(windows: Sequence[Windows], n_words: int) -> Integers:
     top, left, bottom, right = np.concatenate([part.cell_bounds for part in windows]).T
     places = np.max((bottom - top) * (right - left)) * max(len(words) for words in grids)
     return np.append(0, np.cumsum(np.minimum(most, places)))
-
-
-class _Runs(NamedTuple):
-    """Runs of adjacent windows with equal divisors: first windows, lengths and divisors."""
-
-    y: Integers
-    x: Integers
-    lengths: Integers
-    divisors: Vector
-
-
-def _runs_of_each_divisor(windows: Sequence[Windows]) -> list[tuple[float, Integers]]:
-    """Return each divisor with the runs of its windows, in the format of the compiled loop."""
-    divisors, rows, word, window = [], [], 0, 0
-    for i, part in enumerate(windows):
-        for down, runs in enumerate(_fewest_runs(part.divisors)):
-            columns = part.grid.words.shape[2]
-            corners, firsts = word + runs.y * columns + runs.x, window + runs.y * part.shape[1] + runs.x
-            same = np.ones_like(runs.y)
-            rows.append(np.stack([i * same, corners, firsts, down * same, runs.lengths], axis=1))
-            divisors.append(runs.divisors)
-        word, window = word + part.grid.words.size, window + part.divisors.size
-    order = np.argsort(np.concatenate(divisors), kind="stable")
-    values, begins = np.unique(np.concatenate(divisors)[order], return_index=True)
-    return list(zip(values.tolist(), np.split(np.concatenate(rows)[order], begins[1:]), strict=True))
-
-
-def _fewest_runs(divisors: Vector) -> tuple[_Runs, _Runs]:
-    """Return runs to the right and runs downwards; each divisor has the kind with fewer runs."""
-    across, turned = _runs(divisors), _runs(divisors.T)
-    down = _Runs(turned.x, turned.y, turned.lengths, turned.divisors)
-    values = np.unique(divisors)
-    kinds = [np.searchsorted(values, runs.divisors) for runs in (across, down)]
-    n_across, n_down = (np.bincount(kind, minlength=values.size) for kind in kinds)
-    kept = (n_across <= n_down)[kinds[0]], (n_across > n_down)[kinds[1]]
-    return tuple(
-        _Runs(*(part[chosen] for part in runs)) for runs, chosen in zip((across, down), kept, strict=True)
-    )
-
-
-def _runs(divisors: Vector) -> _Runs:
-    """Return the longest runs of equal divisors, row by row."""
-    begins = np.ones(divisors.shape, dtype=np.bool_)
-    begins[:, 1:] = divisors[:, 1:] != divisors[:, :-1]
-    y, x = np.nonzero(begins)
-    return _Runs(y, x, np.diff(np.flatnonzero(begins), append=divisors.size), divisors[y, x])

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ermlab.metrics.detection import DetectionCurve, detection_curve, ellipse_agreement, equal_error_rate
 from reproduction.claims.results import read_json, repeated, write_results
-from reproduction.experiments.joint_kernel_support.train import METHODS, SIDES, box_arrays
+from reproduction.experiments.joint_kernel_support.protocol import METHODS, READINGS, SIDES, box_arrays
 from reproduction.pipeline.job import Paths, run_stage
 
 RECALLS = np.linspace(0, 1, 101)
@@ -19,34 +19,41 @@ HALF, PRECISE = 0.5, 0.4
 Curves = dict[tuple[str, float], list[DetectionCurve]]
 
 
-def main(inputs: Paths, outputs: Paths) -> None:
+def main(inputs: Paths, outputs: Paths, *, step: int, stride: int, scales: Sequence[float]) -> None:
     """Evaluate the detections of all seeds."""
     scenes = read_json(inputs["scenes"])
     train_boxes, test_boxes = (box_arrays(scenes[part]["boxes"]) for part in ("train", "test"))
     detections, choices, labels = (
         [pd.read_csv(path) for path in inputs[name]] for name in ("detections", "choices", "labels")
     )
+    choice = read_json(inputs["choice"])
+    timings = [pd.DataFrame(read_json(path)) for path in inputs["timings"]]
     noise = sorted(detections[0]["noise"].unique())
-    curves = detection_curves(detections, noise, test_boxes)
-    ellipse_curves = detection_curves(detections, noise, test_boxes, measure=ellipse_agreement)
+    values, curves = {}, {}
+    for reading in READINGS:
+        curves[reading] = detection_curves(_of(detections, reading), noise, test_boxes)
+        values[reading] = _reading_values(
+            curves[reading], _of(detections, reading), _of(choices, reading), noise, test_boxes
+        )
     write_results(
         Path(outputs["values"]).parent,
         {
             "noise": noise,
-            "eer": _over_noise(curves, noise, _error),
-            "recall_reached": _over_noise(curves, noise, lambda curve: curve.recall[-1]),
-            "precise_share": _over_noise(curves, noise, precise_share),
-            "eer_ellipse": _over_noise(ellipse_curves, noise, _error),
-            "parameter": _chosen(choices, noise, "parameter"),
-            "area": _chosen(choices, noise, "area"),
-            "area_spread": _area_spread(choices, noise),
+            # The reading of the source, see the page.
+            **values["free"],
+            "known_size": values["known"],
             "labels_on_a_car": [
                 repeated((table.loc[table["noise"] == r, "overlap"] >= 0.5).mean() for table in labels)
                 for r in noise
             ],
-            # For all values of C together, as are the training times.
-            "map_calls": _chosen(choices, noise, "searches")["ssvm"],
-            "map_calls_per_training": repeated(map(_calls_per_training, choices)),
+            "locations": {
+                **locations(scenes["test"]["shapes"], test_boxes, step * stride),
+                "searched": {
+                    reading: int(_of(timings, reading)[0]["windows"].iloc[0]) for reading in READINGS
+                },
+            },
+            "choice": choice,
+            "scales": list(scales),
             "seeds": len(detections),
             "train_images": len(train_boxes),
             "train_cars": sum(map(len, train_boxes)),
@@ -55,14 +62,67 @@ def main(inputs: Paths, outputs: Paths) -> None:
             "crops": scenes["crops"],
         },
         datasets={"uiuc_cars": read_json(inputs["receipt"])["kind"]},
-        timings=_timings([pd.DataFrame(read_json(path)) for path in inputs["timings"]], choices),
+        timings={
+            **_timings(_of(timings, "free"), _of(choices, "free")),
+            "known_size": _timings(_of(timings, "known"), _of(choices, "known")),
+        },
     )
-    mean_curves(curves).to_csv(outputs["curves"], index=False, lineterminator="\n")
+    tables = [mean_curves(of_reading).assign(reading=reading) for reading, of_reading in curves.items()]
+    pd.concat(tables).to_csv(outputs["curves"], index=False, lineterminator="\n")
     for name in ("variants", "validated"):
         pd.read_csv(inputs[name]).to_csv(outputs[name], index=False, lineterminator="\n")
     with np.load(inputs["pictures"]) as pictures:
-        examples = _examples(pictures, train_boxes, test_boxes, detections[0], labels[0])
+        (shown,) = _of(detections[:1], "free")
+        examples = _examples(pictures, train_boxes, test_boxes, shown, labels[0])
     np.savez_compressed(outputs["examples"], **examples)
+
+
+def _of(tables: Sequence[pd.DataFrame], reading: str) -> list[pd.DataFrame]:
+    return [table[table["reading"] == reading] for table in tables]
+
+
+def _reading_values(
+    curves: Curves,
+    detections: Sequence[pd.DataFrame],
+    choices: Sequence[pd.DataFrame],
+    noise: Sequence[float],
+    truth: Sequence[np.ndarray],
+) -> dict[str, Any]:
+    """Return the results of one reading of the protocol."""
+    ellipse_curves = detection_curves(detections, noise, truth, measure=ellipse_agreement)
+    return {
+        "eer": _over_noise(curves, noise, _error),
+        "recall_reached": _over_noise(curves, noise, lambda curve: curve.recall[-1]),
+        "precise_share": _over_noise(curves, noise, precise_share),
+        "eer_ellipse": _over_noise(ellipse_curves, noise, _error),
+        "parameter": _chosen(choices, noise, "parameter"),
+        "area": _chosen(choices, noise, "area"),
+        "area_spread": _area_spread(choices, noise),
+        "at_edge": _at_edge(choices),
+        # For all values of C together, as are the training times.
+        "map_calls": _chosen(choices, noise, "searches")["ssvm"],
+        "map_calls_per_training": repeated(map(_calls_per_training, choices)),
+    }
+
+
+def locations(shapes: Sequence[tuple[int, int]], boxes: Sequence[np.ndarray], step: int) -> dict[str, int]:
+    """Return the median number of boxes in the test images, restricted in different ways.
+
+    ``known_size`` and ``all`` are boxes with corners at every pixel, ``all_on_a_grid`` those with corners at
+    every ``step`` pixels.
+    """
+    cars = np.concatenate(boxes)
+    width, height = np.median(cars[:, 2:] - cars[:, :2] + 1, axis=0).astype(int)
+    numbers = {
+        "known_size": [max(h - height + 1, 0) * max(w - width + 1, 0) for h, w in shapes],
+        "all_on_a_grid": [_intervals(h // step) * _intervals(w // step) for h, w in shapes],
+        "all": [_intervals(h) * _intervals(w) for h, w in shapes],
+    }
+    return {name: int(np.median(counts)) for name, counts in numbers.items()}
+
+
+def _intervals(length: int) -> int:
+    return length * (length + 1) // 2
 
 
 def detection_curves(
@@ -125,6 +185,19 @@ def _area_spread(choices: Sequence[pd.DataFrame], noise: Sequence[float]) -> dic
     return {
         method: [repeated(found.loc[method, r] for found in spreads) for r in noise] for method in METHODS
     }
+
+
+def _at_edge(choices: Sequence[pd.DataFrame]) -> dict[str, float]:
+    """Return how often the first and the last value of the parameter were chosen, over noise and seeds."""
+    shares = {}
+    for method in METHODS:
+        tables = [table[table["method"] == method] for table in choices]
+        ends = [table["parameter"].agg(["min", "max"]) for table in tables]
+        chosen = [
+            table.loc[table["chosen"], "parameter"].isin(end) for table, end in zip(tables, ends, strict=True)
+        ]
+        shares[method] = float(pd.concat(chosen).mean())
+    return shares
 
 
 def _ssvm_calls(choices: pd.DataFrame) -> pd.Series:
@@ -204,27 +277,29 @@ def example_boxes(examples: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def error_table(values: Mapping[str, Any], published: Mapping[str, Sequence[float]]) -> pd.DataFrame:
-    """Return table 3.1: published and own error rates, one row per method and noise level."""
+    """Return table 3.1: published and own error rates, one row per reading, method and noise level."""
     rows = []
-    for method in METHODS:
-        for i, r in enumerate(values["noise"]):
-            per_seed = {
-                name: values[name][method][i]["repeats"]
-                for name in ("eer", "eer_ellipse", "recall_reached", "parameter", "area")
-            }
-            rows.append(
-                {
-                    "method": method,
-                    "noise": r,
-                    "published": published[method][i],
-                    "here": np.mean(per_seed["eer"]),
-                    "sd": np.std(per_seed["eer"], ddof=1) if len(per_seed["eer"]) > 1 else np.nan,
-                    "ellipse": np.mean(per_seed["eer_ellipse"]),
-                    "recall_reached": np.mean(per_seed["recall_reached"]),
-                    "parameter": np.median(per_seed["parameter"]),
-                    "area_on_crops": np.mean(per_seed["area"]),
+    for reading, found in (("free", values), ("known", values["known_size"])):
+        for method in METHODS:
+            for i, r in enumerate(values["noise"]):
+                per_seed = {
+                    name: found[name][method][i]["repeats"]
+                    for name in ("eer", "eer_ellipse", "recall_reached", "parameter", "area")
                 }
-            )
+                rows.append(
+                    {
+                        "reading": reading,
+                        "method": method,
+                        "noise": r,
+                        "published": published[method][i],
+                        "here": np.mean(per_seed["eer"]),
+                        "sd": np.std(per_seed["eer"], ddof=1) if len(per_seed["eer"]) > 1 else np.nan,
+                        "ellipse": np.mean(per_seed["eer_ellipse"]),
+                        "recall_reached": np.mean(per_seed["recall_reached"]),
+                        "parameter": np.median(per_seed["parameter"]),
+                        "area_on_crops": np.mean(per_seed["area"]),
+                    }
+                )
     return pd.DataFrame(rows)
 
 

@@ -8,11 +8,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
+from ermlab._utils.palette import BLUE, GREEN, GREY, ORANGE, PINK, YELLOW
 from reproduction.experiments.joint_kernel_support.evaluate import example_names
 from reproduction.plotting.pictures import outline_boxes, show_image
 
 TITLES = {"ssvm": "S-SVM (linear)", "jkse_linear": "JKSE (linear)", "jkse_chi2": "JKSE (χ²)"}
+READING_TITLES = {"free": "any size", "known": "known size"}
 METHOD_COLORS = {"ssvm": BLUE, "jkse_linear": GREEN, "jkse_chi2": ORANGE}
 
 
@@ -49,52 +50,69 @@ def plot_detections(examples: Mapping[str, np.ndarray], noise: Sequence[float]) 
 
 
 def plot_precision_recall(curves: pd.DataFrame, methods: Sequence[str]) -> Figure:
-    """Plot precision against recall, one panel per method and one line per noise level.
+    """Plot precision against recall: a row per reading, a panel per method and a line per noise level.
 
-    ``curves`` has columns ``method``, ``noise``, ``recall`` and ``precision``.
+    ``curves`` has columns ``reading``, ``method``, ``noise``, ``recall`` and ``precision``.
     """
-    width = 4.4 * len(methods) + 1
-    fig, axes = plt.subplots(1, len(methods), figsize=(width, 3.8), sharey=True, squeeze=False)
-    levels = sorted(curves["noise"].unique())
+    readings, levels = list(dict.fromkeys(curves["reading"])), sorted(curves["noise"].unique())
+    # A single method has its readings side by side.
+    panels = [[(reading, method) for method in methods] for reading in readings]
+    panels = [[panel for row in panels for panel in row]] if len(methods) == 1 else panels
+    shape = len(panels), len(panels[0])
+    size = (4.4 * shape[1] + 1, 3.5 * shape[0])
+    fig, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey=True, squeeze=False)
     shades = plt.colormaps["viridis"](np.linspace(0, 0.92, len(levels)))
-    for ax, method, letter in zip(axes[0], methods, "abc", strict=False):
+    for ax, (reading, method) in zip(axes.flat, (panel for row in panels for panel in row), strict=True):
+        chosen = curves[(curves["method"] == method) & (curves["reading"] == reading)]
         for r, shade in zip(levels, shades, strict=True):
-            curve = curves[(curves["method"] == method) & (curves["noise"] == r)]
+            curve = chosen[chosen["noise"] == r]
             ax.plot(curve["recall"], curve["precision"], color=shade, label=f"$r = {r:g}$")
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle="--")
-        title = TITLES[method] if len(methods) == 1 else f"({letter}) {TITLES[method]}"
-        ax.set(xlabel="recall", title=title, xlim=(0, 1), ylim=(0, 1.02))
-    axes[0, 0].set_ylabel("precision")
+        ax.set(title=f"{TITLES[method]}, {READING_TITLES[reading]}", xlim=(0, 1), ylim=(0, 1.02))
+    for ax in axes[-1]:
+        ax.set_xlabel("recall")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("precision")
     axes[0, -1].legend(fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
     return fig
 
 
 def plot_errors(errors: pd.DataFrame) -> Figure:
-    """Plot equal error rates against noise: ours with standard deviation, the published ones dotted.
+    """Plot equal error rates against noise: both readings with standard deviation, the published ones dotted.
 
     ``errors`` is a table as returned by ``evaluate.error_table``.
     """
-    fig, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True)
+    fig, axes = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True)
     for ax, (method, color) in zip(axes, METHOD_COLORS.items(), strict=True):
-        _plot_error(ax, errors[errors["method"] == method], color)
+        of_method = errors[errors["method"] == method]
+        of_readings = [of_method[of_method["reading"] == reading] for reading in READING_TITLES]
+        ax.plot(
+            of_readings[0]["noise"],
+            of_readings[0]["published"],
+            "k:",
+            marker="o",
+            markersize=3,
+            linewidth=1.2,
+            label="published",
+        )
+        for rows, title, shade, marker in zip(
+            of_readings, READING_TITLES.values(), (color, GREY), "s^", strict=True
+        ):
+            _plot_error(ax, rows, shade, marker, title)
         ax.set(xlabel="share of exchanged boxes $r$", title=TITLES[method], ylim=(0, 1))
+        ax.legend(fontsize=8, loc="upper left")
     axes[0].set_ylabel("equal error rate")
-    axes[0].legend(fontsize=9, loc="upper left")
     return fig
 
 
-def _plot_error(ax: Axes, rows: pd.DataFrame, color: str) -> None:
-    ax.plot(
-        rows["noise"], rows["published"], "k:", marker="o", markersize=3, linewidth=1.2, label="published"
-    )
-    ax.plot(rows["noise"], rows["ellipse"], color=SKY, linewidth=1, label="here, ellipse rule")
+def _plot_error(ax: Axes, rows: pd.DataFrame, color: str, marker: str, label: str) -> None:
     ax.errorbar(
         rows["noise"],
         rows["here"],
         rows["sd"].fillna(0),
         color=color,
-        marker="s",
+        marker=marker,
         markersize=4,
         capsize=2,
-        label="here, overlap .5",
+        label=label,
     )

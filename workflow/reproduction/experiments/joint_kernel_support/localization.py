@@ -8,6 +8,7 @@ selects the best windows of each image. `swap_boxes` adds label noise.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from ermlab.optimize.blocks import minimize_blocks
 from ermlab.optimize.regularizers import L2
 from reproduction.experiments.joint_kernel_support.chi2_windows import Chi2Expansion
 from reproduction.experiments.joint_kernel_support.sparse_blocks import RIGHT, SparseBlocks, SparseRow
-from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows
+from reproduction.experiments.joint_kernel_support.windows import PairKernel, Windows, linear_scores
 
 Vector = NDArray[np.float64]
 Boxes = NDArray[np.int64]
@@ -120,7 +121,8 @@ class LinearScorer:
 
     def scores(self, windows: Sequence[Windows]) -> list[Vector]:
         """Return the score of each window for each set of windows."""
-        return [part.linear_scores(self._weights).ravel() for part in windows]
+        by_grid = [list(parts) for _, parts in groupby(windows, key=lambda part: id(part.grid))]
+        return [scores.ravel() for parts in by_grid for scores in linear_scores(parts, self._weights)]
 
 
 class Chi2Scorer:
@@ -206,20 +208,70 @@ def kernel_matrix(kernel: PairKernel, rows: csr_array, columns: csr_array) -> Ve
     return sparse_chi2_kernel(rows, columns)
 
 
-class WindowRisk:
-    """Mean margin-rescaled hinge loss of windows (thesis, eq. 2.13 and 2.14) for a linear kernel.
-
-    The outputs of a pair are all windows of the size of its box. The loss of a window is 1 minus its largest
-    overlap with a box of the image, each of which is a correct answer.
+class WindowPool:
+    """Windows of images, made once for each image and size.
 
     Parameters
     ----------
     grids : sequence of WordGrid
         Words of each image.
+    kernel : PairKernel
+        Definition of the histograms.
+    stride : int, default=1
+        Places between windows.
+    """
+
+    def __init__(self, grids: Sequence[WordGrid], kernel: PairKernel, stride: int = 1):
+        self.grids, self.kernel, self.stride = grids, kernel, stride
+        self._known: dict[tuple[int, int, int], Windows] = {}
+
+    def of(self, image: int, sizes: Sequence[tuple[int, int]]) -> list[Windows]:
+        """Return the windows of an image that have one of ``sizes`` and fit on its grid."""
+        return [self._of_size(image, size) for size in sizes if self.grids[image].fits(size)]
+
+    def _of_size(self, image: int, size: tuple[int, int]) -> Windows:
+        key = image, *size
+        if key not in self._known:
+            self._known[key] = Windows(self.grids[image], size, self.kernel, self.stride)
+        return self._known[key]
+
+
+class _Outputs:
+    """The windows that are searched for a pair, numbered size by size, with their losses."""
+
+    def __init__(self, parts: Sequence[Windows], labels: Sequence[Boxes]):
+        places = np.concatenate([part.places() for part in parts])
+        self.losses = 1.0 - best_overlap(places, labels)
+        self._parts, self._ends = parts, np.cumsum([np.prod(part.shape) for part in parts])
+
+    def search(self, weights: Vector) -> int:
+        """Return the window with the largest sum of loss and score."""
+        scores = np.concatenate([part.ravel() for part in linear_scores(self._parts, weights)])
+        return int(np.argmax(self.losses + scores))
+
+    def feature(self, z: int) -> SparseRow:
+        """Return the histogram of a window."""
+        number = int(np.searchsorted(self._ends, z, side="right"))
+        part = self._parts[number]
+        place = z - (int(self._ends[number - 1]) if number else 0)
+        return SparseRow(*part.filled_bins(*divmod(place, part.shape[1])))
+
+
+class WindowRisk:
+    """Mean margin-rescaled hinge loss of windows (thesis, eq. 2.13 and 2.14) for a linear kernel.
+
+    The outputs of a pair are all windows of its image that have one of the given sizes, or that of its box.
+    The loss of a window is 1 minus its largest overlap with a box of the image, each of which is a correct
+    answer. Pairs with the same outputs share a search.
+
+    Parameters
+    ----------
+    pool : WindowPool
+        Windows of the images, with a linear kernel.
     pairs : Pairs
         Training pairs.
-    kernel : PairKernel
-        A linear kernel.
+    sizes : sequence of (int, int), optional
+        Columns and rows of the windows, in places; by default those of the box of each pair.
 
     Attributes
     ----------
@@ -229,25 +281,25 @@ class WindowRisk:
         Their total duration.
     """
 
-    def __init__(self, grids: Sequence[WordGrid], pairs: Pairs, kernel: PairKernel):
+    def __init__(self, pool: WindowPool, pairs: Pairs, sizes: Sequence[tuple[int, int]] | None = None):
+        kernel, grids = pool.kernel, pool.grids
         if kernel.name != "linear":
             raise ValueError(f"kernel is {kernel.name!r}: expected 'linear', whose weights are explicit")
-        _check_images(pairs, len(grids))
+        self._rights = pair_features(grids, pairs, kernel)
         self.kernel, self.dimension = kernel, kernel.dimension
-        self._windows, self._rights, self._losses = [], [], []
-        for image, box in zip(pairs.images, pairs.boxes, strict=True):
-            grid = grids[image]
-            windows = Windows(grid, grid.size_of(box), kernel)
-            labels = [grid.window_of(label) for label in pairs.of_image(image)]
-            left, top = grid.window_of(box)[:2].tolist()
-            self._windows.append(windows)
-            self._rights.append(top * windows.shape[1] + left)
-            self._losses.append(1.0 - best_overlap(windows.places(), labels))
+        self._outputs: list[_Outputs] = []
+        known: dict[tuple, _Outputs] = {}
+        for image, box in zip(pairs.images.tolist(), pairs.boxes, strict=True):
+            key = image, (grids[image].size_of(box),) if sizes is None else tuple(sizes)
+            if key not in known:
+                labels = [grids[image].window_of(label) for label in pairs.of_image(image)]
+                known[key] = _Outputs(_some(pool.of(*key), image), labels)
+            self._outputs.append(known[key])
         self.searches, self.search_seconds = 0, 0.0
         self._dual: SparseBlocks | None = None
 
     def __len__(self) -> int:
-        return len(self._windows)
+        return len(self._outputs)
 
     def __call__(self, w: Vector) -> tuple[float, Vector]:
         """Return the risk and a subgradient at ``w``."""
@@ -260,7 +312,7 @@ class WindowRisk:
 
     def plane(self, i: int, w: Vector) -> tuple[Vector, float]:
         """Return slope and offset of the largest violation of pair ``i`` at ``w``, or 0 if it is negative."""
-        return self._plane(i, self._search(i, self.kernel.by_cell(w)), w)
+        return self._plane(i, self._search(self._outputs[i], self.kernel.by_cell(w)), w)
 
     def _plane(self, i: int, z: int, w: Vector) -> tuple[Vector, float]:
         a = np.zeros(self.dimension)
@@ -273,25 +325,31 @@ class WindowRisk:
     def most_violated(self, w: Vector) -> list[int]:
         """Return the index of the window with the largest sum of loss and score for each pair."""
         weights = self.kernel.by_cell(w)
-        return [self._search(i, weights) for i in range(len(self))]
+        found = {outputs: self._search(outputs, weights) for outputs in dict.fromkeys(self._outputs)}
+        return [found[outputs] for outputs in self._outputs]
 
-    def _search(self, i: int, weights: Vector) -> int:
-        """Search the windows of a pair."""
+    def _search(self, outputs: _Outputs, weights: Vector) -> int:
         began = time.perf_counter()
-        scores = self._windows[i].linear_scores(weights)
-        found = int(np.argmax(self._losses[i] + scores.ravel()))
+        found = outputs.search(weights)
         self.searches += 1
         self.search_seconds += time.perf_counter() - began
         return found
 
     def feature(self, i: int, z: int) -> SparseRow:
-        """Return the histogram of a window of pair ``i``, or of that of its box if ``z`` is RIGHT."""
-        place = self._rights[i] if z == RIGHT else z
-        return SparseRow(*self._windows[i].filled_bins(*divmod(place, self._windows[i].shape[1])))
+        """Return the histogram of a window of pair ``i``, or of its box if ``z`` is RIGHT."""
+        if z != RIGHT:
+            return self._outputs[i].feature(z)
+        part = slice(*self._rights.indptr[i : i + 2])
+        return SparseRow(self._rights.indices[part], self._rights.data[part])
 
     def loss(self, i: int, z: int) -> float:
         """Return the loss of a window of pair ``i``."""
-        return float(self._losses[i][z])
+        return float(self._outputs[i].losses[z])
+
+    @property
+    def separates(self) -> bool:
+        """Whether the last solution has a part of each pair's weight left, so that all margins are kept."""
+        return self._dual is not None and self._dual.all_free
 
     def block_dual(self, alpha: float) -> SparseBlocks:
         """Return the dual for `ermlab.optimize.minimize_blocks`, started from the last solution.
@@ -302,6 +360,29 @@ class WindowRisk:
         return self._dual
 
 
-def train_ssvm(risk: WindowRisk, C: float, tol: float) -> Vector:
-    """Return the weights that minimize ``1/2 |w|^2 + C sum_i xi_i`` up to a relative gap of ``tol``."""
-    return minimize_blocks(risk, L2(1.0 / (C * len(risk))), tol=tol).w
+def _some(windows: list[Windows], image: int) -> list[Windows]:
+    """Return the windows, or raise a ValueError if there are none."""
+    if not windows:
+        raise ValueError(f"image {image} has no window: expected a size that fits on its grid")
+    return windows
+
+
+def train_ssvm(risk: WindowRisk, values: Sequence[float], tol: float) -> list[Vector]:
+    """Return the weights that minimize ``1/2 |w|^2 + C sum_i xi_i`` up to a relative gap, for each C.
+
+    Parameters
+    ----------
+    risk : WindowRisk
+        The risk.
+    values : sequence of float
+        Values of C in ascending order. Once no pair is at its bound C, larger values have the same solution.
+    tol : float
+        Relative gap.
+    """
+    weights: list[Vector] = []
+    for C in values:
+        if weights and risk.separates:
+            weights.append(weights[-1])
+        else:
+            weights.append(minimize_blocks(risk, L2(1.0 / (C * len(risk))), tol=tol).w)
+    return weights

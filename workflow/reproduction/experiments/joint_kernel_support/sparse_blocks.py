@@ -154,6 +154,15 @@ class SparseBlocks:
         """Number of planes of all samples."""
         return sum(len(block.b) for block in self._blocks)
 
+    @property
+    def all_free(self) -> bool:
+        """Whether the plane 0 has weight in the combinations of all samples.
+
+        The weights of the other planes are then below their bound, and a lower regularization strength, which
+        raises it, has the same solution.
+        """
+        return all((block.alpha[block.outputs == RIGHT] > 0).any() for block in self._blocks)
+
     def collect(self) -> tuple[float, Vector]:
         """Return risk and subgradient at ``w``; the plane of each sample is kept."""
         total, subgradient = 0.0, np.zeros_like(self.w)
