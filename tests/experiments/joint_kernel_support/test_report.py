@@ -5,6 +5,7 @@ import pytest
 
 from reproduction.claims.results import repeated
 from reproduction.experiments.joint_kernel_support.report import (
+    agreement_text,
     choice_text,
     edges_text,
     locations_text,
@@ -25,7 +26,11 @@ VALUES = {
     "labels_on_a_car": [repeated([1]), repeated([0.5]), repeated([0.1, 0.3])],
     "map_calls_per_training": repeated([1000, 2001]),
     "known_size": {
-        "eer": {"ssvm": [repeated([0.1]), repeated([0.12]), repeated([0.5])]},
+        "eer": {
+            "ssvm": [repeated([0.1]), repeated([0.12]), repeated([0.5])],
+            "jkse_linear": [repeated([0.43]), repeated([0.6]), repeated([0.91])],
+            "jkse_chi2": [repeated([0.12]), repeated([0.14]), repeated([0.31])],
+        },
         "parameter": {"ssvm": [repeated([10]), repeated([1]), repeated([0.1])]},
     },
     "locations": {
@@ -55,6 +60,14 @@ def test_the_rise_of_the_error_and_the_medians_of_C():
     assert "With windows of known size the error of the S-SVM changes by +2 points" in text
     assert "are 10, 1, 0.1 at" in text
     assert text.endswith("The published change is +49 points.")
+
+
+def test_distances_from_the_published_errors():
+    text = agreement_text(VALUES, PUBLISHED)
+    # Differences of .12, .36, .21; .07, .1, .41; .13, .11, .66.
+    assert "kernel 0.23, 0.19, 0.30 with boxes of any size" in text
+    # Differences of .17, .64, .41; none; 0, 0, .6.
+    assert "and 0.41, 0.00, 0.20 with windows of known size." in text
 
 
 def test_random_labels():

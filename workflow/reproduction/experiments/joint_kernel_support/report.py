@@ -87,6 +87,21 @@ def ssvm_text(values: Mapping[str, Any], published: Mapping[str, list[float]]) -
     return " ".join([*sentences, f"The published change is {theirs:+.0f} points."])
 
 
+def agreement_text(values: Mapping[str, Any], published: Mapping[str, list[float]]) -> str:
+    """Return how far each method is from the published errors, for both readings."""
+    sentences = []
+    for reading, found in (("free", values), ("known", values["known_size"])):
+        distances = [
+            f"{np.mean(np.abs(np.subtract(_means(found['eer'][method]), published[method]))):.2f}"
+            for method in METHODS
+        ]
+        sentences.append(f"{', '.join(distances)} with {READING_NAMES[reading]}")
+    return (
+        "The mean absolute differences from the published error rates, over all noise levels, are for S-SVM, "
+        f"linear JKSE and JKSE with the χ² kernel {' and '.join(sentences)}."
+    )
+
+
 def random_labels_text(values: Mapping[str, Any], published: Mapping[str, list[float]]) -> str:
     """Return how wrong labels and detections are if all boxes have been exchanged."""
     (on_a_car,) = _means([values["labels_on_a_car"][-1]])
