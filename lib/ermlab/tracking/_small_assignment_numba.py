@@ -7,6 +7,7 @@ sum of all prices plus the worth of its events. The events of a partial assignme
 
 import numpy as np
 from numba import njit
+from numba.cpython.unsafe.numbers import trailing_zeros
 
 #: Smallest improvement that counts, relative to the largest score.
 _PRECISION = 1e-13
@@ -76,7 +77,8 @@ def search(taken, scores, n_cells, covered, max_steps, values, found):
     """
     values[:] = -np.inf
     found[:] = -1
-    prices = _prices(taken, scores, n_cells, covered)
+    starts, events = events_of_cells(taken, np.arange(len(taken)), n_cells)
+    prices = _prices(taken, scores, starts, events, n_cells, covered)
     worth = np.empty(len(taken))
     for e in range(len(taken)):
         worth[e] = -np.inf if taken[e] & covered else scores[e] - _sum(prices, taken[e])
@@ -88,7 +90,7 @@ def search(taken, scores, n_cells, covered, max_steps, values, found):
 
 
 @njit(cache=True, nogil=True)
-def _prices(taken, scores, n_cells, covered):
+def _prices(taken, scores, starts, events, n_cells, covered):
     """Return prices such that no event is worth more than 0, and no single price could be lower.
 
     The price of a cell is first the largest share of a score among its events; then the prices are lowered
@@ -98,16 +100,19 @@ def _prices(taken, scores, n_cells, covered):
     for e in range(len(taken)):
         if not taken[e] & covered:
             share = scores[e] / _size(taken[e])
-            for c in range(n_cells):
-                if _has(taken[e], c):
-                    prices[c] = max(prices[c], share)
+            cells = taken[e]
+            while cells:
+                c = trailing_zeros(cells)
+                prices[c] = max(prices[c], share)
+                cells &= cells - _ONE
     for c in range(n_cells):
         if _has(covered, c):
             prices[c] = 0.0
             continue
         most = -np.inf
-        for e in range(len(taken)):
-            if _has(taken[e], c) and not taken[e] & covered:
+        for place in range(starts[c], starts[c + 1]):
+            e = events[place]
+            if not taken[e] & covered:
                 most = max(most, scores[e] - _sum(prices, taken[e]))
         prices[c] += most
     return prices
@@ -118,16 +123,20 @@ def events_of_cells(taken, order, n_cells):
     """Return the events of each cell in the given order: those of ``c`` are ``starts[c]:starts[c + 1]``."""
     starts = np.zeros(n_cells + 1, dtype=np.int64)
     for e in order:
-        for c in range(n_cells):
-            starts[c + 1] += _has(taken[e], c)
+        cells = taken[e]
+        while cells:
+            starts[trailing_zeros(cells) + 1] += 1
+            cells &= cells - _ONE
     for c in range(n_cells):  # np.cumsum takes long to compile
         starts[c + 1] += starts[c]
     events, filled = np.empty(starts[-1], dtype=np.int64), starts[:-1].copy()
     for e in order:
-        for c in range(n_cells):
-            if _has(taken[e], c):
-                events[filled[c]] = e
-                filled[c] += 1
+        cells = taken[e]
+        while cells:
+            c = trailing_zeros(cells)
+            events[filled[c]] = e
+            filled[c] += 1
+            cells &= cells - _ONE
     return starts, events
 
 
@@ -213,17 +222,15 @@ def _has(cells, c):
 def _size(cells):
     size = 0
     while cells:
-        size += 1 if cells & _ONE else 0
-        cells >>= _ONE
+        size += 1
+        cells &= cells - _ONE
     return size
 
 
 @njit(cache=True, nogil=True)
 def _sum(prices, cells):
-    total, c = 0.0, 0
+    total = 0.0
     while cells:
-        if cells & _ONE:
-            total += prices[c]
-        cells >>= _ONE
-        c += 1
+        total += prices[trailing_zeros(cells)]
+        cells &= cells - _ONE
     return total
