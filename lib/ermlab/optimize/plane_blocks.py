@@ -12,7 +12,7 @@ from ermlab._utils.blas import one_blas_thread
 from ermlab.optimize._box import Box
 from ermlab.optimize._box_qp import BoxQP
 from ermlab.optimize.planes import Planes
-from ermlab.optimize.qp import solve_simplex_qp
+from ermlab.optimize.qp import ascend_on_simplex
 
 Vector = NDArray[np.float64]
 
@@ -126,8 +126,9 @@ class PlaneBlocks:
         planes, alpha = block.planes, block.alpha
         G = planes.gram / (self._strength * len(self._blocks))
         # Without the contribution of the sample itself to w.
-        block.alpha = solve_simplex_qp(G, heights + G @ alpha, alpha, tol).alpha
-        self.w += planes.combine((alpha - block.alpha) / (self._strength * len(self._blocks)))
+        block.alpha = ascend_on_simplex(G, heights + G @ alpha, alpha, tol)
+        # As `Planes.combine`, which would limit the threads of BLAS again.
+        self.w += ((alpha - block.alpha) / (self._strength * len(self._blocks))) @ planes.A
 
     def aggregate(self) -> tuple[Vector, float]:
         """Return the mean of all combinations, and recompute ``w`` without accumulated rounding errors."""

@@ -18,6 +18,7 @@ MOST_STEPS = 2**62
 LARGEST_WEIGHT = 1e290
 # Relative error of the sum of the weights, which is the number of parts.
 SIMPLEX_ERROR = 1e-6
+_UNSOLVABLE = "G is not positive semidefinite, or so large that its products overflow: scale it"
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,32 @@ def solve_simplex_qp(
         raise ValueError(f"tol is {tol}: expected a number of at least 0")
     part, n_parts = _parts(part, b.size)
     alpha = feasible_start(G, b, alpha0, part, n_parts)
-    max_iter = 100 + 20 * b.size if max_iter is None else min(operator.index(max_iter), MOST_STEPS)
+    max_iter = _most_steps(b.size) if max_iter is None else min(operator.index(max_iter), MOST_STEPS)
     gap, n_iter = maximize(G, b, alpha, precision, max_iter, part, n_parts)
     with np.errstate(over="ignore", invalid="ignore"):  # checked next
         value = float(b @ alpha - 0.5 * alpha @ G @ alpha)
         total = float(alpha.sum())
     if not (math.isfinite(value) and abs(total - n_parts) <= SIMPLEX_ERROR * n_parts):
-        raise ValueError("G is not positive semidefinite, or so large that its products overflow: scale it")
+        raise ValueError(_UNSOLVABLE)
     return SimplexQPResult(alpha=alpha, value=value, gap=float(gap), n_iter=int(n_iter))
+
+
+def ascend_on_simplex(
+    G: NDArray[np.float64], b: NDArray[np.float64], alpha0: NDArray[np.float64], tol: float
+) -> NDArray[np.float64]:
+    """Return ``alpha`` of `solve_simplex_qp` from a point of one simplex, for many small problems.
+
+    The arguments are not checked; the result is, so that numbers that are not finite raise a ValueError, too.
+    """
+    alpha = alpha0 / alpha0.sum()
+    maximize(G, b, alpha, tol, _most_steps(b.size), np.zeros(b.size, dtype=np.int64), 1)
+    if not abs(alpha.sum() - 1) <= SIMPLEX_ERROR:
+        raise ValueError(_UNSOLVABLE)
+    return alpha
+
+
+def _most_steps(m: int) -> int:
+    return 100 + 20 * m
 
 
 def _parts(part: ArrayLike | None, m: int) -> tuple[NDArray[np.int64], int]:

@@ -151,9 +151,10 @@ def _patch_of_events(hypotheses: Hypotheses, sources: Numbers, targets: Numbers)
 def _part(whole: Hypotheses, events: Numbers, sources: Numbers, targets: Numbers) -> SmallHypotheses:
     """Return some of the hypotheses, with new indices of the cells."""
     starts = np.cumsum([0, *map(len, whole.candidates.values())])
+    first = np.searchsorted(events, starts)
     candidates = {}
-    for (name, kind), start in zip(whole.candidates.items(), starts[:-1], strict=True):
-        rows = events[(events >= start) & (events < start + len(kind))] - start
+    for k, (name, kind) in enumerate(whole.candidates.items()):
+        rows = events[first[k] : first[k + 1]] - starts[k]
         candidates[name] = Candidates(
             _places(kind.sources[rows], sources), _places(kind.targets[rows], targets), kind.features[rows]
         )

@@ -10,7 +10,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import block_diag
 
 from ermlab._utils.blas import one_blas_thread
 from ermlab._utils.parallel import over_ranges
@@ -42,7 +41,14 @@ class SmallHypotheses(Hypotheses):
     @cached_property
     def matrix(self) -> Vector:
         """Features of all events, of shape (n_events, dimension), at the places of their kind's weights."""
-        return block_diag(*[events.features for events in self.candidates.values()])
+        blocks = [events.features for events in self.candidates.values()]
+        matrix = np.zeros(np.sum([block.shape for block in blocks], axis=0, dtype=int))
+        row = column = 0
+        for block in blocks:
+            height, width = block.shape
+            matrix[row : row + height, column : column + width] = block
+            row, column = row + height, column + width
+        return matrix
 
     @cached_property
     def taken(self) -> NDArray[np.uint64]:

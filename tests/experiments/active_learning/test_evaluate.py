@@ -10,6 +10,7 @@ from reproduction.experiments.active_learning.evaluate import (
     TABLES,
     TITLES,
     comparison_table,
+    describe_strengths,
     main,
     measure_table,
     stop_table,
@@ -19,6 +20,7 @@ from reproduction.experiments.active_learning.evaluate import (
 )
 
 MEASURES = list(TITLES)
+ON_ALL = ("all_data", "perceptron", "averaged_perceptron")
 DATASETS = {"dcelliq_nuclei": "simulated", "mitocheck_nuclei": "simulated", "cell_migration": "real"}
 
 
@@ -27,7 +29,7 @@ def write_study(folder, shift, seeds=(0, 1), film=0):
     folder.mkdir()
     runs = [(m, number, seed) for number, m in enumerate(MEASURES) for seed in seeds]
     curve = [
-        {"measure": m, "seed": seed, "query": query, "test_error": error, "averaged_error": error + 100}
+        {"measure": m, "seed": seed, "query": query, "test_error": error}
         for m, number, seed in runs
         # The mean of those that were tested is the number of the measure plus 10 for the second seed.
         for query, error in enumerate([np.nan, number + 10 * seed - 1, number + 10 * seed + 1])
@@ -40,6 +42,7 @@ def write_study(folder, shift, seeds=(0, 1), film=0):
             "active": number + 10 * seed + 100 * share,
             "averaged": number + 10 * seed + 200 * share,
             "combined": number + 10 * seed + 300 * share,
+            "strength": 0.1,
         }
         for m, number, seed in runs
         for share in (0.5, 0.1, 0.25)
@@ -54,11 +57,12 @@ def write_study(folder, shift, seeds=(0, 1), film=0):
     tables = {"curve": curve, "table": table, "stops": stops, "cells": [{"frame": 0, "patch": 0}]}
     for name, rows in tables.items():
         written = pd.DataFrame(rows)
-        columns = [c for c in written if c in ("test_error", "averaged_error", "active", "combined")]
+        columns = [c for c in written if c in ("test_error", "active", "combined")]
         written.assign(**{c: written[c] + shift for c in columns}).to_csv(folder / f"{name}.csv", index=False)
-    summary = {"patches": 40, "all_data": 7.0 + shift + 10 * film, "enumeration_difference": shift}
+    summary = {"patches": 40, "enumeration_difference": shift, "strength": 0.5 + film}
+    errors = {name: 7.0 + k + shift + 10 * film for k, name in enumerate(ON_ALL)}
     as_printed = {"as_printed_difference": 2.0 - shift, "predictions_over_pool": 3.0 + shift}
-    write_json(folder / "summary.json", {**summary, **as_printed})
+    write_json(folder / "summary.json", {**summary, **errors, **as_printed})
     write_json(folder / "timings.json", {"random": [[shift, 0.25]]})
 
 
@@ -76,7 +80,7 @@ def results(tmp_path):
     folder = tmp_path / "active_learning"
     folder.mkdir()
     outputs = {"values": folder / "values.json"} | {name: folder / f"{name}.csv" for name in TABLES}
-    main(inputs, outputs, studies=studies, threshold=1e-4, window=5, shares=(0.25, 0.5))
+    main(inputs, outputs, studies=studies, threshold=1e-4, window=5, shares=(0.25, 0.5), alphas=(0.1, 1))
     return folder
 
 
@@ -110,8 +114,8 @@ def test_each_study_has_its_own_numbers(results):
     migration = studies["migration"]
     assert migration["summary"]["all_data"] == 7.0
     assert migration["test_error"]["best_worst"] == repeated([2, 12])
-    assert migration["averaged_error"]["best_worst"] == repeated([102, 112])
-    assert studies["nuclei"]["averaged_error"]["random"] == repeated([101, 111], "film")
+    assert studies["nuclei"]["averaged_perceptron"] == repeated([10.0, 20.0], "film")
+    assert studies["nuclei"]["strengths"] == [0.5, 1.5]
     assert migration["averaged"]["scoring"] == [repeated([51, 61]), repeated([101, 111])]
     for name in TABLES:
         assert set(pd.read_csv(results / f"{name}.csv")["study"]) == {"migration", "nuclei"}
@@ -134,14 +138,10 @@ def values():
                 "lost_to_gates": 0.001,
                 "lost_to_borders": 0.045,
                 "test_events": base + 150,
-                "perceptron": base + 3.0,
-                "averaged_perceptron": base + 2.5,
             },
-            "all_data": repeated([base + 1.0, base + 3.0]),
-            **{
-                kind: {m: repeated([base + more + 4.0, base + more + 6.0]) for m in MEASURES}
-                for more, kind in enumerate(("test_error", "averaged_error"))
-            },
+            "strengths": [0.001, 0.1],
+            **{name: repeated([base + k + 1.0, base + k + 3.0]) for k, name in enumerate(ON_ALL)},
+            "test_error": {m: repeated([base + 4.0, base + 6.0]) for m in MEASURES},
             **{
                 kind: {
                     m: [repeated([base + 10 * more + k + 1.0, base + 10 * more + k + 2.0]) for k in range(3)]
@@ -205,10 +205,26 @@ def test_all_patches_are_below_the_means_of_the_curves(values):
     table = summary_table(values, published=1.07).set_index("")
     nuclei, migration = (title for title, _ in STUDIES.values())
     assert table.loc["best vs. 2nd, mean of the curve", nuclei] == "5.00 ± 1.41"
-    assert table.loc["best vs. 2nd, averaged weights", migration] == "26.00 ± 1.41"
+    assert table.loc["random, mean of the curve", migration] == "25.00 ± 1.41"
     assert table.loc["all patches, max-margin"].tolist() == ["2.00 ± 1.41", "22.00 ± 1.41", "1.07"]
-    assert table.loc["all patches, perceptron"].tolist() == ["3.00", "23.00", ""]
-    assert table.loc["all patches, averaged perceptron"].tolist() == ["2.50", "22.50", ""]
+    assert table.loc["all patches, perceptron"].tolist() == ["3.00 ± 1.41", "23.00 ± 1.41", ""]
+    assert table.loc["all patches, averaged perceptron"].tolist() == ["4.00 ± 1.41", "24.00 ± 1.41", ""]
+
+
+def test_choices_at_the_ends_of_the_grid_are_counted(values):
+    """Of nine choices: at a tenth and at the first share with four measures, and on all patches of a film."""
+    values["alphas"] = [0.001, 0.01, 0.1]
+    values["studies"]["nuclei"]["strengths"] = [0.1]
+    table = pd.DataFrame(
+        {"study": study, "measure": m, "seed": 0, "share": share, "strength": 0.01 if share > 0.1 else 0.001}
+        for study in STUDIES
+        for m in MEASURES
+        for share in (0.1, 0.17, 0.3)
+    )
+    text = describe_strengths(table, values)
+    assert "from 0.001 to 0.1, with a median of 0.01; of 9 choices 4 are the lowest" in text
+    assert "0.001, and 1 the highest, 0.1." in text
+    assert "of 10 choices 5 are the lowest" in text
 
 
 def test_runs_that_do_not_stop_are_counted(values):

@@ -54,7 +54,6 @@ def curves():
                             "log_average": -3.0 * query,
                             "log_eta": np.where(query > 5, -2.0 * query, np.inf),
                             "test_error": np.where(query % 2 == 0, 5.0 + seed, np.nan),
-                            "averaged_error": np.where(query % 2 == 0, 3.0 + seed, np.nan),
                         }
                     )
                 )
@@ -87,13 +86,11 @@ def test_published_errors_are_drawn_with_the_first_study_only(values, curves):
     published = {m: [3.0, 2.0, 1.0] for m in MEASURES}
     fig = plot_test_errors(curves, values, DATASETS, published)
     crosses = [sum(line.get_marker() == "x" for line in ax.lines) for ax in fig.axes]
-    assert crosses == [4, 0, 0, 0, 0, 0]
+    assert crosses == [4, 0, 0, 0]
     mean = next(line for line in fig.axes[0].lines if len(line.get_xdata()) == 10)
     assert (mean.get_ydata() == 5.5).all()
     by_events = next(line for line in fig.axes[1].lines if len(line.get_xdata()) == 10)
     assert by_events.get_xdata()[-1] == pytest.approx(20 / 50)
-    averaged = next(line for line in fig.axes[2].lines if len(line.get_xdata()) == 10)
-    assert (averaged.get_ydata() == 3.5).all()
 
 
 def test_rare_events_of_each_measure(curves):

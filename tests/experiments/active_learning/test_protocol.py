@@ -8,10 +8,12 @@ import pytest
 
 from ermlab.optimize import L2
 from ermlab.tracking.active_learning import MEASURES, ActiveHistory, ActiveLearner, robust_mean
+from ermlab.tracking.annotations import Annotation
 from ermlab.tracking.events import Gates
 from ermlab.tracking.films import frame_pairs
 from ermlab.tracking.patches import film_patches, pair_patches
 from ermlab.tracking.perceptron import train_perceptron
+from ermlab.tracking.selection import choose_alpha
 from ermlab.tracking.training import average_loss, train_tracker
 from reproduction.claims.results import read_json
 from reproduction.experiments.active_learning import protocol as active_protocol
@@ -21,6 +23,7 @@ from reproduction.experiments.active_learning.protocol import (
     UNIT,
     ActiveExperiment,
     ActiveSettings,
+    MarginTraining,
     enumerable,
     enumeration_difference,
 )
@@ -34,7 +37,7 @@ SETTINGS = ActiveSettings(
     every=3,
     alphas=(1e-2, 1e-1),
     n_splits=2,
-    tol=1e-1,
+    tol=1e-4,
 )
 
 
@@ -70,23 +73,26 @@ def test_few_queries_are_tested_after_the_last_one(experiment):
     rare = replace(SETTINGS, every=10, shares=(0.5,))
     curve = ActiveExperiment(experiment.pool[:8], experiment.test, rare).run("random", seed=0).curve
     assert curve["test_error"].notna().tolist() == [False, False, False, True]
-    assert curve["averaged_error"].notna().tolist() == [False, False, False, True]
 
 
 def test_the_errors_are_those_of_the_learner_at_each_share(experiment, runs):
     rng = np.random.default_rng(3)
     pool = [experiment.pool[i] for i in rng.permutation(len(experiment.pool))]
     learner = ActiveLearner(pool, "best_second", window=4)
-    for row in runs["best_second"].table.to_dict("records"):
+    table = runs["best_second"].table
+    assert table["active"].notna().tolist() == [False, True, True]  # at a tenth there is no need of it
+    for row in table.to_dict("records"):
         while len(learner.labeled) < round(row["share"] * len(pool)):
             number = learner.query()
             learner.annotate(number, pool[number].annotation.events)
         asked = [pool[number] for number in learner.labeled]
         combined = train_tracker(asked, L2(row["strength"]), tol=SETTINGS.tol).w
-        weights = {"active": learner.w, "averaged": learner.history.averaged[-1], "combined": combined}
+        weights = {"combined": combined}
+        if row["share"] in SETTINGS.shares:
+            weights |= {"active": learner.w, "averaged": learner.history.averaged[-1]}
         errors = {name: 100 * average_loss(w, experiment.test) for name, w in weights.items()}
         assert min(errors.values()) > 0
-        assert len(set(errors.values())) > 1
+        assert len(set(errors.values())) == len(errors)
         assert {name: row[name] for name in errors} == errors
         assert row["strength"] in SETTINGS.alphas
 
@@ -173,11 +179,25 @@ def test_lambda_is_chosen_on_as_many_patches_as_there_are_folds(experiment):
     assert run.table["strength"].tolist()[0] in SETTINGS.alphas
 
 
+def test_a_strength_is_chosen_as_the_library_does(experiment):
+    """Also with patches that have no known event, and from patches in any order."""
+    unknown = Annotation(np.zeros(0, dtype=np.int64), (), False)
+    pool = [replace(p, annotation=unknown) if i % 5 == 0 else p for i, p in enumerate(experiment.pool)]
+    numbers = np.random.default_rng(0).permutation(len(pool))[:30]
+    alphas = (1e-3, 1e-2, 1e-1, 1.0)
+    choice = MarginTraining(pool, alphas, n_splits=3, tol=1e-4).choose(numbers)
+    expected = choose_alpha([pool[i] for i in np.sort(numbers)], alphas, n_splits=3, tol=1e-4)
+    assert choice.losses == pytest.approx(expected.losses, abs=0.02)
+    assert choice.alpha == expected.alpha
+    assert len(set(choice.losses.values())) > 1
+
+
 def test_all_data(experiment):
     loss, choice = experiment.all_data()
     assert set(choice.losses) == set(SETTINGS.alphas)
     trained = train_tracker(experiment.pool, L2(choice.alpha), tol=SETTINGS.tol)
-    assert loss == 100 * average_loss(trained.w, experiment.test)
+    # The bridge loss has several minima; an event is 0.6 % of the test.
+    assert loss == pytest.approx(100 * average_loss(trained.w, experiment.test), abs=2)
     known = [patch.annotation.events for patch in experiment.pool]
     assigners = [patch.assigner for patch in experiment.pool]
     for averaged in (False, True):

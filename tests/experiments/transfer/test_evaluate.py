@@ -8,6 +8,7 @@ from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.transfer.evaluate import (
     curve_table,
     describe_controls,
+    describe_settings,
     learning_curves,
     loss_table,
     main,
@@ -132,7 +133,7 @@ def facts(shift):
     return {
         "source": {"patches": shift + 7, "events": shift + 70, "complete": shift + 3},
         "target": {"patches": shift + 5, "events": shift + 50, "complete": shift + 2},
-        "test": {"pairs": shift + 4, "events": shift + 40, "lost": shift + 1},
+        "test": {"patches": shift + 4, "events": shift + 40, "complete": shift + 1},
         "union_limit_difference": shift / 100,
     }
 
@@ -155,7 +156,8 @@ def test_studies_are_joined_and_the_claims_are_about_the_laboratories(runs, tmp_
         "timings": [tmp_path / f"{scenario}_seconds.json" for scenario in scenarios],
         "receipts": [tmp_path / "cell_migration.json"],
     }
-    main(inputs, {"values": folder / "values.json", "runs": folder / "runs.csv"}, scenarios=scenarios)
+    outputs = {"values": folder / "values.json", "runs": folder / "runs.csv"}
+    main(inputs, outputs, scenarios=scenarios, alphas=[1, 2], rhos=[3])
     found = read_results(folder)
     assert found["datasets"] == {"cell_migration": "real"}
     assert found["timings"] == {"migration": 60.0, "laboratories": 61.0}
@@ -163,6 +165,7 @@ def test_studies_are_joined_and_the_claims_are_about_the_laboratories(runs, tmp_
     assert values["loss_all_target"]["repeats"] == pytest.approx([3.0, 3.0])
     assert values["loss_at_fifth"]["transfer"]["repeats"] == pytest.approx([3.0, 3.2])
     assert values["union_limit_difference"] == 0.01
+    assert values["grids"] == {"lam": [1, 2], "rho": [3]}
     migration = values["studies"]["migration"]
     assert migration["loss_all_target"]["repeats"] == pytest.approx([2.0, 2.0])
     assert {name: migration[name] for name in facts(0)} == facts(0)
@@ -194,6 +197,19 @@ def test_settings_next_to_the_published_ones(runs):
     assert table.loc["transfer", "formulation"] == "eq. 1.9"
 
 
+def test_settings_at_the_ends_of_their_grids_are_named(runs):
+    """The second of two films has another lambda; rho is 10 for transfer, and infinite for others."""
+    films = runs.assign(study="laboratories", lam=np.where(runs.draw == 0, 1.0, 10.0))
+    both = pd.concat([films, runs.assign(study="migration", lam=0.5)])
+    inside = describe_settings(both, "laboratories", {"lam": [0.1, 1, 10, 100], "rho": [1, 10, 100]})
+    assert inside == "None of the chosen values is at an end of its grid."
+    text = describe_settings(both, "laboratories", {"lam": [0.1, 1, 10], "rho": [1, 10]})
+    assert "$\\lambda$ of union is the highest value tried, 10, for 1 of 2 films" in text
+    assert "$\\rho$ of transfer is the highest value tried, 10, for 2 of 2 films." in text
+    assert "lowest" not in text
+    assert "all target" not in text
+
+
 def test_tables_of_losses_and_sizes(runs):
     found = {name: summarize(runs, "draw") | facts(shift) for shift, name in enumerate(STUDIES)}
     table = loss_table({"studies": found}, STUDIES)
@@ -209,7 +225,7 @@ def test_tables_of_losses_and_sizes(runs):
     ]
     names = ("dcelliq_nuclei", "mitocheck_nuclei", "ctc_sim_truth")
     sizes = size_table(found, STUDIES, {**dict.fromkeys(names, "simulated"), "cell_migration": "real"})
-    assert sizes["samples"].tolist() == [7, 5, 4, 8, 6, 5]
+    assert sizes["patches"].tolist() == [7, 5, 4, 8, 6, 5]
     assert sizes["true events"].tolist() == [70, 50, 40, 71, 51, 41]
     assert sizes["completely known"].tolist()[:2] == [3, 2]
     assert sizes["film"][0] == "dcelliq_nuclei (simulated), first film"

@@ -6,12 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ermlab.tracking.events import Gates
 from ermlab.tracking.films import CellFilm
+from ermlab.tracking.patches import film_patches
+from ermlab.tracking.training import average_loss
 from reproduction.claims.results import read_json
 from reproduction.experiments.transfer import protocol as transfer_protocol
+from reproduction.experiments.transfer.patch_training import PatchPool
 from reproduction.experiments.transfer.protocol import (
     STRATEGIES,
-    Domain,
     Learned,
     Search,
     Setting,
@@ -20,7 +23,7 @@ from reproduction.experiments.transfer.protocol import (
 )
 from reproduction.experiments.transfer.train import SCENARIOS, Sizes, _runs, main
 
-SIZES = Sizes(cells=4)
+SIZES = Sizes(cells=4, source_patches=20, target_patches=25, test_patches=1000)
 SEARCH = Search(alphas=[1.0, 10.0], rhos=[10.0, 1.0], n_splits=2, tol=0.05)
 
 
@@ -53,7 +56,7 @@ def films():
 @pytest.fixture(scope="module")
 def study(films):
     parts = SCENARIOS["laboratories"](films, SIZES, np.random.default_rng(0))["laboratories"]
-    return TransferStudy(*parts, SEARCH, n_jobs=1)
+    return TransferStudy(*parts, SEARCH)
 
 
 @pytest.fixture
@@ -76,11 +79,11 @@ def test_who_learns_from_what(study, trained):
     order = study.draw([0])
     n = round(0.5 * len(study.target))
     expected = {
-        "all_source": [study.source.pool],
-        "all_target": [study.target.pool],
-        "partial_target": [study.target.pool],
-        "union": [study.source.pool, study.target.pool],
-        "transfer": [study.source.pool, study.target.pool],
+        "all_source": [study.source],
+        "all_target": [study.target],
+        "partial_target": [study.target],
+        "union": [study.source, study.target],
+        "transfer": [study.source, study.target],
     }
     for name, pools in expected.items():
         trained.clear()
@@ -92,32 +95,19 @@ def test_who_learns_from_what(study, trained):
         if name in ("partial_target", "union", "transfer"):
             np.testing.assert_array_equal(parts[-1][1], np.sort(order[:n]))
             assert learned.patches == n
-        assert len(parts[0][1]) == (len(study.source) if pools[0] is study.source.pool else learned.patches)
+        assert len(parts[0][1]) == (len(study.source) if pools[0] is study.source else learned.patches)
         assert 0 <= learned.loss < 0.5
         assert learned.validation_loss is None
 
 
-def test_held_out_events_are_looked_for_in_whole_frames(study):
-    domain, w = study.target, study.run("union", 0.5, None, Setting(1.0)).weights + 0.3
-    numbers = np.arange(0, len(domain), 2)
-    missed = 0
-    for patch in (domain.pool.patches[i] for i in numbers):
-        pair = domain.pairs[patch.frame]
-        found = pair.assigner.best(pair.hypotheses.scores(w))
-        there = {_cells(pair.hypotheses, e) for e in np.flatnonzero(found)}
-        for event in patch.annotation.events:
-            missed += _cells(patch.hypotheses, event, patch.sources, patch.targets) not in there
-    assert missed > 0
-    assert domain.missed(w, numbers, 1) == domain.missed(w, numbers, 2) == missed
-
-
-def _cells(hypotheses, event, sources=None, targets=None):
-    """Return the kind of an event and its cells, numbered as in the whole frames."""
-    before, after = (
-        tuple(sorted(int(c if numbers is None else numbers[c]) for c in cells[event] if c >= 0))
-        for cells, numbers in ((hypotheses.sources, sources), (hypotheses.targets, targets))
-    )
-    return int(hypotheses.kind[event]), before, after
+def test_the_loss_is_the_missed_share_of_the_test_events(study):
+    w = study.run("union", 0.5, None, Setting(1.0)).weights
+    assert study.run("union", 0.5, None, Setting(1.0)).loss == average_loss(w, study.test.patches)
+    worse = w + 0.3
+    assert study.test.missed_share(worse) == average_loss(worse, study.test.patches) > 0
+    few = np.arange(0, len(study.test), 3)
+    some = [study.test.patches[i] for i in few]
+    assert study.test.missed(worse, few) / study.test.n_events(few) == average_loss(worse, some)
 
 
 @pytest.mark.parametrize("name", ["all_source", "partial_target", "transfer"])
@@ -139,7 +129,7 @@ def test_settings_are_chosen_on_stretches_of_time_that_are_held_out(study, train
 
 
 def test_ties_go_to_the_strongest_regularization(study, monkeypatch):
-    monkeypatch.setattr(Domain, "missed", lambda *_: 1)
+    monkeypatch.setattr(PatchPool, "missed", lambda *_: 1)
     for name in ("union", "transfer"):
         setting, _ = study.choose(STRATEGIES[name], np.arange(len(study.target)))
         assert setting == Setting(10.0, 10.0 if name == "transfer" else np.inf)
@@ -154,7 +144,7 @@ def test_shares_grow_in_the_order_of_a_draw(study):
 
 def test_transfer_with_a_large_rho_is_the_union(study):
     common = {"alpha": 1.0, "max_patches": 10, "tol": 1e-7}
-    pools = study.source.pool, study.target.pool
+    pools = study.source, study.target
     assert union_limit_difference(*pools, rho=1e6, **common) < 1e-2
     assert union_limit_difference(*pools, rho=1.0, **common) > 0.05
 
@@ -168,16 +158,31 @@ def test_scenarios_keep_the_test_apart(films):
         "same",
     }
     _, target, test = made["migration"]["migration"]
-    assert max(target.pairs) + 1 < min(pair.frame for pair in test)
-    assert {patch.frame for patch in target.pool.patches} <= set(target.pairs)
+    assert _frames(target)[-1] + 1 < _frames(test)[0]
     source, target, _ = made["controls"]["same"]
-    assert max(source.pairs) + 1 < min(target.pairs)
+    assert _frames(source)[-1] + 1 < _frames(target)[0]
     shuffled, honest = made["controls"]["shuffled"][0], made["laboratories"]["laboratories"][0]
-    assert len(shuffled) == len(honest)
-    assert not np.array_equal(shuffled.pool.truth, honest.pool.truth)
-    few = SCENARIOS["laboratories"](films, Sizes(cells=4, pairs=2), np.random.default_rng(0))["laboratories"]
-    assert set(few[0].pairs) == {patch.frame for patch in few[0].pool.patches} == {0, 1}
-    assert len(few[2]) == 2
+    assert [patch.frame for patch in shuffled.patches] == [patch.frame for patch in honest.patches]
+    assert not np.array_equal(shuffled.truth, honest.truth)
+
+
+def _frames(pool):
+    return sorted({patch.frame for patch in pool.patches})
+
+
+def test_patches_are_drawn_from_the_first_pairs_in_the_order_of_time(films):
+    sizes = Sizes(cells=4, source_patches=3, target_patches=1000, test_patches=2, pairs=2)
+    parts = SCENARIOS["laboratories"](films, sizes, np.random.default_rng(0))["laboratories"]
+    source, target, test = parts
+    assert (len(source), len(test)) == (3, 2)
+    whole = film_patches(films["mitocheck_1"], Gates(), 4, range(2))
+    assert [patch.sources.tolist() for patch in target.patches] == [p.sources.tolist() for p in whole]
+    places = [(patch.frame, patch.sources[0]) for patch in source.patches]
+    cut = film_patches(films["dcelliq_1"], Gates(), 4, range(2))
+    order = [(patch.frame, patch.sources[0]) for patch in cut]
+    assert sorted(map(order.index, places)) == list(map(order.index, places))
+    other = SCENARIOS["laboratories"](films, sizes, np.random.default_rng(1))["laboratories"][0]
+    assert places != [(patch.frame, patch.sources[0]) for patch in other.patches]
 
 
 def test_too_few_or_too_many_splits(study):
@@ -241,7 +246,7 @@ def test_a_scenario_is_written_with_its_sizes(films, tmp_path):
         shares=[0.5],
         control_shares=[0.2],
         draws=1,
-        sizes=Sizes(cells=4, pairs=2),
+        sizes=replace(SIZES, pairs=2),
         search=replace(SEARCH, alphas=[1.0], rhos=[1.0]),
         threads=1,
     )
@@ -250,8 +255,8 @@ def test_a_scenario_is_written_with_its_sizes(films, tmp_path):
     assert set(written["draw"]) == {3}
     facts = read_json(outputs["facts"])["laboratories"]
     # Two pairs with twelve cells each; patches lose the events between them.
-    assert facts["test"]["pairs"] == 2
-    assert facts["test"]["events"] == 24
+    assert facts["test"]["complete"] <= facts["test"]["patches"]
+    assert 12 < facts["test"]["events"] <= 24
     assert facts["source"]["events"] <= 24
     assert facts["union_limit_difference"] < 1e-2
     assert read_json(outputs["timings"])["seconds"] > 0

@@ -52,6 +52,7 @@ def main(
     threshold: float,
     window: int,
     shares: Sequence[float],
+    alphas: Sequence[float],
 ) -> None:
     """Write the results of all studies.
 
@@ -66,6 +67,8 @@ def main(
         Settings of the stopping rule.
     shares : sequence of float
         Shares of the patches at which active and combined learning are compared.
+    alphas : sequence of float
+        Regularization strengths to choose from.
     """
     parts = {
         kind: [
@@ -105,6 +108,7 @@ def main(
             "threshold": threshold,
             "window": window,
             "shares": shares,
+            "alphas": alphas,
             "studies": found,
         },
         datasets={Path(path).stem: read_json(path)["kind"] for path in inputs["receipts"]},
@@ -162,18 +166,19 @@ def summarize(
     stops = stops[stops["scale"].astype(str) == OWN_SCALE]
     # Where the rule does not stop earlier, learning ends with the last patch.
     stops = stops.assign(share=(stops["stop"] / stops["patches"]).fillna(1.0))
-    means = curve.groupby(["measure", "seed"])[["test_error", "averaged_error"]].mean()
+    means = curve.groupby(["measure", "seed"])["test_error"].mean()
     rows = {measure: table[table["measure"] == measure] for measure in MEASURES}
     return {
         "summary": summaries[0],
-        "all_data": repeated([summary["all_data"] for summary in summaries], unit),
+        "strengths": [summary["strength"] for summary in summaries],
+        **{
+            name: repeated([summary[name] for summary in summaries], unit)
+            for name in ("all_data", "perceptron", "averaged_perceptron")
+        },
         "stop_share": {
             measure: repeated(stops[stops["measure"] == measure]["share"], unit) for measure in STOPPING
         },
-        **{
-            name: {measure: repeated(means.loc[measure, name], unit) for measure in MEASURES}
-            for name in ("test_error", "averaged_error")
-        },
+        "test_error": {measure: repeated(means.loc[measure], unit) for measure in MEASURES},
         **{
             name: {
                 measure: [repeated(of[of["share"] == share][name], unit) for share in sorted(shares)]
@@ -297,15 +302,15 @@ def summary_table(values: Mapping[str, Any], published: float) -> pd.DataFrame:
         row = {"study": title}
         for measure, label in TITLES.items():
             row[f"{label}, mean of the curve"] = _plus_minus(found["test_error"][measure]["repeats"])
-            row[f"{label}, averaged weights"] = _plus_minus(found["averaged_error"][measure]["repeats"])
         rows.append(row)
     table = pd.DataFrame(rows).set_index("study").T
-    table.loc["all patches, max-margin"] = [
-        _plus_minus(values["studies"][study]["all_data"]["repeats"]) for study in STUDIES
-    ]
-    for label, key in (("perceptron", "perceptron"), ("averaged perceptron", "averaged_perceptron")):
+    for label, key in (
+        ("max-margin", "all_data"),
+        ("perceptron", "perceptron"),
+        ("averaged perceptron", "averaged_perceptron"),
+    ):
         table.loc[f"all patches, {label}"] = [
-            f"{values['studies'][study]['summary'][key]:.2f}" for study in STUDIES
+            _plus_minus(values["studies"][study][key]["repeats"]) for study in STUDIES
         ]
     table["published"] = ""
     table.loc["all patches, max-margin", "published"] = f"{published:.2f}"
@@ -339,6 +344,30 @@ def stop_table(stops: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
                 )
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def describe_strengths(table: pd.DataFrame, values: Mapping[str, Any]) -> str:
+    """Say which strengths of the regularization were chosen, and how often the ends of the grid were.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per study, measure, seed and share, with the ``strength`` of combined learning.
+    values : mapping
+        Values of the results.
+    """
+    ends = min(values["alphas"]), max(values["alphas"])
+    sentences = []
+    for study, (title, _) in STUDIES.items():
+        of_table = table[(table["study"] == study) & table["share"].isin([TENTH, min(values["shares"])])]
+        chosen = pd.concat([of_table["strength"], pd.Series(values["studies"][study]["strengths"])])
+        counts = [int((chosen == end).sum()) for end in ends]
+        sentences.append(
+            f"For {title} the chosen values of $\\lambda$ go from {chosen.min():g} to {chosen.max():g}, with "
+            f"a median of {chosen.median():g}; of {len(chosen)} choices {counts[0]} are the lowest value of "
+            f"the grid, {ends[0]:g}, and {counts[1]} the highest, {ends[1]:g}."
+        )
+    return " ".join(sentences)
 
 
 def _plus_minus(repeats: Sequence[float]) -> str:

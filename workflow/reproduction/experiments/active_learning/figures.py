@@ -161,7 +161,7 @@ def plot_test_errors(
     datasets: Mapping[str, str],
     published: Mapping[str, Sequence[float]],
 ) -> Figure:
-    """Draw test errors against the share of patches and of events annotated, and those of averaged weights.
+    """Draw test errors against the share of patches and of events annotated.
 
     Lines are means over films or seeds, bands show the range.
 
@@ -174,26 +174,20 @@ def plot_test_errors(
     published : mapping
         Published errors of active learning at the shares of table 1.3, in percent.
     """
-    fig, axes = plt.subplots(len(STUDIES), 3, figsize=(11, 3.3 * len(STUDIES)), squeeze=False, sharey="row")
-    views = (
-        ("share", "test_error", "patches annotated"),
-        ("events", "test_error", "events annotated"),
-        ("share", "averaged_error", "patches annotated"),
-    )
+    fig, axes = plt.subplots(len(STUDIES), 2, figsize=(9.5, 3.3 * len(STUDIES)), squeeze=False, sharey="row")
     for row, name in zip(axes, STUDIES, strict=True):
         tested = curves[curves["study"] == name].dropna(subset="test_error")
-        for ax, (x, y, what) in zip(row, views, strict=True):
+        for ax, (x, what) in zip(row, (("share", "patches"), ("events", "events")), strict=True):
             for measure, color in MEASURE_COLORS.items():
-                _plot_band(ax, tested[tested["measure"] == measure], x, y, color)
+                _plot_band(ax, tested[tested["measure"] == measure], x, "test_error", color)
             ax.axhline(np.mean(values["studies"][name]["all_data"]["repeats"]), color="black", linewidth=1)
-            ax.set(yscale="log", xlabel=f"share of {what}", xlim=(0, None))
+            ax.set(yscale="log", xlabel=f"share of {what} annotated", xlim=(0, None))
             ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
             ax.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
             ax.yaxis.set_minor_formatter(NullFormatter())
             ax.set_ylim(bottom=max(ax.get_ylim()[0], 0.1))  # a short film may be tracked without an error
         row[0].set(ylabel="test error (%)", title=study_title(name, datasets))
         row[1].set_title("the same, by events")
-        row[2].set_title("averaged weights")
     for measure, losses in published.items():
         axes[0, 0].plot(values["shares"], losses, "x", color=MEASURE_COLORS[measure], markersize=6)
     handles = [

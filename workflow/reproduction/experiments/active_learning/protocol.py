@@ -3,6 +3,8 @@
 Active learning queries patches of a pool, whose order is the same for every measure of uncertainty; the
 weights after the queries are tested on whole pairs of frames of another film. Combined learning trains on the
 queried patches with a margin. Nothing is chosen on the test film.
+
+Trainings of one run store the cutting planes of the patches for each other.
 """
 
 import time
@@ -13,18 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ermlab.optimize import L2
 from ermlab.tracking.active_learning import MEASURES, ActiveHistory, ActiveLearner, log_convergence, log_mean
 from ermlab.tracking.assignment import EVENTS
 from ermlab.tracking.films import FramePair
 from ermlab.tracking.patches import Patch
 from ermlab.tracking.perceptron import train_perceptron
-from ermlab.tracking.selection import AlphaChoice, choose_alpha
+from ermlab.tracking.selection import AlphaChoice
 from ermlab.tracking.small_assignment import SmallProblems
-from ermlab.tracking.training import average_loss, train_tracker
+from ermlab.tracking.training import average_loss
 from reproduction.experiments.tracking.enumeration import all_assignments
+from reproduction.experiments.transfer.patch_training import PatchPool, PatchRisk, train_on_patches
 
 Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 #: Factors of the weights for which the stop is computed.
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -52,7 +55,7 @@ class ActiveSettings:
     every : int
         Number of queries between two tests of the weights.
     alphas, n_splits, tol : tuple of float, int and float
-        Training with a margin: regularization strengths to choose from, and as in `choose_alpha`.
+        Training with a margin: regularization strengths to choose from, and as in `MarginTraining`.
     """
 
     window: int
@@ -74,7 +77,7 @@ class ActiveRun:
     curve : DataFrame
         One row per query.
     table : DataFrame
-        One row per share: test errors of active and of combined learning.
+        One row per share: test errors of active and of combined learning, at `TENTH` of the latter only.
     stops : DataFrame
         One row per scale of the weights: the query after which the rule stops, NaN if it does not.
     weights : array
@@ -88,6 +91,52 @@ class ActiveRun:
     stops: pd.DataFrame
     weights: Vector
     seconds: list[float]
+
+
+class MarginTraining:
+    """Training on some of the patches of a pool with a margin (cheap-data, eq. 1.5).
+
+    Parameters
+    ----------
+    pool : sequence of Patch
+        All patches, in the order of time; those without a known event are ignored.
+    alphas : sequence of float
+        Strengths of the regularization, of the mean loss, to choose from.
+    n_splits : int
+        Number of stretches of time, each of which is held out once for that choice.
+    tol : float
+        Relative gap of every training.
+    """
+
+    def __init__(self, pool: Sequence[Patch], alphas: Sequence[float], n_splits: int, tol: float):
+        self._alphas, self._n_splits, self._tol = sorted(alphas, reverse=True), n_splits, tol
+        self._known = np.flatnonzero([len(patch.annotation.events) > 0 for patch in pool])
+        self._patches = PatchPool([pool[i] for i in self._known], n_jobs=1)
+
+    def choose(self, numbers: Numbers) -> AlphaChoice:
+        """Return the strength that misses the fewest events of held-out patches, of several the largest."""
+        places, missed = self._places(numbers), dict.fromkeys(self._alphas, 0)
+        for held_out in np.array_split(places, self._n_splits):
+            w = None
+            for alpha in self._alphas:
+                w = self._train(np.setdiff1d(places, held_out), alpha, w)
+                missed[alpha] += self._patches.missed(w, held_out)
+        losses = {alpha: count / self._patches.n_events(places) for alpha, count in missed.items()}
+        return AlphaChoice(min(losses, key=losses.__getitem__), losses)
+
+    def weights(self, numbers: Numbers, alpha: float) -> Vector:
+        """Return the weights that were trained on patches of the pool."""
+        return self._train(self._places(numbers), alpha, None)
+
+    def _places(self, numbers: Numbers) -> Numbers:
+        """Return the places of patches among those with a known event."""
+        return np.flatnonzero(np.isin(self._known, numbers))
+
+    def _train(self, places: Numbers, alpha: float, w0: Vector | None) -> Vector:
+        # The losses of patches are summed here.
+        settings = {"alpha": alpha * len(places), "rho": np.inf, "tol": self._tol}
+        w0 = None if w0 is None else w0[None]
+        return train_on_patches([PatchRisk(self._patches, places)], **settings, w0=w0).weights[0]
 
 
 class ActiveExperiment:
@@ -113,7 +162,8 @@ class ActiveExperiment:
     def run(self, measure: str, seed: int) -> ActiveRun:
         """Query patches, then train on them; ``seed`` orders the pool and draws random uncertainties."""
         rng = np.random.default_rng(seed)
-        pool = [self.pool[i] for i in rng.permutation(len(self.pool))]
+        order = rng.permutation(len(self.pool))
+        pool = [self.pool[i] for i in order]
         learner = ActiveLearner(
             pool,
             measure,
@@ -128,7 +178,7 @@ class ActiveExperiment:
             self._learn(learner, pool, len(learner.labeled) + 1)
         return ActiveRun(
             self._curve(learner.history, pool, queries),
-            self._table(learner.history, pool),
+            self._table(learner.history, order[learner.labeled]),
             self._stops(learner.history).iloc[: 0 if measure == "random" else None],
             learner.history.weights[queries - 1],
             seconds,
@@ -136,8 +186,9 @@ class ActiveExperiment:
 
     def all_data(self) -> tuple[float, AlphaChoice]:
         """Return the test error of training on the whole pool, and the choice of ``alpha``."""
-        choice = self._choice(self.pool)
-        return self._margin_error(self.pool, choice.alpha), choice
+        training, numbers = self._margin_training(), np.arange(len(self.pool))
+        choice = training.choose(numbers)
+        return self.test_error(training.weights(numbers, choice.alpha)), choice
 
     def perceptron_on_all_data(self, averaged: bool) -> float:
         """Return the test error of the perceptron trained on the whole pool."""
@@ -179,33 +230,30 @@ class ActiveExperiment:
         # A pool with fewer queries than ``every`` is tested once, after the last one.
         every = min(self.settings.every, queries)
         tested = np.arange(every - 1, queries, every)
-        for name, weights in (("test_error", history.weights), ("averaged_error", history.averaged)):
-            curve.loc[tested, name] = [self.test_error(weights[t]) for t in tested]
+        curve.loc[tested, "test_error"] = [self.test_error(history.weights[t]) for t in tested]
         return curve
 
-    def _table(self, history: ActiveHistory, pool: Sequence[Patch]) -> pd.DataFrame:
-        queried = [pool[i] for i in history.queries]
+    def _table(self, history: ActiveHistory, queried: Numbers) -> pd.DataFrame:
         # The regularization strength is chosen at a tenth, and once for the shares of the table at the first.
-        first = min(self.settings.shares)
-        alphas = {share: self._choice(self._first_patches(queried, share)).alpha for share in (TENTH, first)}
+        training, first = self._margin_training(), min(self.settings.shares)
+        alphas = {
+            share: training.choose(self._first_patches(queried, share)).alpha for share in (TENTH, first)
+        }
         rows = []
         for share in sorted({TENTH, *self.settings.shares}):
             n = self._queries(share)
             alpha = alphas[share if share == TENTH else first]
-            rows.append(
-                {
-                    "share": share,
-                    "active": self.test_error(history.weights[n - 1]),
-                    "averaged": self.test_error(history.averaged[n - 1]),
-                    "combined": self._margin_error(queried[:n], alpha),
-                    "strength": alpha,
-                }
-            )
+            row = {"share": share, "strength": alpha}
+            row["combined"] = self.test_error(training.weights(queried[:n], alpha))
+            if share in self.settings.shares:
+                row["active"] = self.test_error(history.weights[n - 1])
+                row["averaged"] = self.test_error(history.averaged[n - 1])
+            rows.append(row)
         return pd.DataFrame(rows)
 
-    def _first_patches(self, queried: Sequence[Patch], share: float) -> Sequence[Patch]:
+    def _first_patches(self, queried: Numbers, share: float) -> Numbers:
         """Return the first share of the patches, at least as many as the splits need."""
-        known = np.cumsum([len(patch.annotation.events) > 0 for patch in queried])
+        known = np.cumsum([len(self.pool[i].annotation.events) > 0 for i in queried])
         enough = int(np.searchsorted(known, self.settings.n_splits)) + 1
         return queried[: max(self._queries(share), enough)]
 
@@ -223,12 +271,9 @@ class ActiveExperiment:
             rows.append({"scale": scale, "stop": self._stop(etas)})
         return pd.DataFrame(rows)
 
-    def _choice(self, patches: Sequence[Patch]) -> AlphaChoice:
+    def _margin_training(self) -> MarginTraining:
         settings = self.settings
-        return choose_alpha(patches, settings.alphas, n_splits=settings.n_splits, tol=settings.tol, n_jobs=1)
-
-    def _margin_error(self, patches: Sequence[Patch], alpha: float) -> float:
-        return self.test_error(train_tracker(patches, L2(alpha), tol=self.settings.tol, n_jobs=1).w)
+        return MarginTraining(self.pool, settings.alphas, settings.n_splits, settings.tol)
 
 
 def enumeration_difference(patches: Sequence[Patch], weights: Iterable[Vector]) -> float:

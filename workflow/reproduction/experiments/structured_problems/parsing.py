@@ -79,27 +79,29 @@ class ParsingTask:
         return self._best_tree(w, x, truth=y)
 
     def _best_tree(self, w: Vector, x: NDArray[np.int64], truth: Tree | None) -> Tree:
-        n = len(x)
+        n, n_symbols = len(x), len(SYMBOLS)
         words = w[: np.prod(self._words)].reshape(self._words)
         rules = w[words.size :].reshape(self._rules) if self.interactions else np.zeros(self._rules)
-        best, split = {}, {}
+        best, split = np.full((n, n + 1, n_symbols), -np.inf), {}
         for length in range(1, n + 1):
-            for start in range(n - length + 1):
-                span = start, start + length
-                scores = words[0, :, x[start]] + words[1, :, x[start + length - 1]]
-                if truth is not None:
-                    scores = scores + (np.arange(len(SYMBOLS)) != truth.get(span, -1)) / (2 * n - 1)
-                allowed = np.zeros(len(SYMBOLS), dtype=bool)
-                allowed[slice(N_TAGS) if length == 1 else slice(N_TAGS, None)] = True
-                if length > 1:
-                    choices = [
-                        best[start, middle][:, None] + best[middle, span[1]] + rules
-                        for middle in range(start + 1, span[1])
-                    ]
-                    flat = np.stack(choices, axis=1).reshape(len(SYMBOLS), -1)
-                    split[span] = flat.argmax(axis=1)
-                    scores = scores + flat.max(axis=1)
-                best[span] = np.where(allowed, scores, -np.inf)
+            starts = np.arange(n - length + 1)
+            ends = starts + length
+            scores = words[0][:, x[starts]].T + words[1][:, x[ends - 1]].T
+            if truth is not None:
+                symbols = [truth.get(span, -1) for span in zip(starts.tolist(), ends.tolist(), strict=True)]
+                scores = scores + (np.arange(n_symbols) != np.array(symbols)[:, None]) / (2 * n - 1)
+            allowed = slice(N_TAGS) if length == 1 else slice(N_TAGS, None)
+            if length > 1:
+                middles = starts[:, None] + np.arange(1, length)
+                left, right = best[starts[:, None], middles], best[middles, ends[:, None]]
+                # Of each span: the symbols of the phrase, and all divisions into two parts with symbols.
+                choices = (left[..., None] + right[..., None, :])[:, None] + rules[:, None]
+                flat = choices.reshape(len(starts), n_symbols, -1)
+                split |= dict(
+                    zip(zip(starts.tolist(), ends.tolist(), strict=True), flat.argmax(axis=2), strict=True)
+                )
+                scores = scores + flat.max(axis=2)
+            best[starts, ends, allowed] = scores[:, allowed]
         return dict(_descend(split, (0, n), int(best[0, n].argmax())))
 
 

@@ -4,12 +4,25 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def sum_rows(features, chosen, owner, sums):
-    """Add the features of the chosen events to the row of their owner."""
-    for e in range(len(chosen)):
-        if chosen[e]:
-            for k in range(features.shape[1]):
-                sums[owner[e], k] += features[e, k]
+def score_rows(features, starts, numbers, w, scores):
+    """Write the scores of the events of the patches ``numbers``."""
+    for i in numbers:
+        for e in range(starts[i], starts[i + 1]):
+            score = 0.0
+            for k in range(len(w)):
+                score += features[e, k] * w[k]
+            scores[e] = score
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(features, starts, numbers, chosen, sums):
+    """Add the features of the chosen events of the patches ``numbers``, one row per patch."""
+    for place in range(len(numbers)):
+        i = numbers[place]
+        for e in range(starts[i], starts[i + 1]):
+            if chosen[e]:
+                for k in range(features.shape[1]):
+                    sums[place, k] += features[e, k]
 
 
 @njit(cache=True, nogil=True)

@@ -52,7 +52,9 @@ _PARTS = {
 }
 
 
-def main(inputs: Paths, outputs: Paths, *, scenarios: Sequence[str]) -> None:
+def main(
+    inputs: Paths, outputs: Paths, *, scenarios: Sequence[str], alphas: Sequence[float], rhos: Sequence[float]
+) -> None:
     """Join the runs of all scenarios, and summarize each study.
 
     Parameters
@@ -61,6 +63,8 @@ def main(inputs: Paths, outputs: Paths, *, scenarios: Sequence[str]) -> None:
         Runs, facts and timings in the order of ``scenarios``, and receipts; files of the results.
     scenarios : sequence of str
         Names of the scenarios.
+    alphas, rhos : sequence of float
+        Values of lambda and rho to choose from.
     """
     runs = percent(pd.concat([pd.read_csv(path) for path in inputs["runs"]], ignore_index=True))
     runs.to_csv(outputs["runs"], index=False, lineterminator="\n")
@@ -73,6 +77,7 @@ def main(inputs: Paths, outputs: Paths, *, scenarios: Sequence[str]) -> None:
         Path(outputs["values"]).parent,
         {
             **summaries[MAIN],
+            "grids": {"lam": alphas, "rho": rhos},
             "union_limit_difference": facts[MAIN]["union_limit_difference"],
             "studies": {study: {**summary, **facts[study]} for study, summary in summaries.items()},
         },
@@ -224,6 +229,37 @@ def settings_table(runs: pd.DataFrame, study: str, sizes: Mapping[str, Any]) -> 
     return pd.DataFrame(rows)
 
 
+def describe_settings(runs: pd.DataFrame, study: str, grids: Mapping[str, Sequence[float]]) -> str:
+    """Say which of the settings that were chosen for the films are at an end of their grid.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        All runs.
+    study : str
+        Name of the study.
+    grids : mapping
+        Values of ``lam`` and ``rho`` to choose from.
+    """
+    chosen = runs[runs.study == study].drop_duplicates(["strategy", "draw"])
+    found = []
+    for name, (title, _, _) in TITLES.items():
+        rows = chosen[chosen.strategy == name]
+        for column, grid in grids.items():
+            if column == "rho" and name != "transfer":
+                continue
+            for end, label in ((min(grid), "lowest"), (max(grid), "highest")):
+                if count := int((rows[column] == end).sum()):
+                    symbol = {"lam": "lambda", "rho": "rho"}[column]
+                    found.append(
+                        f"$\\{symbol}$ of {title} is the {label} value tried, {end:g}, for {count} of "
+                        f"{len(rows)} films"
+                    )
+    if not found:
+        return "None of the chosen values is at an end of its grid."
+    return "At an end of its grid: " + "; ".join(found) + "."
+
+
 def _patches(strategy: str, sizes: Mapping[str, Any]) -> str:
     source, target = (sizes[part]["patches"] for part in ("source", "target"))
     return {
@@ -283,12 +319,12 @@ def size_table(
                     "study": title,
                     "part": part,
                     "film": f"{dataset} ({datasets[dataset]}), {frames}",
-                    "samples": size.get("patches", size.get("pairs")),
+                    "patches": size["patches"],
                     "true events": size["events"],
-                    "completely known": size.get("complete"),
+                    "completely known": size["complete"],
                 }
             )
-    return pd.DataFrame(rows).astype({"completely known": "Int64"})
+    return pd.DataFrame(rows)
 
 
 if "snakemake" in globals():

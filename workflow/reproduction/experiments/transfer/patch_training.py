@@ -11,13 +11,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ermlab._utils.blas import one_blas_thread
 from ermlab.structured.transfer import TransferResult, transfer_cccp
 from ermlab.tracking.assignment import check_events
 from ermlab.tracking.films import FramePair
 from ermlab.tracking.small_assignment import SmallProblems
 from ermlab.tracking.training import initial_weights
-from reproduction.experiments.transfer._patch_rows_numba import highest, sum_rows
+from reproduction.experiments.transfer._patch_rows_numba import highest, score_rows, sum_rows
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -85,7 +84,7 @@ class PatchPool:
         self._searched = np.zeros(len(self), dtype=bool)
         self._stored: set[tuple[int, float, bytes]] = set()
         decided = np.flatnonzero(self._complete)
-        self.store(decided, self._features(truth)[decided], np.zeros(len(decided)))
+        self.store(decided, self._features(truth, decided), np.zeros(len(decided)))
 
     def __len__(self) -> int:
         return len(self.patches)
@@ -130,10 +129,10 @@ class PatchPool:
 
     def penalties(self, w: Vector, numbers: Numbers) -> tuple[Matrix, Vector]:
         """Return slopes and offsets of the highest planes of patches at ``w``: score plus loss."""
-        chosen = self._best(self._scores(w) - self._shares, numbers)
+        chosen = self._best(self._scores(w, numbers) - self._shares, numbers)
         self._searched[numbers] = True
         missed = self._count(self.truth & ~chosen)[numbers]
-        return self._features(chosen)[numbers], missed / self._n_events[numbers]
+        return self._features(chosen, numbers), missed / self._n_events[numbers]
 
     def searched(self, numbers: Numbers) -> bool:
         """Return whether all of the patches have been searched by `penalties`."""
@@ -142,8 +141,8 @@ class PatchPool:
     def rewards(self, w: Vector, numbers: Numbers) -> Matrix:
         """Return the features of the best assignments of patches that agree with the known events."""
         undecided = numbers[~self._complete[numbers]]
-        chosen = self.truth | self._best(self._scores(w), undecided, self.truth)
-        return self._features(chosen)[numbers]
+        chosen = self.truth | self._best(self._scores(w, undecided), undecided, self.truth)
+        return self._features(chosen, numbers)
 
     def events(self, number: int) -> Numbers:
         """Return the known true events of a patch, as numbers of its hypotheses."""
@@ -154,9 +153,24 @@ class PatchPool:
         """Return the number of known true events of patches, those excluded by gating included."""
         return int((self._n_events + self._lost)[numbers].sum())
 
-    def _scores(self, w: Vector) -> Vector:
-        with one_blas_thread():
-            return self._problems.features @ w
+    def missed(self, w: Vector, numbers: Numbers) -> int:
+        """Return the number of known true events that the best assignments of patches lack.
+
+        Those excluded by gating are always missed.
+        """
+        chosen = self._best(self._scores(w, numbers), numbers)
+        return int((self._count(self.truth & ~chosen) + self._lost)[numbers].sum())
+
+    def missed_share(self, w: Vector) -> float:
+        """Return the number of missed events of all patches, divided by that of their known true events."""
+        everything = np.arange(len(self))
+        return self.missed(w, everything) / self.n_events(everything)
+
+    def _scores(self, w: Vector, numbers: Numbers) -> Vector:
+        """Return the scores of the events of patches, and 0 for those of others."""
+        scores = np.zeros(len(self.truth))
+        score_rows(self._problems.features, self._problems.starts, numbers, w, scores)
+        return scores
 
     def _best(self, scores: Vector, numbers: Numbers, including: NDArray | None = None) -> NDArray[np.bool_]:
         return self._problems.best(scores, numbers, including, self._n_jobs)
@@ -164,9 +178,10 @@ class PatchPool:
     def _count(self, marks: NDArray[np.bool_]) -> Numbers:
         return np.bincount(self._owner[marks], minlength=len(self))
 
-    def _features(self, chosen: NDArray[np.bool_]) -> Matrix:
-        sums = np.zeros((len(self), self.dimension))
-        sum_rows(self._problems.features, chosen, self._owner, sums)
+    def _features(self, chosen: NDArray[np.bool_], numbers: Numbers) -> Matrix:
+        """Return the sums of the features of chosen events, one row for each of the patches."""
+        sums = np.zeros((len(numbers), self.dimension))
+        sum_rows(self._problems.features, self._problems.starts, numbers, chosen, sums)
         return sums
 
 

@@ -1,16 +1,14 @@
 """Strategies to train the tracker of a laboratory with films of another (cheap-data, section 1.5.4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ermlab._utils.parallel import map_in_threads
 from ermlab.optimize import L2, Risk, minimize
 from ermlab.structured.transfer import minimize_transfer
-from ermlab.tracking.films import FramePair
-from ermlab.tracking.training import average_loss, initial_weights
+from ermlab.tracking.training import initial_weights
 from reproduction.experiments.transfer.patch_training import PatchPool, PatchRisk, train_on_patches
 
 Vector = NDArray[np.float64]
@@ -72,43 +70,6 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Domain:
-    """Training data of one data set.
-
-    Parameters
-    ----------
-    pool : PatchPool
-        Patches in the order of time.
-    pairs : mapping
-        Whole pairs of frames that they are cut from, by the number of the first frame.
-    """
-
-    pool: PatchPool
-    pairs: Mapping[int, FramePair]
-
-    def __len__(self) -> int:
-        return len(self.pool)
-
-    def missed(self, w: Vector, numbers: Numbers, n_jobs: int | None = None) -> int:
-        """Return the number of true events of patches that a tracker of the whole frames misses."""
-        by_frame: dict[int, list[int]] = {}
-        for number in numbers.tolist():
-            by_frame.setdefault(self.pool.patches[number].frame, []).append(number)
-
-        def missed_in(frame: int) -> int:
-            pair = self.pairs[frame]
-            found = pair.assigner.best(pair.hypotheses.scores(w))
-            return sum(self._missed(number, found) for number in by_frame[frame])
-
-        return sum(map_in_threads(missed_in, list(by_frame), n_jobs))
-
-    def _missed(self, number: int, found: NDArray[np.bool_]) -> int:
-        patch = self.pool.patches[number]
-        events = patch.events[self.pool.events(number)]
-        return int((~found[events]).sum()) + len(patch.annotation.lost)
-
-
-@dataclass(frozen=True)
 class Search:
     """Settings to choose from, and the accuracy of training."""
 
@@ -123,31 +84,21 @@ class TransferStudy:
 
     Parameters
     ----------
-    source, target : Domain
-        Training data.
-    test : sequence of FramePair
-        Pairs of frames of the target's laboratory.
+    source, target : PatchPool
+        Patches for training, in the order of time.
+    test : PatchPool
+        Patches of the target's laboratory.
     search : Search
         Settings to choose from.
-    n_jobs : int, default=None
-        Number of pairs of frames that are tested at the same time.
     """
 
-    def __init__(
-        self,
-        source: Domain,
-        target: Domain,
-        test: Sequence[FramePair],
-        search: Search,
-        n_jobs: int | None = None,
-    ):
+    def __init__(self, source: PatchPool, target: PatchPool, test: PatchPool, search: Search):
         if search.n_splits < 2 or min(len(source), len(target)) < search.n_splits:
             raise ValueError(
                 f"n_splits is {search.n_splits} for {len(source)} and {len(target)} patches: expected at "
                 "least 2, and no more than patches"
             )
-        self.source, self.target, self.test = source, target, list(test)
-        self._search, self._n_jobs = search, n_jobs
+        self.source, self.target, self.test, self._search = source, target, test, search
 
     def draw(self, seed: Sequence[int]) -> Numbers:
         """Return a random order of the target's patches."""
@@ -191,18 +142,17 @@ class TransferStudy:
             strategy=name,
             share=share,
             patches=len(numbers),
-            events=self._home(strategy).pool.n_events(numbers),
+            events=self._home(strategy).n_events(numbers),
             setting=setting,
             validation_loss=loss,
-            loss=average_loss(w, self.test, self._n_jobs),
+            loss=self.test.missed_share(w),
             weights=w,
         )
 
     def choose(self, strategy: Strategy, numbers: Numbers) -> tuple[Setting, float]:
         """Return the setting with the least loss on held-out patches, and that loss.
 
-        They are patches of the target, or of the source if there is no target. The tracker is applied to
-        whole frames, as in the test, and evaluated on the events of the patches. Ties go to the strongest
+        They are patches of the target, or of the source if there is no target. Ties go to the strongest
         regularization.
         """
         alphas, rhos = (sorted(grid, reverse=True) for grid in (self._search.alphas, self._search.rhos))
@@ -214,11 +164,11 @@ class TransferStudy:
             weights = None
             for k, setting in enumerate(settings):
                 weights = self._train(strategy, np.setdiff1d(numbers, held_out), setting, weights)
-                missed[k] += home.missed(weights[-1], held_out, self._n_jobs)
+                missed[k] += home.missed(weights[-1], held_out)
         best = int(np.argmin(missed))
-        return settings[best], float(missed[best] / home.pool.n_events(numbers))
+        return settings[best], float(missed[best] / home.n_events(numbers))
 
-    def _home(self, strategy: Strategy) -> Domain:
+    def _home(self, strategy: Strategy) -> PatchPool:
         """Return the data set that a strategy is evaluated on, whose weights come last."""
         return self.target if strategy.target else self.source
 
@@ -226,9 +176,9 @@ class TransferStudy:
         self, strategy: Strategy, numbers: Numbers, setting: Setting, w0: Matrix | None = None
     ) -> Matrix:
         """Return the weights trained on patches of the home, and on the source if both are used."""
-        risks = [PatchRisk(self._home(strategy).pool, numbers)]
+        risks = [PatchRisk(self._home(strategy), numbers)]
         if strategy.source and strategy.target:
-            risks.insert(0, PatchRisk(self.source.pool))
+            risks.insert(0, PatchRisk(self.source))
         return train_on_patches(
             risks, alpha=setting.alpha, rho=setting.rho, tol=self._search.tol, w0=w0
         ).weights

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ermlab.tracking.events import Gates
-from ermlab.tracking.films import CellFilm, FramePair, frame_pairs, halves
-from ermlab.tracking.patches import pair_patches
+from ermlab.tracking.films import CellFilm, halves
+from ermlab.tracking.patches import film_patches
 from reproduction.claims.results import write_json
 from reproduction.experiments.transfer.patch_training import PatchPool
 from reproduction.experiments.transfer.protocol import (
@@ -19,7 +19,6 @@ from reproduction.experiments.transfer.protocol import (
     SHARED,
     STRATEGIES,
     WHOLE,
-    Domain,
     Search,
     Setting,
     TransferStudy,
@@ -29,7 +28,7 @@ from reproduction.pipeline.job import Paths, run_stage
 
 Films = Mapping[str, CellFilm]
 #: Source, target and test of each `TransferStudy` of a scenario, by name.
-Parts = dict[str, tuple[Domain, Domain, Sequence[FramePair]]]
+Parts = dict[str, tuple[PatchPool, PatchPool, PatchPool]]
 CONTROLS = "controls"
 #: With so large a rho transfer should be the union; and the maximum number of patches of each data set.
 LIMIT = {"alpha": 1.0, "rho": 1e6, "max_patches": 100}
@@ -40,26 +39,39 @@ class Sizes:
     """Sizes of the data that are made of films."""
 
     cells: int  #: maximum number of cells of the first frame of a patch
+    source_patches: int  #: maximum number of patches of the source
+    target_patches: int
+    test_patches: int
     pairs: int | None = None  #: maximum number of pairs of frames of each part, the first ones
     n_jobs: int = 1  #: patches that are searched at the same time
 
-    def domain(self, film: CellFilm, frames: range | None = None) -> Domain:
-        """Return the training data of a film: the patches with a known event, and their frames."""
-        pairs = self.test(film, frames)
-        patches = pair_patches(film, pairs, Gates(), self.cells)
-        known = [patch for patch in patches if len(patch.annotation.events)]
-        return Domain(PatchPool(known, n_jobs=self.n_jobs), {pair.frame: pair for pair in pairs})
+    def source(self, film: CellFilm, rng: np.random.Generator, frames: range | None = None) -> PatchPool:
+        """Return patches of a film, or of some of its frames, to be used as source."""
+        return self._drawn(film, self.source_patches, rng, frames)
 
-    def test(self, film: CellFilm, frames: range | None = None) -> list[FramePair]:
-        """Return pairs of whole frames."""
+    def target(self, film: CellFilm, rng: np.random.Generator, frames: range | None = None) -> PatchPool:
+        """Return patches for the training of the target."""
+        return self._drawn(film, self.target_patches, rng, frames)
+
+    def test(self, film: CellFilm, rng: np.random.Generator, frames: range | None = None) -> PatchPool:
+        """Return patches for the test."""
+        return self._drawn(film, self.test_patches, rng, frames)
+
+    def _drawn(
+        self, film: CellFilm, patches: int, rng: np.random.Generator, frames: range | None
+    ) -> PatchPool:
+        """Draw patches with a known event, and return them in the order of time."""
         frames = range(len(film) - 1) if frames is None else frames
-        return frame_pairs(film, Gates(), frames[: self.pairs])
+        cut = film_patches(film, Gates(), self.cells, frames[: self.pairs])
+        known = [patch for patch in cut if len(patch.annotation.events)]
+        drawn = np.sort(rng.permutation(len(known))[:patches])
+        return PatchPool([known[i] for i in drawn], n_jobs=self.n_jobs)
 
 
 def laboratories(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
     """Return two laboratories: a film of each, and the test on the next film of the target's."""
     (source,), (target, test) = (_of_laboratory(films, name) for name in ("dcelliq", "mitocheck"))
-    return {"laboratories": (sizes.domain(source), sizes.domain(target), sizes.test(test))}
+    return {"laboratories": (sizes.source(source, rng), sizes.target(target, rng), sizes.test(test, rng))}
 
 
 def _of_laboratory(films: Films, laboratory: str) -> list[CellFilm]:
@@ -72,19 +84,22 @@ def migration(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
     """Return a published simulation of nuclei as source, and the two halves of a real film."""
     film = films["migration_4"]
     train_frames, test_frames = halves(film)
-    source, target = sizes.domain(films["ctc_sim"]), sizes.domain(film, train_frames)
-    return {"migration": (source, target, sizes.test(film, test_frames))}
+    source, target = sizes.source(films["ctc_sim"], rng), sizes.target(film, rng, train_frames)
+    return {"migration": (source, target, sizes.test(film, rng, test_frames))}
 
 
 def controls(films: Films, sizes: Sizes, rng: np.random.Generator) -> Parts:
     """Return a source with random assignments in place of the truth, and one from the target's own film."""
-    film, test = films["mitocheck_1"], sizes.test(films["mitocheck_2"])
-    source = sizes.domain(films["dcelliq_1"])
-    random = PatchPool(source.pool.patches, source.pool.random_truth(rng), sizes.n_jobs)
-    first, second = (sizes.domain(film, half) for half in halves(film))
+    source, target, test = laboratories(films, sizes, rng)["laboratories"]
+    random = PatchPool(source.patches, source.random_truth(rng), sizes.n_jobs)
+    first, second = halves(films["mitocheck_1"])
     return {
-        "shuffled": (replace(source, pool=random), sizes.domain(film), test),
-        "same": (first, second, test),
+        "shuffled": (random, target, test),
+        "same": (
+            sizes.source(films["mitocheck_1"], rng, first),
+            sizes.target(films["mitocheck_1"], rng, second),
+            test,
+        ),
     }
 
 
@@ -134,7 +149,7 @@ def main(
     name, _, repetition = scenario.partition("-")
     numbers = [int(repetition)] if repetition else range(draws)
     parts = SCENARIOS[name](films, replace(sizes, n_jobs=threads), np.random.default_rng([seed, 1]))
-    studies = {name: TransferStudy(*part, search, n_jobs=threads) for name, part in parts.items()}
+    studies = {name: TransferStudy(*part, search) for name, part in parts.items()}
     rows = []
     for name, study in studies.items():
         orders = {draw: study.draw([seed, 2, draw]) for draw in numbers}
@@ -199,16 +214,10 @@ def _facts(study: TransferStudy) -> dict[str, Any]:
             "events": pool.n_events(np.arange(len(pool))),
             "complete": int(pool.complete.sum()),
         }
-        for name, pool in (("source", study.source.pool), ("target", study.target.pool))
+        for name, pool in (("source", study.source), ("target", study.target), ("test", study.test))
     }
-    known, lost = (
-        sum(len(getattr(pair.annotation, part)) for pair in study.test) for part in ("events", "lost")
-    )
-    return {
-        **sizes,
-        "test": {"pairs": len(study.test), "events": known + lost, "lost": lost},
-        "union_limit_difference": union_limit_difference(study.source.pool, study.target.pool, **LIMIT),
-    }
+    limit = union_limit_difference(study.source, study.target, **LIMIT)
+    return {**sizes, "union_limit_difference": limit}
 
 
 if "snakemake" in globals():
