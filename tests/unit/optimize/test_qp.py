@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ermlab.optimize import solve_simplex_qp
+from ermlab.optimize.qp import ascend_on_simplex
 
 
 def test_one_variable_is_one():
@@ -135,3 +136,17 @@ def test_indefinite_matrix_with_parts():
             assert "not positive semidefinite" in str(error)  # noqa: PT017  (either will do)
         else:
             np.testing.assert_allclose(np.bincount(part, result.alpha), 1.0)
+
+
+def test_many_small_problems_are_solved_as_checked_ones():
+    rng = np.random.default_rng(0)
+    for m in range(1, 12):
+        A, b, start = rng.normal(size=(m, 4)), rng.normal(size=m), rng.random(m)
+        checked = solve_simplex_qp(A @ A.T, b, start, tol=1e-9)
+        np.testing.assert_array_equal(ascend_on_simplex(A @ A.T, b, start, 1e-9), checked.alpha)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_small_problems_without_a_solution_raise(wrong):
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        ascend_on_simplex(np.full((2, 2), wrong), np.zeros(2), np.ones(2), 1e-9)
