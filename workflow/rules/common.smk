@@ -1,5 +1,6 @@
 # What all rules share: the validated configuration, the exhibits, the data sets, the digests of library code.
 
+import gc
 import os
 import subprocess
 import sys
@@ -19,6 +20,10 @@ from reproduction.pipeline.guard import end_leftover_jobs, guard_run
 from reproduction.pipeline.locks import clear_stale_lock
 from reproduction.pipeline.parameters import declared_parameters
 from reproduction.pipeline.rules import complete_rules
+
+# Rules and jobs are very many objects that all stay: to look for garbage among them takes a quarter of the time.
+gc.freeze()
+gc.set_threshold(100_000, 20, 100)
 
 try:
     config = load_config(config)

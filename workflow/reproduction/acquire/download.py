@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-import httpx
 from tqdm import tqdm
 
 from ermlab.exceptions import DataError
+
+if TYPE_CHECKING:  # every command reads the registry, few download, and httpx takes long to import
+    import httpx
 
 
 class DownloadError(DataError):
@@ -36,8 +38,10 @@ class Patience:
 
 
 @contextmanager
-def web_client(patience: Patience) -> Iterator[httpx.Client]:
+def web_client(patience: Patience) -> "Iterator[httpx.Client]":
     """Open an HTTP client that follows redirects."""
+    import httpx
+
     with httpx.Client(timeout=patience.timeout, follow_redirects=True) as client:
         yield client
 
@@ -47,7 +51,7 @@ def download(
     target: Path,
     *,
     client: _StreamClient,
-    errors: tuple[type[Exception], ...] = (httpx.HTTPError,),
+    errors: tuple[type[Exception], ...] | None = None,
     sha256: str | None = None,
     patience: Patience | None = None,
 ) -> None:
@@ -56,7 +60,7 @@ def download(
     Parameters
     ----------
     client, errors
-        What sends the requests, and what it raises when the network fails.
+        What sends the requests, and what it raises when the network fails; by default errors of httpx.
     sha256
         The hash that the file must have; one with another hash is removed.
 
@@ -68,6 +72,7 @@ def download(
         If the file is not the expected one.
     """
     patience = patience or Patience()
+    errors = errors or _web_errors()
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     _persist(lambda: _fetch_rest(url, part, client, errors), url, part, patience)
@@ -78,6 +83,12 @@ def download(
             "or look for another copy"
         )
     part.replace(target)
+
+
+def _web_errors() -> tuple[type[Exception], ...]:
+    import httpx
+
+    return (httpx.HTTPError,)
 
 
 class _Interrupted(Exception):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reproduction.pipeline.config import load_config
+from reproduction.pipeline.config import config_schema, scale_config
 from reproduction.pipeline.documents import read_yaml
 
 AS_PUBLISHED = "as in the source"
@@ -54,14 +54,13 @@ class Departure:
 
 def load_published(root: str | Path = ".") -> Published:
     """Read what the sources used from the configuration, its schema and the registry in ``root``."""
-    root = Path(root)
-    schema = read_yaml(root / "workflow/schemas/config.schema.yaml")
-    paper = load_config({"scale": "paper"}, root)
+    schema = config_schema(root)
+    paper = scale_config("paper", schema, root)
     sizes = {}
     for name, part in schema["properties"].items():
-        if found := dict(_marked(part, paper[name], schema["$defs"])):
+        if found := dict(_marked(part, paper.get(name), schema["$defs"])):
             sizes[name] = found
-    registry = read_yaml(root / "data/registry.yaml")
+    registry = read_yaml(Path(root, "data/registry.yaml"))
     return Published(
         sizes,
         {name: row["instead_of"] for name, row in registry.items() if "instead_of" in row},

@@ -14,16 +14,24 @@ def load_config(config: Mapping[str, Any], root: str | Path = ".") -> dict[str, 
     Values in ``config`` (``config/config.yaml`` and the command line) take precedence over
     ``config/scale/<scale>.yaml``, which takes precedence over the defaults of the schema.
     """
-    root = Path(root)
-    schema = read_yaml(root / "workflow/schemas/config.schema.yaml")
-    scales = sorted(path.stem for path in (root / "config/scale").glob("*.yaml"))
+    schema = config_schema(root)
+    scales = sorted(path.stem for path in Path(root, "config/scale").glob("*.yaml"))
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     if scale not in scales:
         raise DataError(f"config: scale is {scale!r}: expected one of {', '.join(scales)}")
-    complete = _merge(_defaults(schema), read_yaml(root / f"config/scale/{scale}.yaml"))
-    complete = _merge(complete, config)
+    complete = _merge(scale_config(scale, schema, root), config)
     validate(complete, schema, "config")
     return complete
+
+
+def config_schema(root: str | Path = ".") -> dict[str, Any]:
+    """Read the schema of the configuration."""
+    return read_yaml(Path(root, "workflow/schemas/config.schema.yaml"))
+
+
+def scale_config(scale: str, schema: Mapping[str, Any], root: str | Path = ".") -> dict[str, Any]:
+    """Return the settings of a scale: its file, completed with the defaults of the schema."""
+    return _merge(_defaults(schema), read_yaml(Path(root, f"config/scale/{scale}.yaml")))
 
 
 def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: Folders of the packages that scripts and notebooks import.
 FOLDERS = ("lib", "workflow")
@@ -49,6 +49,7 @@ class Library:
         self._asked: dict[str, _Parsed] = {}
         self._parsed = cache(self._read)
         self._exports = cache(self._find_exports)
+        self._imported = cache(self._find_imported)
 
     def digest(self, source: str | Path) -> str:
         """Digest all modules of the library that ``source`` (a script or notebook) imports."""
@@ -64,16 +65,27 @@ class Library:
 
     def modules(self, source: str | Path) -> list[str]:
         """Name the modules that ``source`` imports, directly or through others, sorted."""
-        waiting, found = self._imported(Path(source)), set()
+        waiting, found = set(self._imported(Path(source))), set()
         while waiting:
             module = waiting.pop()
             found.add(module)
             waiting |= self._imported(self._paths[module]) - found
         return sorted(found)
 
-    def path(self, module: str) -> Path | None:
-        """Return the file of a module, None if it is not in the folders."""
-        return self._paths.get(module)
+    def parameters(self, script: Path) -> list["Parameter"]:
+        """Return the keyword-only parameters of the function ``main`` of a script."""
+        return [Parameter(*fields) for fields in self._parsed(script).parameters]
+
+    def dataclass_fields(self, script: Path, name: str) -> dict[str, bool] | None:
+        """Return the fields of a dataclass that a script defines or imports, and whether each has a default.
+
+        None if the name is not that of a dataclass of the library.
+        """
+        parsed = self._parsed(script)
+        if name in parsed.dataclasses:
+            return parsed.dataclasses[name]
+        source = self._paths.get(parsed.sources.get(name, ""))
+        return None if source is None else self.dataclass_fields(source, name)
 
     def keep(self) -> None:
         """Write what was found in all texts that were asked for, unless it is in the file already.
@@ -88,11 +100,9 @@ class Library:
             json.dump(document, part)
         Path(part.name).replace(self._kept)
 
-    def _imported(self, path: Path) -> set[str]:
-        found: set[str] = set()
-        for name in self._parsed(path).imported:
-            found |= self._resolve(name)
-        return found
+    def _find_imported(self, path: Path) -> frozenset[str]:
+        """Return the modules that a file imports directly."""
+        return frozenset().union(*(self._resolve(name) for name in self._parsed(path).imported))
 
     def _resolve(self, name: str) -> set[str]:
         """Return the modules behind an imported dotted name: the packages it lies in, and its definition."""
@@ -140,9 +150,20 @@ def compiled_digest(*folders: str | Path) -> str:
     return _hash("\0".join(source for source in sources if "njit" in source))
 
 
+class Parameter(NamedTuple):
+    """A parameter of a function: its name, the name that annotates it, and whether it has a default."""
+
+    name: str
+    annotation: str | None
+    optional: bool
+
+
 class _Parsed(NamedTuple):
     imported: list[str]  #: dotted names of modules, or of what is in them
     meaning: str  #: digest of the syntax tree without docstrings
+    parameters: list[list]  #: as `Parameter`, of the keyword-only parameters of ``main``
+    dataclasses: dict[str, dict[str, bool]]  #: fields of each dataclass, and whether they have a default
+    sources: dict[str, str]  #: module of each name that is imported from one
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -155,7 +176,45 @@ def _parse(code: str, package: str) -> _Parsed:
         imported |= _imported(node, package)
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return _Parsed(sorted(imported), _hash(ast.dump(tree)))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return _Parsed(
+        sorted(imported),
+        _hash(ast.dump(tree)),
+        _parameters_of_main(tree),
+        {node.name: _fields(node) for node in classes if _is_dataclass(node)},
+        {
+            alias.name: node.module or ""
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        },
+    )
+
+
+def _parameters_of_main(tree: ast.Module) -> list[list]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "main":
+            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            return [
+                [argument.arg, _name(argument.annotation), default is not None] for argument, default in pairs
+            ]
+    return []
+
+
+def _name(annotation: ast.expr | None) -> str | None:
+    return annotation.id if isinstance(annotation, ast.Name) else None
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    return any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def _fields(node: ast.ClassDef) -> dict[str, bool]:
+    return {
+        field.target.id: field.value is not None
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+    }
 
 
 def _maker() -> str:
@@ -174,10 +233,17 @@ def _read_kept(path: Path) -> dict[str, _Parsed]:
         return {}
 
 
-def _checked(imported: list[str], meaning: str) -> _Parsed:
-    if not isinstance(imported, list) or not all(isinstance(text, str) for text in [*imported, meaning]):
-        raise TypeError("expected a list of names, and a digest")
-    return _Parsed(imported, meaning)
+def _checked(*fields: Any) -> _Parsed:
+    parsed = _Parsed(*fields)
+    if [type(field) for field in parsed] != [list, str, list, dict, dict]:
+        raise TypeError("expected names, a digest, parameters, dataclasses and sources")
+    if not all(isinstance(text, str) for text in (*parsed.imported, *parsed.sources.values())):
+        raise TypeError("expected names")
+    if not all(len(fields) == len(Parameter._fields) for fields in parsed.parameters):
+        raise TypeError("expected parameters")
+    if not all(isinstance(fields, dict) for fields in parsed.dataclasses.values()):
+        raise TypeError("expected fields of dataclasses")
+    return parsed
 
 
 def _hash(text: str) -> str:

@@ -1,12 +1,12 @@
 """Run the scripts of the rules."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
 from inspect import signature
 from typing import Any, get_type_hints
-
-import numba
 
 from ermlab._utils.garbage import old_objects_kept
 from reproduction.pipeline.logs import output_to
@@ -38,10 +38,19 @@ def run_stage(main: Callable[..., None], snakemake: Any) -> None:
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
     """Send the output of a rule's script to the rule's log, and keep to the rule's threads."""
-    threads = min(snakemake.threads, numba.config.NUMBA_NUM_THREADS)
     with output_to(snakemake.log[0]), old_objects_kept():
-        numba.set_num_threads(threads)
+        _limit_numba(snakemake.threads)
         yield
+
+
+def _limit_numba(threads: int) -> None:
+    """Let numba use so many threads; it is not imported for this, since that takes long."""
+    if "numba" in sys.modules:
+        import numba
+
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    else:
+        os.environ["NUMBA_NUM_THREADS"] = str(threads)
 
 
 def _paths(files: Any) -> dict[str, Any]:

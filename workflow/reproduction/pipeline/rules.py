@@ -11,7 +11,6 @@ A rule names its script once. `complete_rules` derives the rest, after all rules
   gives ``library`` itself, as those of notebooks do, gives all of its parameters.
 """
 
-import ast
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,13 +52,13 @@ def rule_settings(
     script: Path, library: Library, block: Mapping[str, Any], given: set[str], rule: str
 ) -> dict[str, Any]:
     """Return the values of the keyword-only parameters of a script's ``main`` that its rule does not give."""
-    values, tree = {}, _parse(script)
-    for argument, default in _keyword_arguments(tree):
-        name = argument.arg
+    values = {}
+    for parameter in library.parameters(script):
+        name = parameter.name
         if name in given or name == "threads":
             continue
-        fields = _dataclass_fields(argument.annotation, tree, library)
-        wanted = fields if fields is not None else {name: default is not None}
+        fields = library.dataclass_fields(script, parameter.annotation) if parameter.annotation else None
+        wanted = fields if fields is not None else {name: parameter.optional}
         if missing := [key for key, optional in wanted.items() if key not in block and not optional]:
             raise ValueError(
                 f"rule {rule}: main of {script} takes {', '.join(missing)}, which neither the rule gives nor "
@@ -71,42 +70,3 @@ def rule_settings(
         else:
             values |= taken
     return values
-
-
-def _keyword_arguments(tree: ast.Module) -> list[tuple[ast.arg, ast.expr | None]]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "main":
-            return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
-    return []
-
-
-def _dataclass_fields(
-    annotation: ast.expr | None, tree: ast.Module, library: Library
-) -> dict[str, bool] | None:
-    """Return the fields of the class that an annotation names, and whether each has a default.
-
-    None if the annotation is not the name of a dataclass of the project.
-    """
-    if not isinstance(annotation, ast.Name):
-        return None
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == annotation.id:
-            return _fields(node)
-        if isinstance(node, ast.ImportFrom) and annotation.id in (alias.name for alias in node.names):
-            source = library.path(node.module)
-            return None if source is None else _dataclass_fields(annotation, _parse(source), library)
-    return None
-
-
-def _parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def _fields(node: ast.ClassDef) -> dict[str, bool] | None:
-    if not any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
-        return None
-    return {
-        field.target.id: field.value is not None
-        for field in node.body
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-    }
