@@ -6,22 +6,19 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from kernel_cache import kernel_cache
 
 from reproduction.experiments.tracking import enumeration
-from reproduction.pipeline.digest import compiled_digest
 
 pytest_plugins = ["cell_fixtures", "figure_fixtures", "film_fixtures"]
 
-PROJECT = Path(__file__).parents[1]
 MIRROR_BESIDE = Path(__file__).parents[2] / "shared/data"
 
 if MIRROR_BESIDE.is_dir():
     os.environ.setdefault("ERMLAB_MIRROR", str(MIRROR_BESIDE))
 
-# Code that was compiled with bounds checking is not kept apart by numba itself.
 CHECKS_BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
-CACHE = PROJECT / ".cache" / ("numba-bounds" if CHECKS_BOUNDS else "numba")
-os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / compiled_digest(PROJECT / "lib", PROJECT / "workflow")))
+os.environ.setdefault("NUMBA_CACHE_DIR", kernel_cache(check_bounds=CHECKS_BOUNDS))
 
 # No limit on seconds: a busy machine is no fault. Continuous integration tries the same cases every time.
 # With bounds checking a few cases do: they are about indices, not about numbers.

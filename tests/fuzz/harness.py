@@ -44,10 +44,10 @@ def survive(file: str, subject: str) -> list[str]:
 
     Return the names of those that were refused.
     """
-    from reproduction.pipeline.digest import compiled_digest
+    from kernel_cache import kernel_cache
 
-    cache = PROJECT / ".cache/numba-bounds" / compiled_digest(PROJECT / "lib")
-    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(cache)}
+    cache = kernel_cache(check_bounds=True)
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache}
     child = subprocess.run(
         [sys.executable, __file__, file, subject],
         capture_output=True,

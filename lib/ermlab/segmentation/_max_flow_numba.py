@@ -91,7 +91,8 @@ def push_flow(starts, heads, opposites, residual, terminal):
     ``terminal[v]`` is the residual capacity from the source to ``v``, or minus that from ``v`` to the sink.
 
     The inner functions share the arrays of the trees: numba inlines them, whereas it would count references
-    to the arguments of other functions in every call.
+    to the arguments of other functions in every call. Loops over both trees keep the number of copies, and
+    so the time to compile, low.
     """
 
     def first(v):
@@ -154,43 +155,30 @@ def push_flow(starts, heads, opposites, residual, terminal):
 
     def augment(through):
         """Push flow along the path through an arc from the first tree to the second."""
-        start, stop = head(reverse(through)), head(through)
         amount = residual[through]
-        v = start
-        while parent[v] != TERMINAL:
-            amount = min(amount, residual[reverse(parent[v])])
-            v = head(parent[v])
-        amount = min(amount, terminal[v])
-        v = stop
-        while parent[v] != TERMINAL:
-            amount = min(amount, residual[parent[v]])
-            v = head(parent[v])
-        amount = min(amount, -terminal[v])
+        for tree in range(2):
+            v = head(reverse(through)) if tree == SOURCE else head(through)
+            while parent[v] != TERMINAL:
+                arc = reverse(parent[v]) if tree == SOURCE else parent[v]  # in the direction of the flow
+                amount = min(amount, residual[arc])
+                v = head(parent[v])
+            amount = min(amount, (1 - 2 * tree) * terminal[v])
 
         residual[through] -= amount
         residual[reverse(through)] += amount
-        v = start
-        while parent[v] != TERMINAL:
-            a = parent[v]
-            residual[a] += amount
-            residual[reverse(a)] -= amount
-            if residual[reverse(a)] == 0:
-                leave_parent(v, SOURCE)
-            v = head(a)
-        terminal[v] -= amount
-        if terminal[v] == 0:
-            leave_parent(v, SOURCE)
-        v = stop
-        while parent[v] != TERMINAL:
-            a = parent[v]
-            residual[a] -= amount
-            residual[reverse(a)] += amount
-            if residual[a] == 0:
-                leave_parent(v, SINK)
-            v = head(a)
-        terminal[v] += amount
-        if terminal[v] == 0:
-            leave_parent(v, SINK)
+        for tree in range(2):
+            v = head(reverse(through)) if tree == SOURCE else head(through)
+            while parent[v] != TERMINAL:
+                w = head(parent[v])
+                arc = reverse(parent[v]) if tree == SOURCE else parent[v]
+                residual[arc] -= amount
+                residual[reverse(arc)] += amount
+                if residual[arc] == 0:
+                    leave_parent(v, tree)
+                v = w
+            terminal[v] -= (1 - 2 * tree) * amount
+            if terminal[v] == 0:
+                leave_parent(v, tree)
 
     def leave_tree(tree):
         """Remove all orphans that have no parent of the same distance as before; return their number."""
@@ -294,8 +282,8 @@ def push_flow(starts, heads, opposites, residual, terminal):
                 if other <= 0 and (residual[a] if tree == SOURCE else residual[reverse(a)]) > 0:
                     if other < 0:
                         augment(a if tree == SOURCE else reverse(a))
-                        adopt_orphans(SOURCE)
-                        adopt_orphans(SINK)
+                        for orphaned in range(2):
+                            adopt_orphans(orphaned)
                         continue  # with the same arc, unless it is empty now
                     join(w, tree, limit[tree], reverse(a))
                 a += 1
