@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from reproduction.claims.results import repeated
-from reproduction.experiments.intervals import count_worse, paired_interval, repeated_interval
+from reproduction.experiments.intervals import count_worse, interval_text, paired_interval, repeated_interval
 
 
 def test_interval_is_that_of_the_t_test():
@@ -41,6 +41,12 @@ def test_interval_of_repeats_is_that_of_their_differences():
     assert wide == pytest.approx({"mean": 2, "low": 2 - 2 * 1.29923, "high": 2 + 2 * 1.29923}, abs=1e-5)
     with pytest.raises(ValueError, match="1 repeats: expected at least two"):
         repeated_interval(repeated([1.0]))
+
+
+def test_interval_as_text():
+    # Mean 2, standard deviation 1, and t = 4.303 with two degrees of freedom.
+    assert interval_text({"repeats": [1, 2, 3]}, format=".2f") == "2.00 (-0.48 to 4.48)"
+    assert interval_text({"repeats": [0.25]}, factor=100) == "25"
 
 
 def test_cells_are_worse_if_a_corrected_test_says_so():

@@ -11,10 +11,15 @@ detections, three numbers of a set of boxes determine which searches visit it:
 import numpy as np
 from numba import njit
 
-from ermlab.detection._bounds_numba import area, least_overlap, upper_bound
+from ermlab.detection._bounds_numba import area, intersection, upper_bound
 from ermlab.detection._depth_first_numba import DEEPEST
 from ermlab.detection._queue_numba import inner_box
 from ermlab.detection._search_numba import halves
+
+# Overlaps are clearly below a threshold if they are below this fraction of it, whatever the rounding.
+CLEARLY = 1.0 - 1e-9
+# Bits of an integer, without its sign, that mark detections.
+LAST_BIT = 61
 
 
 @njit(cache=True, nogil=True)
@@ -37,32 +42,38 @@ def walk(quality, gammas, found, scores, width, height):
     """
     n_gammas, n = scores.shape
     counts = np.zeros((n_gammas, n, n, n + 1), np.int64)
-    ends = _inner_boxes(found)
+    ends, areas = _inner_boxes(found), _areas(found)
     waiting = np.empty((DEEPEST, 8), np.int64)
-    rounds = np.empty((DEEPEST, n_gammas, 2), np.int64)  # round and first suppressor of the parent
+    # Round and first suppressor of the parent, and bits of the detections that may suppress a part of it.
+    rounds = np.empty((DEEPEST, n_gammas, 3), np.int64)
     waiting[0] = (0, width - 1, 0, height - 1, 0, width - 1, 0, height - 1)
-    rounds[0, :, 0], rounds[0, :, 1] = 0, n
-    size = 1
+    rounds[0, :, 0], rounds[0, :, 1], rounds[0, :, 2] = 0, n, _bit(min(n, LAST_BIT) + 1) - 1
+    size, lowest = 1, scores.min()
     while size > 0:
         size -= 1
         l1, l2, t1, t2, r1, r2, b1, b2 = waiting[size]
         boxes = (l1, l2, t1, t2, r1, r2, b1, b2)
         bound, splits = upper_bound(quality, boxes), False
+        if bound < lowest:
+            continue
         for g in range(n_gammas):
-            pushed, limit = rounds[size, g]
+            pushed, limit, near = rounds[size, g, 0], rounds[size, g, 1], rounds[size, g, 2]
             taken = _round(bound, boxes, scores[g], ends[g], pushed)
             rounds[size, g, 0] = n
             if taken == n:
                 continue
-            suppressor = _first_suppressor(boxes, gammas[g], found[g], limit)
+            suppressor, near = _first_suppressor(boxes, gammas[g], found[g], areas[g], limit, near)
             if suppressor < pushed:
                 continue
             counts[g, taken, pushed, suppressor] += 1
             if suppressor >= taken:
-                rounds[size, g, 0], rounds[size, g, 1], splits = taken, suppressor, True
+                rounds[size, g, 0], rounds[size, g, 1], rounds[size, g, 2] = taken, suppressor, near
+                splits = True
         if splits and not _single(boxes):
             waiting[size], waiting[size + 1] = halves(boxes)
-            rounds[size + 1] = rounds[size]
+            for g in range(n_gammas):
+                for k in range(3):
+                    rounds[size + 1, g, k] = rounds[size, g, k]
             size += 2
     return counts
 
@@ -97,16 +108,46 @@ def _round(bound, boxes, scores, ends, pushed):
 
 
 @njit(cache=True)
-def _first_suppressor(boxes, gamma, found, limit):
-    """Return the first detection that every box overlaps by gamma, or ``limit``, that of the parent."""
+def _first_suppressor(boxes, gamma, found, areas, limit, near):
+    """Return the first detection that every box overlaps by gamma, or ``limit``, that of the parent.
+
+    Also return the bits ``near`` of the detections that some box of the set may overlap by gamma: for the
+    parts of the set only these are compared. Products with gamma decide unless rounding could matter; the
+    quotient is that of `least_overlap`.
+    """
     l1, l2, t1, t2, r1, r2, b1, b2 = boxes
-    if area(l2, t2, r1, b1) / area(l1, t1, r2, b2) < gamma:  # an upper bound of all overlaps
-        return limit
+    inner, outer, clearly = area(l2, t2, r1, b1), area(l1, t1, r2, b2), gamma * CLEARLY
+    if inner < clearly * outer:  # the quotient is an upper bound of the least overlap with any box
+        return limit, near
     for k in range(limit):
+        bit = _bit(k)
+        if not near & bit:
+            continue
         other = (found[k, 0], found[k, 1], found[k, 2], found[k, 3])
-        if least_overlap(boxes, other) >= gamma:
-            return k
-    return limit
+        within, around = intersection(l2, t2, r1, b1, other), intersection(l1, t1, r2, b2, other)
+        union = outer + areas[k] - around
+        if within >= clearly * union and within / union >= gamma:
+            return k, near
+        if around < clearly * (inner + areas[k] - within) and k < LAST_BIT:
+            near ^= bit
+    return limit, near
+
+
+@njit(cache=True)
+def _bit(k):
+    """Return the bit of a detection; the last one stands for all further detections."""
+    return np.int64(1) << min(k, LAST_BIT)
+
+
+@njit(cache=True)
+def _areas(found):
+    """Return the number of pixels of each detection."""
+    areas = np.empty(found.shape[:2], np.int64)
+    for g in range(found.shape[0]):
+        for j in range(found.shape[1]):
+            left, top, right, bottom = found[g, j]
+            areas[g, j] = area(left, top, right, bottom)
+    return areas
 
 
 @njit(cache=True)

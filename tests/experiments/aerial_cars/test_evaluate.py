@@ -7,15 +7,15 @@ import pytest
 from reproduction.claims.results import read_results, repeated, write_json
 from reproduction.experiments.aerial_cars.evaluate import (
     curve_table,
+    describe_samples,
     describe_scenes,
+    describe_selection,
     gain_table,
     main,
     mean_over_scenes,
     scene_table,
 )
 from reproduction.experiments.aerial_cars.protocol import (
-    CONTROL_TITLES,
-    CONTROLS,
     LATENT,
     LATENT_TITLE,
     METHODS,
@@ -34,7 +34,7 @@ def detections(seed):
         (method, frame): [
             [*center, 1.0] for center, other in zip(CENTERS[frame], OTHERS[frame], strict=True) if not other
         ]
-        for method in (*METHODS, LATENT, *CONTROLS)
+        for method in (*METHODS, LATENT)
         for frame in range(3)
     }
     if seed == 0:
@@ -88,13 +88,13 @@ def outputs(tmp_path_factory, settings):
                     {
                         "method": m,
                         "gap": 0.01 * seed + 0.001 * fold,
-                        "samples": 40 if m in CONTROLS else 10,
+                        "samples": 10,
                         "virtual_samples": 20 * seed + 10,
                     }
-                    for m in (*METHODS, LATENT, *CONTROLS)
+                    for m in (*METHODS, LATENT)
                 ]
             ).to_csv(names["training"][-1], index=False)
-            seconds = {method: float(seed) for method in (*METHODS, LATENT, *CONTROLS)}
+            seconds = {method: float(seed) for method in (*METHODS, LATENT)}
             seconds |= {"latent_detection": 6.0 + 6.0 * seed, "plain_detection": 3.0}
             seconds |= {"gaussian_scores": 5.0, "slot_scores": 1.0 + seed}
             write_json(names["timings"][-1], seconds)
@@ -124,7 +124,7 @@ def values(outputs):
 
 def test_average_precision_by_scene_seed_and_criterion(values):
     perfect = repeated([100, 100])
-    scenes = {scene: dict.fromkeys((*METHODS, LATENT, *CONTROLS), perfect) for scene in "abc"}
+    scenes = {scene: dict.fromkeys((*METHODS, LATENT), perfect) for scene in "abc"}
     scenes["a"] = scenes["a"] | {"linear": repeated([75, 100])}  # (1 + 1/2) / 2
     assert values["ap_pascal_by_scene"] == scenes
     scenes["b"] = scenes["b"] | {"slot": repeated([100, 0])}
@@ -153,8 +153,8 @@ def test_recall_at_reported_rates(values):
 
 def test_selected_C_and_training(values):
     assert values["price"] == {method: {"a": 0.1, "b": 0.3, "c": 0.3} for method in METHODS}
-    assert values["samples"] == dict.fromkeys((*METHODS, LATENT), 10) | dict.fromkeys(CONTROLS, 40)
-    assert values["virtual_share"] == dict.fromkeys((*METHODS, LATENT), 2.0) | dict.fromkeys(CONTROLS, 0.5)
+    assert values["samples"] == dict.fromkeys((*METHODS, LATENT), 10)
+    assert values["virtual_share"] == dict.fromkeys((*METHODS, LATENT), 2.0)
     assert values["largest_gap"] == pytest.approx(0.012)
     assert (values["seeds"], values["scenes"]) == (2, ["a", "b", "c"])
     assert values["frames"] == {"a": 1, "b": 1, "c": 1}
@@ -194,22 +194,36 @@ def test_examples_have_the_best_detections_of_the_first_seed(outputs):
 
 def test_tables_have_mean_and_standard_deviation(values):
     table = scene_table(values)
-    assert list(table.index) == [*TITLES.values(), LATENT_TITLE, *CONTROL_TITLES.values()]
+    assert list(table.index) == [*TITLES.values(), LATENT_TITLE]
     assert table.loc["slot"].to_dict() == {
         "a": "100 ± 0",
         "b": "50 ± 71",
         "c": "100 ± 0",
-        "mean": "83 ± 29",
-        "mean, PASCAL": "100 ± 0",
+        "mean": "83 (12 to 155)",  # t = 4.303 with two degrees of freedom, standard error 16.7
+        "mean, PASCAL": "100 (100 to 100)",
     }
     assert gain_table(values, {"slot": 20}).loc["slot"].to_dict() == {
         "published": "+20",
-        "ours": "-12 ± 33",
-        "PASCAL": "4 ± 7",
+        "ours": "-12 (-95 to 70)",
+        "PASCAL": "4 (-14 to 22)",
         "a": "+12",
         "b": "-50",
         "c": "+0",
     }
+
+
+def test_samples_and_selection_are_described(values):
+    samples = describe_samples(values)
+    assert "We have 3 frames with 4 annotated cars" in samples
+    assert "All cars in the frames" in samples
+    assert "2 to 3 in all, and 6 regions without a car" in samples
+    assert "At most 1 cars of each scene" in describe_samples({**values, "max_cars": 1})
+    assert values["price_values"] == {key: [0.1, 0.3] for key in METHODS}
+    assert len(values["price_at_edge"]) == 12  # of two values each is at the edge
+    assert "slot: 0.1 to 0.3 (2 values)" in describe_selection(values)
+    assert "slot for a (C = 0.1), slot for b (C = 0.3)" in describe_selection(values)
+    inside = describe_selection({**values, "price_at_edge": []})
+    assert inside.endswith("No choice is at the edge of its range.")
 
 
 def test_scenes_are_described(values):

@@ -7,8 +7,10 @@ import pytest
 from reproduction.claims.results import read_results, repeated
 from reproduction.experiments.equivariant_toy.evaluate import (
     RANGES,
+    describe_measures,
     describe_virtual,
     main,
+    measure_table,
     point_table,
     range_label,
     ring_table,
@@ -53,6 +55,20 @@ def test_table_in_percent_with_labels():
     assert table.loc[2].tolist() == [50, 10, 25, 5]
     assert table.loc[4].tolist() == [40, 0, 20, 1]
     assert [range_label(part) for part in (1 / 8, 1 / 2)] == ["±π/8", "±π/2"]
+
+
+def test_both_measures_with_intervals_and_in_words():
+    values = {
+        "symmetry_error": [repeated([error, error + 0.02]) for error in (0.5, 0.6, 0.2, 0.2, 0)],
+        "ring_error": [repeated([error]) for error in (0.5, 0.4, 0.3, 0.2, 0.1)],
+    }
+    table = measure_table(values)
+    # Standard error 1, and t = 12.71 with one degree of freedom.
+    assert table.loc["symmetry error (%)", "±π"] == "1.0 (-11.7 to 13.7)"
+    assert table.loc["ring error (%)"].tolist() == ["50.0", "40.0", "30.0", "20.0", "10.0"]
+    symmetry, ring = describe_measures(values).split(". ")
+    assert symmetry == "The symmetry error does not fall from the range before to ±π/8, ±π/2"
+    assert ring == "The ring error always falls."
 
 
 def test_virtual_samples_of_joint_and_separate_constraints():

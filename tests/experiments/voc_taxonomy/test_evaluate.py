@@ -34,6 +34,7 @@ def a_run(learned_scores, learned_tree, C, gap, train_images):
     return {
         "classes": CLASSES,
         "train_images": train_images,
+        "description": "whole image",
         "grid": [1, 10],
         "trees": {"semantic": SEMANTIC, "learned": learned_tree},
         "fits": {"projection": learned_tree, "average_linkage": OTHER},
@@ -83,6 +84,7 @@ def test_values_of_two_orders(evaluated):
     assert values["classes_worse"] == 1
     np.testing.assert_allclose(values["mean_auc"]["learned"]["repeats"], [(2 / 3 + 1 + 1) / 4, 0])
     assert values["C"] == {"semantic": [1, 1], "learned": [10, 1]}
+    assert values["descriptions"] == ["whole image"] * 2
     assert (values["orders"], values["train_images"], values["prices"]) == (2, [7, 8], [1, 10])
     assert values["largest_gap"] == 0.03
     assert values["topology_distance"]["repeats"] == [0, 1]

@@ -1,5 +1,7 @@
 """Taxonomies from scores: what is taken from which part, and that shared directions are found."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -10,6 +12,8 @@ from reproduction.experiments.taxonomies import comparable
 from reproduction.experiments.voc_taxonomy.protocol import (
     BagsOfImages,
     areas_under_roc,
+    cells_of,
+    choose_description,
     class_scores,
     held_out_area,
     roles,
@@ -32,6 +36,7 @@ def data():
     bins = np.array([[4, 1, 0, 0, 2], [4, 0, 1, 0, 2], [0, 0, 0, 4, 2], [1, 0, 0, 4, 2]], dtype=float)
     bags = rng.poisson(labels @ bins + 1, size=(3, n, 5)).astype(float)
     bags /= bags.sum(axis=2, keepdims=True)
+    bags = np.tile(bags, 5) / 5  # all quarters are like the whole image
     return BagsOfImages(bags, labels, np.arange(n) // 4 % 3, np.array(SEMANTIC.names))
 
 
@@ -55,6 +60,26 @@ def test_training_knows_nothing_of_the_test_images(data, part):
     other = roles(BagsOfImages(changed, data.labels, data.parts, data.classes), 0)
     np.testing.assert_array_equal(other.K, part.K)
     assert not np.allclose(other.K_test, part.K_test)
+
+
+def test_description_is_that_with_the_better_classifiers():
+    rng = np.random.default_rng(1)
+    labels = np.eye(2, dtype=bool)[np.arange(60) % 2]
+    informative, noise = rng.poisson(6 * labels + 1), rng.poisson(3, size=(60, 8))
+    in_the_whole = np.hstack([informative, noise])
+    in_a_quarter = np.hstack([noise[:, :2], informative, noise[:, 2:]])
+    found = [
+        choose_description(cells_of(bags.astype(float)), labels) for bags in (in_the_whole, in_a_quarter)
+    ]
+    assert found == ["whole image", "image and quarters"]
+    assert [cells.shape[1] for cells in cells_of(in_the_whole).values()] == [2, 10]
+
+
+def test_a_class_of_one_image_does_not_count():
+    labels = np.zeros((6, 1), dtype=bool)
+    labels[0] = True
+    bags = np.random.default_rng(0).random((6, 10))
+    assert choose_description(cells_of(bags), labels) == "whole image"
 
 
 def test_scores_tell_classes_apart(data):
@@ -116,6 +141,6 @@ def test_area_of_a_class_that_all_or_no_images_have():
 
 
 def test_no_C_is_preferred_without_two_images_of_a_class(part):
-    few = type(part)(part.K[:4, :4], part.K_test[:, :4], np.eye(4, dtype=bool), part.Y_test)
+    few = dataclasses.replace(part, K=part.K[:4, :4], K_test=part.K_test[:, :4], Y=np.eye(4, dtype=bool))
     assert held_out_area(few, np.eye(4), 1.0, 1e-3) is None
     assert choose_C(few, np.eye(4), [1.0, 7.0, 9.0], [1.0, 9.0], 1e-3) == 7

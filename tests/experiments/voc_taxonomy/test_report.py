@@ -6,6 +6,7 @@ from reproduction.experiments.voc_taxonomy.report import area_text, sample_text
 VALUES = {
     "classes": ["cat", "dog"],
     "train_images": [30, 31],
+    "descriptions": ["whole image", "image and quarters", "whole image"],
     "classes_worse": 1,
     "auc": {
         "learned": [repeated([0.7]), repeated([0.6])],
@@ -31,6 +32,10 @@ def test_areas():
 
 def test_sample():
     text = sample_text(VALUES)
+    assert (
+        "Of 3 orders, the selection on the scoring images takes the image and quarters in 1 and the whole"
+        in text
+    )
     assert "trained on 31 images for 2 classes" in text
     assert "mean area is 0.700" in text
     assert "in 90 % of their splits, with shuffled classes in 100 %: the images do not determine" in text

@@ -19,7 +19,7 @@ def trained(tmp_path, monkeypatch):
     monkeypatch.setattr(train, "held_out_area", lambda part, B, C, tol: min(C, 20) / 40)
     rng = np.random.default_rng(0)
     labels = np.eye(4, dtype=bool)[np.arange(48) % 4]
-    bags = rng.poisson(4 * labels @ np.eye(4) + 1, size=(3, 48, 4)).astype(float)
+    bags = np.tile(rng.poisson(4 * labels @ np.eye(4) + 1, size=(3, 48, 4)).astype(float), 5)
     data = BagsOfImages(bags, labels, np.arange(48) // 4 % 3, np.array(CLASSES))
     data.write(tmp_path / "bags.npz")
     (tmp_path / "tree.nwk").write_text("((cat,dog),(car,bus),sofa);")
@@ -35,6 +35,7 @@ def test_scores_are_of_the_test_part(trained):
     labels = np.array(run["labels"], dtype=bool)
     np.testing.assert_array_equal(labels, data.labels[data.parts == 0])
     assert run["train_images"] == 16
+    assert run["description"] == "whole image"  # its quarters are all the same
     for method in run["methods"].values():
         assert np.mean(areas_under_roc(labels, np.array(method["scores"]))) > 0.7
 

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from reproduction.claims.exhibits import load_errata
+from reproduction.pipeline.workspace import project_root
+
 
 def test_equality_constraint_needs_a_negative_penalty():
     grid = np.linspace(-3, 3, 6001)
@@ -222,6 +225,15 @@ def test_steps_of_different_heights_break_the_vicinal_bound():
     steps_of_height_one = np.where(vicinal_loss > 0, tail, 0)
     assert (vicinal_loss * P).sum() > 2 * steps_of_any_height.max()
     assert (vicinal_loss * P).sum() <= steps_of_height_one.max()
+    # The example of figure 4, with peaks of half-width 1/2.
+    vicinal_loss = np.maximum(0.5 - abs(t + 1), 0) + np.maximum(1 - 2 * abs(t - 1.5), 0)
+    tail = 2 * norm.sf(abs(t), scale=math.sqrt(0.5))
+    constructed, risk = (vicinal_loss * tail).max(), (vicinal_loss * P).sum()
+    assert (f"{constructed:.3f}", f"{risk:.3f}") == ("0.081", "0.088")
+    errata = load_errata(project_root(__file__) / "config/errata.yaml")
+    (why,) = [erratum.why for erratum in errata if erratum.id == "E-figure-4-family"]
+    assert f"{constructed:.3f} against {risk:.3f}".replace("0.", ".") in why
+    assert risk <= np.where(vicinal_loss > 0, tail, 0).max()
 
 
 def test_difference_of_maxima_exceeds_the_printed_range():

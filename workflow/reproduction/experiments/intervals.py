@@ -34,6 +34,14 @@ def repeated_interval(result: Mapping[str, Any], confidence: float = 0.95) -> di
     return {"mean": mean, "low": mean - half, "high": mean + half}
 
 
+def interval_text(result: Mapping[str, Any], factor: float = 1.0, format: str = ".0f") -> str:
+    """Return "mean (low to high)" of a repeated result times ``factor``; the mean alone of a single one."""
+    if len(result["repeats"]) < 2:
+        return f"{factor * np.mean(result['repeats']):{format}}"
+    mean, low, high = (factor * value for value in repeated_interval(result).values())
+    return f"{mean:{format}} ({low:{format}} to {high:{format}})"
+
+
 def count_worse(
     ours: Sequence[ArrayLike],
     theirs: Sequence[Sequence[ArrayLike]],

@@ -16,8 +16,6 @@ from ermlab.metrics.detection import (
 )
 from reproduction.claims.results import read_json, repeated, write_results
 from reproduction.experiments.aerial_cars.protocol import (
-    CONTROL_TITLES,
-    CONTROLS,
     LATENT,
     LATENT_TITLE,
     METHODS,
@@ -28,10 +26,11 @@ from reproduction.experiments.aerial_cars.protocol import (
     criteria,
     squares,
 )
-from reproduction.experiments.aerial_cars.select import best_C
+from reproduction.experiments.aerial_cars.select import at_edge, best_C
+from reproduction.experiments.intervals import interval_text
 from reproduction.pipeline.job import Paths, run_stage
 
-ALL_METHODS = (*METHODS, LATENT, *CONTROLS)
+ALL_METHODS = (*METHODS, LATENT)
 RECALLS = np.linspace(0, 1, 101)
 RATES = np.geomspace(0.1, 100, 61)
 #: False positives per frame at which recall is reported.
@@ -67,9 +66,15 @@ def main(inputs: Paths, outputs: Paths, *, seeds: int, settings: Settings) -> No
             "told_rates": REPORTED_RATES,
             "recall_at_rates": _mean_recalls(curves, frames.scene_names),
             "price": selected_C(validated, frames.scene_names),
+            "price_at_edge": at_edge(validated, frames.scene_names),
+            "price_values": {
+                method: sorted(set(rows["price"])) for method, rows in validated.groupby("method")
+            },
             **summarize_training(training),
             "seeds": seeds,
             "rotations": settings.rotations,
+            "max_cars": settings.cars,
+            "backgrounds": settings.backgrounds,
             "frames": {scene: len(frames.of_scene(scene)) for scene in frames.scene_names},
             "cars": {
                 scene: int(sum((~frames.others[i]).sum() for i in frames.of_scene(scene)))
@@ -287,12 +292,17 @@ def curve_table(precision: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def scene_table(values: Mapping) -> pd.DataFrame:
-    """Return average precision in percent, one row per method or control and one column per scene."""
+    """Return average precision in percent, one row per method and one column per scene.
+
+    The means over the scenes have 95 % intervals.
+    """
     rows = {}
-    for method, title in (TITLES | {LATENT: LATENT_TITLE} | CONTROL_TITLES).items():
+    for method, title in (TITLES | {LATENT: LATENT_TITLE}).items():
         by_scene = {scene: _mean_sd(values["ap_by_scene"][scene][method]) for scene in values["scenes"]}
-        mean = {"mean": _mean_sd(values["ap"][method]), "mean, PASCAL": _mean_sd(values["ap_pascal"][method])}
-        rows[title] = by_scene | mean
+        rows[title] = by_scene | {
+            "mean": interval_text(values["ap"][method]),
+            "mean, PASCAL": interval_text(values["ap_pascal"][method]),
+        }
     return pd.DataFrame(rows).T
 
 
@@ -302,8 +312,8 @@ def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
     for method, points in published.items():
         row = {
             "published": f"+{points:g}",
-            "ours": _mean_sd(values["ap_gain"][method]),
-            "PASCAL": _mean_sd(values["ap_pascal_gain"][method]),
+            "ours": interval_text(values["ap_gain"][method]),
+            "PASCAL": interval_text(values["ap_pascal_gain"][method]),
         }
         for scene in values["scenes"]:
             precisions = values["ap_by_scene"][scene]
@@ -311,6 +321,36 @@ def gain_table(values: Mapping, published: Mapping[str, float]) -> pd.DataFrame:
             row[scene] = f"{gains.mean():+.0f}"
         rows[TITLES[method]] = row
     return pd.DataFrame(rows).T
+
+
+def describe_samples(values: Mapping) -> str:
+    """Say how many cars and regions the detectors are trained on, and what the source says about it."""
+    total, n_frames = sum(values["cars"].values()), sum(values["frames"].values())
+    used = {scene: min(cars, values["max_cars"]) for scene, cars in values["cars"].items()}
+    taken = "All cars" if used == values["cars"] else f"At most {values['max_cars']} cars of each scene"
+    return (
+        "The source has 30 images with more than 1,000 cars in all; it states neither which of them are for "
+        f"training nor how many windows without a car are used. We have {n_frames} frames with {total} "
+        f"annotated cars. {taken} in the frames of the two training scenes are training samples, "
+        f"{sum(used.values()) - max(used.values())} to {sum(used.values()) - min(used.values())} in all, and "
+        f"{values['backgrounds']} regions without a car are added per scene."
+    )
+
+
+def describe_selection(values: Mapping) -> str:
+    """Say which values of C were compared, and which choices are at the edge of their range."""
+    ranges = {
+        TITLES[method]: f"{min(C):g} to {max(C):g} ({len(C)} values)"
+        for method, C in values["price_values"].items()
+    }
+    compared = "; ".join(f"{title}: {text}" for title, text in ranges.items())
+    edges = [f"{TITLES[method]} for {test} (C = {C:g})" for method, test, C in values["price_at_edge"]]
+    outcome = (
+        f"These choices are at the edge of their range, and might gain from another C: {', '.join(edges)}."
+        if edges
+        else "No choice is at the edge of its range."
+    )
+    return f"Values of $C$ compared: {compared}. {outcome}"
 
 
 def describe_scenes(values: Mapping) -> str:
@@ -336,7 +376,7 @@ def describe_scenes(values: Mapping) -> str:
 
 
 def _mean_sd(measured: Mapping[str, Sequence[float]]) -> str:
-    """Return mean and standard deviation over seeds or scenes; the mean alone of a single one."""
+    """Return mean and standard deviation over seeds; the mean alone of a single one."""
     repeats = measured["repeats"]
     mean = f"{np.mean(repeats):.0f}"
     return mean if len(repeats) < 2 else f"{mean} ± {np.std(repeats, ddof=1):.0f}"

@@ -25,8 +25,6 @@ METHODS = {
     "slot": (True, False),
     "slot_equivariant": (True, True),
 }
-#: Controls: methods without rotations that are also trained on more regions.
-CONTROLS = {"linear_more": "linear", "slot_more": "slot"}
 #: The foil: the linear detector with the pose of the car as a latent variable, with the C of another method.
 LATENT, LATENT_PRICE = "linear_latent", "linear_equivariant"
 LATENT_TITLE = "linear, latent pose"
@@ -36,7 +34,6 @@ TITLES = {
     "slot": "slot",
     "slot_equivariant": "slot, equivariant",
 }
-CONTROL_TITLES = {"linear_more": "linear, more regions", "slot_more": "slot, more regions"}
 #: Cells that the grid of a frame adds on each side, so that a window can be centered on a car at the border.
 PAD = 4
 
@@ -50,7 +47,7 @@ class Settings:
     tolerance: float  #: largest distance in pixels between a correct location and the car
     n_slots: int
     rotations: int
-    cars: int  #: regions around a car per scene
+    cars: int  #: largest number of regions around a car per scene
     backgrounds: int  #: regions without a car per scene
     slot_windows: int  #: largest number of windows for k-means
     tol: float  #: relative gap at which the optimizer stops

@@ -28,18 +28,21 @@ def main(
     seed: int,
     settings: Settings,
     selection: Mapping[str, int],
-    C: Sequence[float],
+    C: Mapping[str, Sequence[float]],
 ) -> None:
     """Write the average precision of each method and C for each pair of scenes.
 
-    ``selection`` has the smaller numbers of regions and rotations of the selection.
+    ``selection`` has the smaller numbers of regions and rotations of the selection, ``C`` the values to
+    select from with one template (``"linear"``) and with slots (``"slot"``).
     """
     trainer = Trainer(Frames.load(inputs["frames"]), replace(settings, **selection), seed)
     table = pd.DataFrame(validate_pairs(trainer, load_grids(inputs["grids"]), C))
     table.to_csv(outputs["validated"], index=False, lineterminator="\n")
 
 
-def validate_pairs(trainer: Trainer, grids: Sequence[NDArray], C: Sequence[float]) -> list[dict[str, Any]]:
+def validate_pairs(
+    trainer: Trainer, grids: Sequence[NDArray], C: Mapping[str, Sequence[float]]
+) -> list[dict[str, Any]]:
     """Train on one scene and test on another, for every pair of scenes, method and C.
 
     Returns rows with ``method``, ``price`` (the value of C), ``train``, ``test`` and ``ap``, by the distance
@@ -48,15 +51,16 @@ def validate_pairs(trainer: Trainer, grids: Sequence[NDArray], C: Sequence[float
     frames, settings = trainer.frames, trainer.settings
     measure = criteria(settings.tolerance)["center"]
     rows = []
-    for method in METHODS:
+    for method, (has_slots, _) in METHODS.items():
+        values = sorted(C["slot" if has_slots else "linear"])
         for train in frames.scene_names:
-            detectors = trainer.train(method, [train], C)
+            detectors = trainer.train(method, [train], values)
             for test in frames.scene_names:
                 if test == train:
                     continue
                 numbers = frames.of_scene(test)
                 assigned = [detectors[0].slots.assign_windows(grids[i]) for i in numbers]
-                for value, detector in zip(sorted(C), detectors, strict=True):
+                for value, detector in zip(values, detectors, strict=True):
                     found = [
                         detect(detector.scores(grids[i], slots), settings)
                         for i, slots in zip(numbers, assigned, strict=True)
@@ -78,6 +82,18 @@ def best_C(validated: pd.DataFrame, method: str, scenes: Sequence[str]) -> float
     if rows.empty:
         raise ValueError(f"no pair of {list(scenes)} for {method!r}: expected rows of validate_pairs")
     return float(rows.groupby("price")["ap"].mean().idxmax())
+
+
+def at_edge(validated: pd.DataFrame, scenes: Sequence[str]) -> list[tuple[str, str, float]]:
+    """Return method, test scene and C of each choice that is the smallest or largest value validated."""
+    edges = []
+    for method in METHODS:
+        values = validated.loc[validated["method"] == method, "price"]
+        for test in scenes:
+            C = best_C(validated, method, [scene for scene in scenes if scene != test])
+            if C in (values.min(), values.max()):
+                edges.append((method, test, C))
+    return edges
 
 
 if "snakemake" in globals():

@@ -1,8 +1,7 @@
 """Train the detectors on two scenes and run them on the third (rule train_aerial_detectors)."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from reproduction.claims.results import write_json
 from reproduction.experiments.aerial_cars.detectors import Detector, PoseDetector, Trainer
 from reproduction.experiments.aerial_cars.prepare import frame_grid
 from reproduction.experiments.aerial_cars.protocol import (
-    CONTROLS,
     LATENT,
     LATENT_PRICE,
     METHODS,
@@ -31,23 +29,17 @@ from reproduction.pipeline.job import Paths, run_stage
 N_BASIS, TIMED_CELLS, REPEATS = 1000, 40, 2
 
 
-def main(
-    inputs: Paths, outputs: Paths, *, seed: int, fold: int, settings: Settings, control: Mapping[str, int]
-) -> None:
-    """Hold out the scene with index ``fold``, and write the detections in its frames.
-
-    ``control`` has the larger numbers of regions of the methods in `CONTROLS`.
-    """
+def main(inputs: Paths, outputs: Paths, *, seed: int, fold: int, settings: Settings) -> None:
+    """Hold out the scene with index ``fold``, and write the detections in its frames."""
     frames, grids = Frames.load(inputs["frames"]), load_grids(inputs["grids"])
     validated = pd.read_csv(inputs["validated"])
     test = frames.scene_names[fold]
     train = [scene for scene in frames.scene_names if scene != test]
-    usual, larger = (Trainer(frames, chosen, seed) for chosen in (settings, replace(settings, **control)))
+    trainer = Trainer(frames, settings, seed)
     found, training, seconds, detectors = [], [], {}, {}
-    for name in (*METHODS, *CONTROLS):
-        method, trainer = (CONTROLS[name], larger) if name in CONTROLS else (name, usual)
+    for name in METHODS:
         start = time.perf_counter()
-        (detector,) = trainer.train(method, train, [best_C(validated, method, train)])
+        (detector,) = trainer.train(name, train, [best_C(validated, name, train)])
         seconds[name] = time.perf_counter() - start
         training.append(
             {
@@ -63,7 +55,7 @@ def main(
             found.append(_rows(name, frame, centers, scores))
         detectors[name] = detector
     start = time.perf_counter()
-    latent = usual.train_latent(train, best_C(validated, LATENT_PRICE, train))
+    latent = trainer.train_latent(train, best_C(validated, LATENT_PRICE, train))
     seconds[LATENT] = time.perf_counter() - start
     training.append({"method": LATENT, "gap": latent.gap, "samples": latent.n_samples, "virtual_samples": 0})
     rows, durations = compare_detections(

@@ -17,7 +17,7 @@ from reproduction.experiments.detection_strategies.prepare import AnnotatedImage
 from reproduction.pipeline.job import Paths, run_stage
 
 #: For the smallest C the weights are a difference of mean histograms, for the largest no margin is violated.
-C_GRID = (0.01, 0.1, 1.0, 10.0)
+C_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
 BACKGROUND_PER_IMAGE = 10
 
 

@@ -27,6 +27,7 @@ from reproduction.experiments.equivariant_toy.rings import (
     symmetry_error,
     virtual_share,
 )
+from reproduction.experiments.intervals import interval_text
 from reproduction.pipeline.job import Paths, run_stage
 
 #: The five panels of figure 1, as fractions of pi.
@@ -40,6 +41,8 @@ ONE_SLACK = {"solver": "bundle", "tol": 1e-2}
 COUNTED = 3
 #: Virtual sampling is enough if its objective is at least this share of that with all rotations.
 ENOUGH = 0.99
+#: Both measures of the regions.
+MEASURES = {"symmetry_error": "symmetry error (%)", "ring_error": "ring error (%)"}
 #: Points along each side of the grid of regions.
 GRID_SIZE = 241
 
@@ -194,6 +197,31 @@ def solver_table(triples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=["virtual samples", "passes"]).round(0)
 
 
+def measure_table(values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return both measures of the regions in percent by range, with 95 % intervals over the triples."""
+    rows = {
+        title: {
+            range_label(part): interval_text(found, factor=100, format=".1f")
+            for part, found in zip(RANGES, values[name], strict=True)
+        }
+        for name, title in MEASURES.items()
+    }
+    return pd.DataFrame(rows).T
+
+
+def describe_measures(values: Mapping[str, Any]) -> str:
+    """Say for which ranges the mean of each measure is lower than for the range before."""
+    sentences = []
+    for name, title in MEASURES.items():
+        means = [np.mean(found["repeats"]) for found in values[name]]
+        rises = [
+            range_label(part) for part, step in zip(RANGES[1:], np.diff(means), strict=True) if step >= 0
+        ]
+        outcome = f"does not fall from the range before to {', '.join(rises)}" if rises else "always falls"
+        sentences.append(f"The {title.removesuffix(' (%)')} {outcome}.")
+    return " ".join(sentences)
+
+
 def describe_virtual(values: Mapping[str, Any]) -> str:
     """Say how many virtual samples the optimizer uses, and how many would be enough."""
     shares = [np.mean(share["repeats"]) for share in values["virtual_share"]]
@@ -232,10 +260,9 @@ def range_label(part: float) -> str:
 
 def ring_table(measured: pd.DataFrame) -> pd.DataFrame:
     """Return errors in percent, one row per degree and one column per range."""
-    names = {"symmetry_error": "symmetry error (%)", "ring_error": "ring error (%)"}
-    in_percent = measured.assign(**{name: 100 * measured[name] for name in names})
-    table = in_percent.pivot_table(index="degree", columns="range", values=list(names))[list(names)]
-    return table.round(1).rename(columns=names, level=0).rename(columns=range_label, level=1)
+    in_percent = measured.assign(**{name: 100 * measured[name] for name in MEASURES})
+    table = in_percent.pivot_table(index="degree", columns="range", values=list(MEASURES))[list(MEASURES)]
+    return table.round(1).rename(columns=MEASURES, level=0).rename(columns=range_label, level=1)
 
 
 if "snakemake" in globals():

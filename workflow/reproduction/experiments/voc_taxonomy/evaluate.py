@@ -53,6 +53,7 @@ def main(inputs: Paths, outputs: Paths, *, seed: int, permutations: int) -> None
             "classes": classes,
             "orders": len(runs),
             "train_images": [run["train_images"] for run in runs],
+            "descriptions": [run["description"] for run in runs],
             "auc": {name: [over_orders(of_class) for of_class in area.T] for name, area in areas.items()},
             "mean_auc": {name: over_orders(area.mean(axis=1)) for name, area in areas.items()},
             "classes_worse": count_significantly_lower(areas["learned"], areas["semantic"], 1 / N_PARTS),

@@ -8,13 +8,11 @@ from ermlab.features.words import Vocabulary, histogram, n_cells
 from reproduction.claims.results import read_json
 from reproduction.datasets.voc2007_sample import CLASSES, read_voc2007_sample
 from reproduction.experiments.detection_strategies.prepare import LUMINANCE, SCALES
-from reproduction.experiments.voc_taxonomy.protocol import N_PARTS, BagsOfImages
+from reproduction.experiments.voc_taxonomy.protocol import LEVELS, N_PARTS, BagsOfImages
 from reproduction.pipeline.job import Paths, run_stage
 
 #: Number of descriptors from which the vocabulary of a part is learned.
 MAX_SAMPLES = 20_000
-#: The whole image and its quarters.
-LEVELS = (1, 2)
 
 
 def main(inputs: Paths, outputs: Paths, *, seed: int, images: int, n_words: int, step: int) -> None:

@@ -5,6 +5,7 @@ trained against the rest; the images of the other two parts are described by its
 taxonomies are learned from the scores and taxonomic SVMs are trained; the third part is the test set.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -15,6 +16,7 @@ from sklearn.svm import SVC
 
 from ermlab._utils.array_files import ArrayFile
 from ermlab.detection import share_images
+from ermlab.features.words import n_cells
 from ermlab.kernels.histogram import chi2_distances
 from ermlab.taxonomy import TaxonomicSVM, Taxonomy
 from reproduction.experiments.taxonomies import class_taxonomies
@@ -24,8 +26,12 @@ Matrix = NDArray[np.float64]
 N_PARTS = 3
 #: Images for the test over those for scoring and training.
 TEST_OVER_TRAIN = 1 / (N_PARTS - 1)
-#: Folds of the training images in the cross-validation of C.
+#: Folds of the training images in the cross-validation of C, and of the scoring images in that of the cells.
 N_FOLDS = 3
+#: The whole image and its quarters.
+LEVELS = (1, 2)
+#: Descriptions of an image, of which one is selected: the number of leading cells of the pyramid.
+DESCRIPTIONS = {"whole image": 1, "image and quarters": n_cells(LEVELS)}
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,7 @@ class Roles:
     K_test: Matrix  #: (test, train)
     Y: NDArray[np.bool_]  #: (train, classes)
     Y_test: NDArray[np.bool_]
+    description: str  #: selected description of the images
 
 
 def roles(data: BagsOfImages, order: int) -> Roles:
@@ -54,10 +61,42 @@ def roles(data: BagsOfImages, order: int) -> Roles:
     if order not in range(len(orders)):
         raise ValueError(f"order is {order}: expected 0 to {len(orders) - 1}")
     score, train, test = (np.flatnonzero(data.parts == part) for part in orders[order])
-    X = data.bags[orders[order][0]]
+    described = cells_of(data.bags[orders[order][0]])
+    description = choose_description({name: X[score] for name, X in described.items()}, data.labels[score])
+    X = described[description]
     scores = class_scores(X[score], data.labels[score], X[np.append(train, test)])
     K, K_test = score_kernels(scores[: len(train)], scores[len(train) :])
-    return Roles(K, K_test, data.labels[train], data.labels[test])
+    return Roles(K, K_test, data.labels[train], data.labels[test], description)
+
+
+def cells_of(bags: Matrix) -> dict[str, Matrix]:
+    """Return the leading bins of the pyramids (images, bins) for each description."""
+    n_words = bags.shape[1] // n_cells(LEVELS)
+    return {name: bags[:, : n_words * cells] for name, cells in DESCRIPTIONS.items()}
+
+
+def choose_description(described: Mapping[str, Matrix], Y: NDArray[np.bool_]) -> str:
+    """Return the description whose classifiers have the largest mean area on held-out scoring images.
+
+    A class counts in a fold if it has images inside and outside the fold. Among equally good descriptions,
+    or without any such class, it is the first one.
+    """
+    folds = share_images([np.flatnonzero(row) for row in Y], N_FOLDS)
+
+    def mean_area(X: Matrix) -> float:
+        areas = np.concatenate([_areas_of_fold(X, Y, fold) for fold in folds])
+        return 0.0 if np.isnan(areas).all() else float(np.nanmean(areas))
+
+    return max(described, key=lambda name: mean_area(described[name]))
+
+
+def _areas_of_fold(X: Matrix, Y: NDArray[np.bool_], held_out: NDArray[np.int64]) -> Matrix:
+    rest = np.setdiff1d(np.arange(len(Y)), held_out)
+    known = Y[rest].any(axis=0) & ~Y[rest].all(axis=0)
+    if not known.any() or not len(held_out):
+        return np.full(1, np.nan)
+    scores = class_scores(X[rest], Y[np.ix_(rest, known)], X[held_out])
+    return areas_under_roc(Y[np.ix_(held_out, known)], scores)
 
 
 def class_scores(X: Matrix, Y: NDArray[np.bool_], X_new: Matrix) -> Matrix:

@@ -57,6 +57,7 @@ def main(
         {
             "classes": names,
             "train_images": len(part.Y),
+            "description": part.description,
             "grid": list(C),
             "trees": {name: tree.to_newick() for name, tree in trees.items()},
             "fits": fits,
