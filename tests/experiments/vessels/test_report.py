@@ -22,6 +22,7 @@ from reproduction.experiments.vessels.report import (
     margin_text,
     method_table,
     observer_text,
+    selection_text,
     structure_text,
 )
 from reproduction.experiments.vessels.train_dense import KERNELS
@@ -167,3 +168,22 @@ def test_kernels_in_words():
     assert f"2 of {len(KERNELS)} kernels: {kernel_name(KERNELS[2])} (0.5), position 1 (0.2)" in text
     assert kernel_name(KERNELS[2]) == "position 4 and gray level 0.3"
     assert kernel_name(KERNELS[-1]) == "position 16 and score 1"
+
+
+def test_selection_in_words():
+    trials = pd.DataFrame(
+        [
+            ("grid", 1, 3, False),
+            ("grid", 1, 4, True),
+            ("grid", 1, 5, False),
+            ("linear", 0.1, 4, False),
+            ("linear", 0.3, 4, True),
+        ],
+        columns=["method", "C", "class_weight", "chosen"],
+    )
+    assert selection_text(trials).splitlines() == [
+        "- grid CRF, graph cut, weight of vessels: 4, inside its range, 3 to 5.",
+        "- grid CRF, graph cut, $C$: 1, not varied.",
+        "- linear classifier of pixels, weight of vessels: 4, not varied.",
+        "- linear classifier of pixels, $C$: 0.3, at the edge of its range, 0.1 to 0.3.",
+    ]

@@ -16,7 +16,7 @@ from reproduction.experiments.vessels.measures import mean_f1
 from reproduction.experiments.vessels.retinas import Retinas
 from reproduction.experiments.vessels.selection import select
 
-FIELD_SETTINGS = FieldSettings(side=40, C=(100.0,), class_weights=(2.0, 3.0), tol=0.05)
+FIELD_SETTINGS = FieldSettings(side=40, C=(100.0,), class_weights=(3.0,), tol=0.05)
 
 
 PIXEL_SETTINGS = {"seed": 0, "pixels": 300, "C": [0.01, 1.0], "class_weights": [1.0, 3.0], "tol": 0.02}
@@ -63,7 +63,7 @@ def test_pixelwise_methods_find_vessels(folder, retinas):
         found = [scores[method][retinas.pixels(i)] > 0 for i in retinas.test_indices]
         assert mean_f1(truths, found) > least, method
     trials = pd.read_csv(folder / "trials.csv")
-    assert len(trials) == 4
+    assert len(trials) >= 3
     assert trials.loc[trials["chosen"], "validation_f1"].item() == trials["validation_f1"].max()
 
 
@@ -117,17 +117,25 @@ def test_random_fields_find_vessels(folder, tmp_path, module, segment):
     test = fields.retinas.test_indices
     found = [fields.inside(i, getattr(module, segment)(fields, i, w)) for i in test]
     assert mean_f1([fields.retinas.truth(i) for i in test], found) > 0.75
-    assert len(pd.read_csv(tmp_path / "trials.csv")) == 2
+    assert len(pd.read_csv(tmp_path / "trials.csv")) == 1
 
 
-def test_selection_takes_the_best_pair():
+def test_selection_grows_until_the_best_is_inside():
     tried = []
 
     def train(C, weight, indices):
         tried.append((C, weight, tuple(indices)))
         return C * weight
 
+    # The weight with the larger C, then C: both grow beyond the end where the best value is.
     chosen, trials = select(train, lambda product: -abs(product - 6), [1, 2], [3, 4], [0, 5])
     assert chosen == (2, 3)
-    assert tried == [(1, 3, (0, 5)), (1, 4, (0, 5)), (2, 3, (0, 5)), (2, 4, (0, 5))]
-    assert [trial["chosen"] for trial in trials] == [False, False, True, False]
+    assert tried == [(*pair, (0, 5)) for pair in ((2, 3), (2, 4), (2, 2.25), (1, 3), (4, 3))]
+    assert [(trial["C"], trial["class_weight"]) for trial in trials if trial["chosen"]] == [chosen]
+    assert [trial["C"] for trial in trials] == [1, 2, 2, 2, 4]
+
+
+def test_single_values_are_not_varied():
+    chosen, trials = select(lambda C, weight, indices: C, lambda C: C, [7], [3], [0])
+    assert chosen == (7, 3)
+    assert trials == [{"C": 7, "class_weight": 3, "validation_f1": 7, "chosen": True}]

@@ -41,6 +41,23 @@ def difference_table(values: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("")
 
 
+def selection_text(trials: pd.DataFrame) -> str:
+    """Say which hyperparameters were selected inside the range of their values, and which were not varied."""
+    sentences = []
+    for method, rows in trials.groupby("method", sort=False):
+        chosen = rows[rows["chosen"]].iloc[0]
+        for column, name in (("class_weight", "weight of vessels"), ("C", "$C$")):
+            values = rows[column]
+            if values.nunique() == 1:
+                place = "not varied"
+            elif chosen[column] in (values.min(), values.max()):
+                place = f"at the edge of its range, {values.min():g} to {values.max():g}"
+            else:
+                place = f"inside its range, {values.min():g} to {values.max():g}"
+            sentences.append(f"- {TITLES[method]}, {name}: {chosen[column]:.3g}, {place}.")
+    return "\n".join(sentences)
+
+
 def health_table(scores: pd.DataFrame) -> pd.DataFrame:
     """Return mean F1 of photographs without and with signs of disease."""
     health = scores["pathological"].map({False: "healthy", True: "signs of disease"})
