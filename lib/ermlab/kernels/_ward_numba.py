@@ -96,18 +96,19 @@ def _pop(costs, firsts, versions, used):
 
 @njit(cache=True, nogil=True)
 def ward_chain(points, weights):
-    """Merge points (n, d); return the (n - 1, 2) pairs of clusters in order, each numbered by a point of it.
+    """Merge points (n, d); return the (n - 1, 2) pairs of clusters, numbered by a point of each, and costs.
 
     Chains of nearest neighbors give the same merges as taking the cheapest pair each time, unless costs are
-    equal; they are then sorted by cost. O(n^2 d) time and O(n d) memory, without a matrix of distances.
+    equal; the caller sorts them by cost. O(n^2 d) time and O(n d) memory, without a matrix of distances.
     """
     n = len(points)
     means, sizes = points.copy(), weights.astype(np.float64)
-    alive = np.arange(n)
-    n_alive = n
-    place = np.arange(n)  # index of each cluster in ``alive``
+    alive, n_alive = np.empty(n, dtype=np.int64), n
+    place = np.empty(n, dtype=np.int64)  # index of each cluster in ``alive``
     chain = np.empty(n, dtype=np.int64)
-    link = np.full(n, -1)  # index of each cluster in ``chain``, or -1
+    link = np.empty(n, dtype=np.int64)  # index of each cluster in ``chain``, or -1
+    for i in range(n):
+        alive[i], place[i], link[i] = i, i, -1
     length = 0
     pairs, costs = np.empty((max(n - 1, 0), 2), dtype=np.int64), np.empty(max(n - 1, 0))
     for done in range(n - 1):
@@ -150,7 +151,7 @@ def ward_chain(points, weights):
         n_alive -= 1
         alive[place[j]] = alive[n_alive]
         place[alive[n_alive]] = place[j]
-    return pairs[np.argsort(costs, kind="mergesort")]
+    return pairs, costs
 
 
 @njit(cache=True, nogil=True)

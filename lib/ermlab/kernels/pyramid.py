@@ -70,7 +70,7 @@ class PyramidQuantizer(TransformerMixin, SavedModel, BaseEstimator):
         scaled = self.values_ / self.scale_
         scaled /= safe_unit(scaled)  # costs are squares: only their proportions count
         members, points, weights = _thin_out(scaled, counts, max_values)
-        merges = ward_line(points[:, 0], weights) if points.shape[1] == 1 else ward_chain(points, weights)
+        merges = _ward_merges(points, weights)
         n_levels = (len(points) - 1).bit_length() + 1
         self.bins_ = np.array(
             [cut(merges, len(points), min(2**level, len(points)))[members] for level in range(n_levels)]
@@ -228,10 +228,18 @@ def _thin_out(
     for block, end in zip(blocks, ends.tolist(), strict=True):
         # Shares of max_values in proportion to the number of points; they sum to max_values.
         share = max(max_values * end // n - max_values * (end - len(block)) // n, 1)
-        merges = ward_chain(points[block], weights[block])
+        merges = _ward_merges(points[block], weights[block])
         members[block] = found + cut(merges, len(block), share)
         found += share
     return members, _means(points, members, weights), np.bincount(members, weights=weights).astype(np.int64)
+
+
+def _ward_merges(points: NDArray[np.float64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs of clusters that Ward's method merges, the cheapest first."""
+    if points.shape[1] == 1:
+        return ward_line(points[:, 0], weights)
+    pairs, costs = ward_chain(points, weights)
+    return pairs[np.argsort(costs, kind="stable")]
 
 
 def _blocks(points: NDArray[np.float64], rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

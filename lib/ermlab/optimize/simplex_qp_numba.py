@@ -7,6 +7,8 @@ The shift has no effect while each ``1_d' alpha`` is constant, and makes ``M_SS`
 ``S`` are affinely independent. That is the invariant of the active set: an index whose column depends on
 those of ``S`` never joins them but replaces one of them (`_enter`). So ``k`` is at most the rank of ``G``
 plus the number of parts, whatever the scale of ``G``, and at most the number of indices.
+
+Loops fill and copy arrays here: numba takes seconds to compile slices on both sides of an assignment.
 """
 
 import numpy as np
@@ -92,7 +94,8 @@ def _balance(x, S, k, part, j, total, members):
 
     This removes rounding errors, so that the entry of a part with a single index is 0 or 1 exactly.
     """
-    total[:], members[:] = 0.0, 0.0
+    for d in range(total.size):
+        total[d], members[d] = 0.0, 0.0
     for position in range(k):
         total[part[S[position]]] += x[position]
         members[part[S[position]]] += 1.0
@@ -106,7 +109,7 @@ def _balance(x, S, k, part, j, total, members):
 @njit(cache=True)
 def _gradient(G, b, alpha, S, k, gradient):
     """Write ``b - G alpha``."""
-    for i in range(b.size):  # copying a slice would take seconds to compile
+    for i in range(b.size):
         gradient[i] = b[i]
     for position in range(k):
         weight = alpha[S[position]]
@@ -115,31 +118,31 @@ def _gradient(G, b, alpha, S, k, gradient):
 
 
 @njit(cache=True)
-def _newton_direction(L, k, S, part, gradient, direction, ones, levels):
+def _newton_direction(L, k, S, part, gradient, solutions, levels):
     """Write the step to the maximum over ``S`` that keeps the sum of each part; return whether it exists.
 
-    ``M p = g - sum_d mu_d 1_d`` with ``1_d' p = 0``; ``ones[d]`` is workspace for ``M^-1 1_d`` and ``levels``
-    for the equations of ``mu``.
+    ``M p = g - sum_d mu_d 1_d`` with ``1_d' p = 0``. The last row of ``solutions`` becomes ``p``; the
+    others are workspace for ``M^-1 1_d``, and ``levels`` is workspace for the equations of ``mu``.
     """
-    n_parts = len(ones)
+    n_parts = len(levels)
     for position in range(k):
-        direction[position] = gradient[S[position]]
+        solutions[n_parts, position] = gradient[S[position]]
         for d in range(n_parts):
-            ones[d, position] = 1.0 if part[S[position]] == d else 0.0
-    _solve(L, k, direction)
+            solutions[d, position] = 1.0 if part[S[position]] == d else 0.0
+    for d in range(n_parts + 1):
+        _solve(L, k, solutions[d])
     for d in range(n_parts):
-        _solve(L, k, ones[d])
-    levels[:] = 0.0
+        for e in range(n_parts + 1):
+            levels[d, e] = 0.0
     for position in range(k):
         d = part[S[position]]
-        levels[d, n_parts] += direction[position]
-        for e in range(n_parts):
-            levels[d, e] += ones[e, position]
+        for e in range(n_parts + 1):
+            levels[d, e] += solutions[e, position]
     if not _eliminate(levels):
         return False
     for d in range(n_parts):
         for position in range(k):
-            direction[position] -= levels[d, n_parts] * ones[d, position]
+            solutions[n_parts, position] -= levels[d, n_parts] * solutions[d, position]
     return True
 
 
@@ -212,7 +215,8 @@ def _enter(L, k, G, S, part, sigma, alpha, gradient, j, share, total, members):
     room: without that index the others are independent. It may be ``j`` itself.
     """
     while not _append(L, k, G, S, part, sigma, j):
-        share[:k] = L[k, :k]
+        for position in range(k):
+            share[position] = L[k, position]
         _solve_upper(L, k, share)
         _balance(share, S, k, part, j, total, members)
         slope = gradient[j]
@@ -229,7 +233,8 @@ def _enter(L, k, G, S, part, sigma, alpha, gradient, j, share, total, members):
 @njit(cache=True)
 def _normalize(alpha, part, total):
     """Scale each part to sum 1, from which rounding makes it drift."""
-    total[:] = 0.0
+    for d in range(total.size):
+        total[d] = 0.0
     for i in range(alpha.size):
         total[part[i]] += alpha[i]
     for i in range(alpha.size):
@@ -249,12 +254,13 @@ def _shift(G, b):
 @njit(cache=True)
 def _best_outside(gradient, high, part, S, k, inside):
     """Return the index outside ``S`` whose gradient exceeds those of its part in ``S`` most, or -1."""
-    inside[:] = False
+    for i in range(inside.size):
+        inside[i] = 0
     for position in range(k):
-        inside[S[position]] = True
+        inside[S[position]] = 1
     best, excess = -1, 0.0
     for i in range(gradient.size):
-        if not inside[i] and gradient[i] - high[part[i]] > excess:
+        if inside[i] == 0 and gradient[i] - high[part[i]] > excess:
             best, excess = i, gradient[i] - high[part[i]]
     return best
 
@@ -268,27 +274,28 @@ def maximize(G, b, alpha, tol, max_iter, part, n_parts):
     starts with a positive index, and keeps one.
     """
     m = b.size
-    S, inside = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.bool_)
-    L = np.zeros((m, m))
-    gradient, direction = np.empty(m), np.empty(m)
-    ones, levels = np.empty((n_parts, m)), np.empty((n_parts, n_parts + 1))
-    low, high, top = np.empty(n_parts), np.empty(n_parts), np.empty(n_parts)
-    total, members = np.empty(n_parts), np.empty(n_parts)
+    # Matrices only, as each kind of allocation is compiled separately.
+    indices, L, vectors = np.empty((2, m), dtype=np.int64), np.empty((m, m)), np.empty((n_parts + 2, m))
+    levels, sums = np.empty((n_parts, n_parts + 1)), np.empty((5, n_parts))
+    S, inside, gradient, solutions = indices[0], indices[1], vectors[0], vectors[1:]
+    direction = solutions[n_parts]
+    low, high, top, total, members = sums[0], sums[1], sums[2], sums[3], sums[4]
     sigma = _shift(G, b)
-    n_positive = np.int64(0)  # typed, or numba would compile the kernels again for the literal 0
+    # Typed, or numba would compile the kernels again for literals.
+    n_positive, k, nobody = np.int64(0), np.int64(0), np.int64(-1)
     for i in range(m):
         if alpha[i] > 0.0:
             S[n_positive] = i
             n_positive += 1
     _gradient(G, b, alpha, S, n_positive, gradient)
-    k = np.int64(0)
     for position in range(n_positive):  # S[:k] never grows beyond the position that is read
         k = _enter(L, k, G, S, part, sigma, alpha, gradient, S[position], direction, total, members)
 
     gap, entered, full_steps, kept_out, last = np.inf, -1, 0, False, False
     for iteration in range(max_iter):
         _gradient(G, b, alpha, S, k, gradient)
-        low[:], high[:], top[:] = np.inf, -np.inf, -np.inf
+        for d in range(n_parts):
+            low[d], high[d], top[d] = np.inf, -np.inf, -np.inf
         mean = 0.0
         for position in range(k):
             i = S[position]
@@ -297,10 +304,14 @@ def maximize(G, b, alpha, tol, max_iter, part, n_parts):
             high[part[i]] = max(high[part[i]], gradient[i])
         for i in range(m):
             top[part[i]] = max(top[part[i]], gradient[i])
-        gap = max(np.sum(top) - mean, 0.0)
+        highest, spread = 0.0, 0.0
+        for d in range(n_parts):
+            highest += top[d]
+            spread += high[d] - low[d]
+        gap = max(highest - mean, 0.0)
         if gap <= tol or last:
             return gap, iteration
-        if (np.sum(high - low) <= 0.5 * tol and not kept_out) or full_steps >= FULL_STEPS:
+        if (spread <= 0.5 * tol and not kept_out) or full_steps >= FULL_STEPS:
             best = _best_outside(gradient, high, part, S, k, inside)
             if best < 0:  # rounding: nothing outside is better
                 return gap, iteration
@@ -312,9 +323,9 @@ def maximize(G, b, alpha, tol, max_iter, part, n_parts):
                 return gap, iteration
             entered, full_steps = best, 0
             continue
-        if not _newton_direction(L, k, S, part, gradient, direction, ones, levels):
+        if not _newton_direction(L, k, S, part, gradient, solutions, levels):
             return gap, iteration
-        _balance(direction, S, k, part, -1, total, members)
+        _balance(direction, S, k, part, nobody, total, members)
         blocking = _step(alpha, S, k, direction)
         _normalize(alpha, part, total)
         if blocking >= 0:

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 PASS_BITS = 10  # splits per pass: their 2^10 counters of 32 bytes fill the L1 cache
 CHUNK = 1 << 16  # events
 # Counters of a split: number and sum of losses of the samples that have arrived, and that have not left.
-ARRIVED, LEAVING, COUNTERS = 0, 2, 4
+# They are typed, or the kernels would be compiled again for each literal.
+ARRIVED, LEAVING, COUNTERS = np.int64(0), np.int64(2), np.int64(4)
 
 
 class Rows(NamedTuple):
@@ -119,6 +120,7 @@ def _process(rows, start, arrivals, leavers, shift, bits, weighted, tree, left):
     j, j_end = leavers
     mask = (1 << bits) - 1
     gain = 0.0
+    arriving, leaving = np.int64(0), np.int64(1)  # typed, or `_meet` is compiled again for each literal
     # Events write to row i of `later` and row j of `debit` whatever their kind; the next event of the right
     # kind overwrites it.
     while i < i_end and j < j_end:
@@ -136,13 +138,13 @@ def _process(rows, start, arrivals, leavers, shift, bits, weighted, tree, left):
         j += leaves
     for k in range(i, i_end):
         digit = (rows.rank[k] >> shift) & mask
-        change = _meet(tree, bits, digit, 0, rows.loss[k], weighted)
+        change = _meet(tree, bits, digit, arriving, rows.loss[k], weighted)
         rows.alpha[k] += change
         gain += change
         rows.later[k] = left[digit]
     for k in range(j, j_end):
         digit = (rows.rank[k] >> shift) & mask
-        rows.debit[k] = _meet(tree, bits, digit, 1, rows.loss[k], weighted)
+        rows.debit[k] = _meet(tree, bits, digit, leaving, rows.loss[k], weighted)
         left[digit] += 1
     return gain
 
@@ -220,7 +222,8 @@ def process_nodes(rows, first, bases, ranks, depths, weighted, gains, low, high)
         if shift > 0:
             find_digit_rows(first, bases[node], ranks[node], shift, left[:digits])
             _find_places(rows, start, end, shift, bits, left)
-        counts[:digits], sums[:digits], left[:digits] = 0, 0, 0
+        for digit in range(digits):
+            counts[digit], sums[digit], left[digit] = 0, 0.0, 0
         _plant(tree, bits, ARRIVED, counts, sums)
         _count_digits(rows, start, end, shift, bits, counts, sums)
         _plant(tree, bits, LEAVING, counts, sums)

@@ -72,7 +72,13 @@ def count_gone(keys, starts, margin, closed, gone, low, high):
 
     A sample leaves at its key plus ``margin``, before arrivals at the same key unless ``closed``.
     """
-    group = np.searchsorted(starts, low, side="right") - 1
+    group, last = 0, starts.size - 2  # the group of row `low`
+    while group < last:
+        middle = (group + last + 1) // 2
+        if starts[middle] <= low:
+            group = middle
+        else:
+            last = middle - 1
     start, end = starts[group], starts[group + 1]
     j = _search(keys, start, end, margin, keys[low], closed)
     for k in range(low, high):

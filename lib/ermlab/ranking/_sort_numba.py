@@ -3,23 +3,10 @@
 import numpy as np
 from numba import njit
 
-SAMPLE = 1024
-INSERTION_RUN = 24
+from ermlab._utils.sorting_numba import sort_range
+
 INDEX_MASK = np.uint64(0xFFFFFFFF)
 INDEX_BITS = np.uint64(32)
-
-
-@njit(cache=True, nogil=True)
-def key_range(values):
-    """Return the lower end and the width of a range with most of the numbers, ignoring outliers."""
-    sample = np.sort(values[:: max(1, values.size // SAMPLE)])
-    tail = sample.size // 256
-    low, high = sample[tail], sample[sample.size - 1 - tail]
-    if low == high:
-        low, high = values.min(), values.max()
-    margin = 0.5 * (high - low)
-    low, width = low - margin, (high - low) + 2 * margin
-    return low, width
 
 
 @njit(cache=True, nogil=True)
@@ -33,7 +20,8 @@ def fill_words(values, low, scale, last_key, words, start, end):
 @njit(cache=True, nogil=True)
 def count_digits(words, shift, mask, counts, start, end):
     """Count how often each digit occurs."""
-    counts[:] = 0
+    for digit in range(counts.size):
+        counts[digit] = 0
     for i in range(start, end):
         counts[(words[i] >> shift) & mask] += 1
 
@@ -69,28 +57,6 @@ def gather(words, values, order, ordered, start, end):
 
 
 @njit(cache=True, nogil=True)
-def _sort_run(order, values, start, end):
-    """Sort a run of equal keys by the numbers themselves; stable."""
-    if end - start > INSERTION_RUN:
-        for k in range(start + 1, end):
-            if values[k] < values[k - 1]:
-                break
-        else:
-            return
-        permutation = np.argsort(values[start:end], kind="mergesort")
-        values[start:end] = values[start:end][permutation]
-        order[start:end] = order[start:end][permutation]
-        return
-    for k in range(start + 1, end):
-        value, index = values[k], order[k]
-        place = k
-        while place > start and values[place - 1] > value:
-            values[place], order[place] = values[place - 1], order[place - 1]
-            place -= 1
-        values[place], order[place] = value, index
-
-
-@njit(cache=True, nogil=True)
 def sort_runs(words, order, values, start, end):
     """Sort all runs of equal keys that begin in ``[start, end)``."""
     n = words.size
@@ -103,5 +69,5 @@ def sort_runs(words, order, values, start, end):
         while run < n and words[run] >> INDEX_BITS == key:
             run += 1
         if run - k > 1:
-            _sort_run(order, values, k, run)
+            sort_range(order, values, k, run)
         k = run

@@ -19,6 +19,7 @@ PASSES = 3
 MAX_DIGIT_BITS = 10  # three digits and an index of 32 bits fit into one word
 SPARE_BITS = 4  # about 16 keys per number, so that few share one
 PART = 1 << 15  # smallest number of elements per thread
+SAMPLE = 1024  # numbers from which the range of the keys is estimated
 
 
 def argsort(values: NDArray[np.float64], n_threads: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -26,7 +27,7 @@ def argsort(values: NDArray[np.float64], n_threads: int) -> tuple[NDArray[np.int
     n = values.size
     digit_bits = min(MAX_DIGIT_BITS, math.ceil((math.log2(max(n, 2)) + SPARE_BITS) / PASSES))
     keys = 2.0 ** (PASSES * digit_bits)
-    low, width = _sort_numba.key_range(values)
+    low, width = _key_range(values)
     # Without a usable range all numbers get the same key.
     scale = keys / width if 0 < width < math.inf and math.isfinite(keys / width) else 0.0
     words, spare = np.empty(n, np.uint64), np.empty(n, np.uint64)
@@ -47,6 +48,17 @@ def argsort(values: NDArray[np.float64], n_threads: int) -> tuple[NDArray[np.int
         lambda start, end: _sort_numba.sort_runs(words, order, ordered, start, end), n, n_threads, PART
     )
     return order, ordered
+
+
+def _key_range(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the lower end and the width of a range with most of the numbers, ignoring outliers."""
+    sample = np.sort(values[:: max(1, values.size // SAMPLE)])
+    tail = sample.size // 256
+    low, high = float(sample[tail]), float(sample[sample.size - 1 - tail])
+    if low == high:
+        low, high = float(values.min()), float(values.max())
+    margin = 0.5 * (high - low)
+    return low - margin, (high - low) + 2 * margin
 
 
 def _radix_pass(

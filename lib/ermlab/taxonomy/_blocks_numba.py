@@ -52,7 +52,8 @@ def _solve_sample(y, B, loss, slack, q, classes, slopes, m, mu, tol):
         b[a + 1] = slopes[a]
         for c in range(m):
             b[a + 1] += G[a + 1, c + 1] * new[c + 1]
-    maximize(G, b, new, tol, 100 + 20 * m, np.zeros(m + 1, dtype=np.int64), 1)
+    # Typed as elsewhere, or `maximize` is compiled again.
+    maximize(G, b, new, tol, 100 + 20 * m, np.zeros(m + 1, dtype=np.int64), np.int64(1))
     return new
 
 
@@ -78,7 +79,8 @@ def ascend(K, B, labels, loss, slack, C, mu, alpha, scores, order, precision):
         if gap <= precision:
             continue
         new = _solve_sample(y, B, loss, slack, C * K[i, i], classes, slopes, m, mu[i], SAMPLE_PRECISION * gap)
-        step[:] = 0.0
+        for x in range(k):
+            step[x] = 0.0
         for a in range(m):
             z = classes[a]
             change = C * (new[a + 1] - mu[i, z]) * (loss[y, z] if slack else 1.0)

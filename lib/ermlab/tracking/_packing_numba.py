@@ -144,7 +144,9 @@ def match(cells, first_pair, gain, inside, chosen, price):
     distance, via = np.empty(n_cells), np.empty(n_cells, dtype=np.int64)
     state = np.zeros(n_cells, dtype=np.int8)  # of a target: 1 reached, 2 settled
     reached, tree = np.empty(n_cells, dtype=np.int64), np.empty(n_sources, dtype=np.int64)
-    price[:] = 0.0
+    for c in range(n_cells):
+        price[c] = 0.0
+    nobody = np.int64(-1)  # typed, or `_augment` is compiled twice
     for root in range(n_sources):
         if inside[root]:
             continue
@@ -154,12 +156,12 @@ def match(cells, first_pair, gain, inside, chosen, price):
         # Alternating paths grow until they reach an unmatched target, or a source to leave unmatched.
         n_reached = n_tree = 0
         source, here = root, 0.0
-        last_target, last_source, length = -1, root, price[root]
+        last_target, last_source, length = nobody, root, price[root]
         while True:
             tree[n_tree], distance[source] = source, here
             n_tree += 1
             if here + price[source] < length:
-                last_target, last_source, length = -1, source, here + price[source]
+                last_target, last_source, length = nobody, source, here + price[source]
             for e in range(first_pair[source], first_pair[source + 1]):
                 j = cells[e, 1]
                 if inside[j] or state[j] == 2:
@@ -173,7 +175,7 @@ def match(cells, first_pair, gain, inside, chosen, price):
                     n_reached += 1
                 distance[j], via[j] = there, e
                 if mate[j] < 0:
-                    last_target, last_source, length = j, -1, there
+                    last_target, last_source, length = j, nobody, there
             nearest = -1
             for r in range(n_reached):
                 j = reached[r]

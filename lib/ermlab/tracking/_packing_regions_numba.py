@@ -9,6 +9,7 @@ the given choice does.
 import numpy as np
 from numba import njit
 
+from ermlab._utils.sorting_numba import descending_order
 from ermlab.tracking._packing_numba import surplus
 from ermlab.tracking._small_assignment_numba import descend, events_of_cells
 
@@ -138,7 +139,7 @@ def search_region(cells, gain, price, sets, local, tiny, max_steps, chosen):
 
     All elements of ``local`` are -1 before, and for the cells of these sets afterwards, too.
     """
-    names, n_cells = np.empty(3 * len(sets), dtype=np.int64), 0
+    names, n_cells = np.empty(3 * len(sets), dtype=np.int64), np.int64(0)  # typed: not compiled twice
     for s in sets:
         for m in range(3):
             c = cells[s, m]
@@ -164,7 +165,7 @@ def search_region(cells, gain, price, sets, local, tiny, max_steps, chosen):
             e = len(sets) + c
             taken[e], worth[e] = _ONE << np.uint64(c), -price[names[c]]
             bound += price[names[c]]
-        starts, events = events_of_cells(taken, _descending(worth), n_cells)
+        starts, events = events_of_cells(taken, descending_order(worth), n_cells)
         values, found = np.full(1, value), np.full((1, n_cells), -1, dtype=np.int64)
         solved = descend(
             taken, scores, worth, starts, events, bound, _NOTHING, tiny, max_steps, values, found
@@ -178,16 +179,3 @@ def search_region(cells, gain, price, sets, local, tiny, max_steps, chosen):
     for k in range(n_cells):
         local[names[k]] = -1
     return solved
-
-
-@njit(cache=True, nogil=True)
-def _descending(worth):
-    """Return the order of few numbers from the largest on, by insertion: np.argsort takes long to compile."""
-    order = np.empty(len(worth), dtype=np.int64)
-    for e in range(len(worth)):
-        k = e
-        while k > 0 and worth[order[k - 1]] < worth[e]:
-            order[k] = order[k - 1]
-            k -= 1
-        order[k] = e
-    return order

@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit
 from numba.cpython.unsafe.numbers import trailing_zeros
 
+from ermlab._utils.sorting_numba import descending_order
+
 #: Smallest improvement that counts, relative to the largest score.
 _PRECISION = 1e-13
 _NOTHING, _ONE = np.uint64(0), np.uint64(1)
@@ -26,7 +28,8 @@ def search_all(numbers, starts, n_cells, taken, scores, max_steps, values):
         here = slice(starts[i], starts[i + 1])
         found = np.empty((values.shape[1], n_cells[i]), dtype=np.int64)
         if not search(taken[here], scores[here], n_cells[i], _NOTHING, max_steps, values[k], found):
-            values[k] = np.nan
+            for rank in range(values.shape[1]):
+                values[k, rank] = np.nan
 
 
 @njit(cache=True, nogil=True)
@@ -75,18 +78,22 @@ def search(taken, scores, n_cells, covered, max_steps, values, found):
         Filled with the scores, -inf where there are no more assignments, and with the events of each, then
         -1.
     """
-    values[:] = -np.inf
-    found[:] = -1
+    for rank in range(len(values)):
+        values[rank] = -np.inf
+        for c in range(found.shape[1]):
+            found[rank, c] = -1
     starts, events = events_of_cells(taken, np.arange(len(taken)), n_cells)
     prices = _prices(taken, scores, starts, events, n_cells, covered)
-    worth = np.empty(len(taken))
+    worth, largest = np.empty(len(taken)), 0.0
     for e in range(len(taken)):
+        largest = max(largest, abs(scores[e]))
         worth[e] = -np.inf if taken[e] & covered else scores[e] - _sum(prices, taken[e])
-    starts, events = events_of_cells(taken, np.argsort(-worth, kind="mergesort"), n_cells)
-    tolerance = _PRECISION * np.abs(scores).max() if len(scores) else 0.0
-    return descend(
-        taken, scores, worth, starts, events, prices.sum(), covered, tolerance, max_steps, values, found
-    )
+    starts, events = events_of_cells(taken, descending_order(worth), n_cells)
+    bound = 0.0
+    for c in range(n_cells):
+        bound += prices[c]
+    tolerance = _PRECISION * largest
+    return descend(taken, scores, worth, starts, events, bound, covered, tolerance, max_steps, values, found)
 
 
 @njit(cache=True, nogil=True)
@@ -96,7 +103,9 @@ def _prices(taken, scores, starts, events, n_cells, covered):
     The price of a cell is first the largest share of a score among its events; then the prices are lowered
     one after the other. Afterwards an event of each cell is worth exactly 0.
     """
-    prices = np.full(n_cells, -np.inf)
+    prices = np.empty(n_cells)
+    for c in range(n_cells):
+        prices[c] = -np.inf
     for e in range(len(taken)):
         if not taken[e] & covered:
             share = scores[e] / _size(taken[e])
