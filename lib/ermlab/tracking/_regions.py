@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from skimage.measure import label
 from skimage.segmentation import watershed
 
+from ermlab.tracking._watershed_numba import flood
+
 Image = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
@@ -57,7 +59,7 @@ def basins(height: Image, tops: NDArray[np.bool_], mask: NDArray[np.bool_], neck
     Neighboring basins are merged if the pass between them is higher than ``neck`` times the lower top.
     """
     seeds = label(tops, connectivity=2)
-    parts = watershed(-height, seeds, mask=mask)
+    parts = watershed(-height, seeds, mask=mask)  # tops often tie: a distance has few values
     top = np.zeros(seeds.max() + 1)
     top[seeds[tops]] = height[tops]
     first, second, saddle = _passes(parts, height)
@@ -74,6 +76,34 @@ def basins(height: Image, tops: NDArray[np.bool_], mask: NDArray[np.bool_], neck
         if low != high and saddle[k] > neck * top[low]:
             root[low] = high
     return np.array([find(part) for part in range(len(top))])[parts]
+
+
+def fill_basins(height: Image, seeds: Labels, mask: NDArray[np.bool_]) -> Labels:
+    """Return ``watershed(-height, seeds, mask=mask)`` of scikit-image, pixel for pixel, in less time.
+
+    Its own function is called if the result depends on the order of seeds of equal height: its heap decides.
+    """
+    inside = np.pad(mask, 1)
+    free = inside & (np.pad(seeds, 1) == 0)
+    near = free.copy()  # seeds within others reach nothing
+    near[1:] |= free[:-1]
+    near[:-1] |= free[1:]
+    near[:, 1:] |= free[:, :-1]
+    near[:, :-1] |= free[:, 1:]
+    place = np.flatnonzero(near & inside)
+    active = (near & inside)[1:-1, 1:-1]
+    depth = -height[active]
+    order = np.argsort(depth, kind="stable")
+    place, labels = place[order], seeds[active][order].astype(np.int64, copy=False)
+    position = np.full(inside.size, -1, dtype=np.int32)
+    position[place] = np.arange(len(place), dtype=np.int32)
+    width = inside.shape[1]
+    # The order of neighbors decides ties, too.
+    if not flood(depth[order], place, position, np.array([-width, -1, 1, width]), labels):
+        return watershed(-height, seeds, mask=mask)
+    filled = np.pad(np.where(mask, seeds, 0), 1)
+    filled.ravel()[place] = labels
+    return filled[1:-1, 1:-1]
 
 
 def _passes(parts: Labels, height: Image) -> tuple[Labels, Labels, NDArray[np.float64]]:

@@ -20,10 +20,10 @@ from ermlab.tracking._regions import (
     basins,
     block_means,
     drop_small,
+    fill_basins,
     fill_holes,
     label,
     spread_blocks,
-    watershed,
 )
 from ermlab.tracking.cells import as_image, join_frames, match_tracks, measure
 from ermlab.tracking.ctc import TrackedCells
@@ -333,7 +333,7 @@ def _segment(smooth: Image, noise: float, settings: DetectionSettings) -> Labels
     inside = np.flatnonzero(parts)
     if not len(inside):
         return np.zeros(mask.shape, dtype=np.int64)
-    grown = watershed(-smooth, parts, mask=mask)
+    grown = fill_basins(smooth, parts, mask)
     part = parts.ravel()[inside]
     brightness = np.bincount(part, weights=smooth.ravel()[inside]) / np.maximum(np.bincount(part), 1)
     return drop_small(np.where(smooth > settings.level * brightness[grown], grown, 0), smallest)

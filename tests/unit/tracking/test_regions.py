@@ -6,8 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
+from skimage.measure import label
+from skimage.segmentation import watershed
 
-from ermlab.tracking._regions import basins, block_means, drop_small, fill_holes, spread_blocks
+from ermlab.tracking import _regions
+from ermlab.tracking._regions import (
+    basins,
+    block_means,
+    drop_small,
+    fill_basins,
+    fill_holes,
+    spread_blocks,
+)
 
 
 @pytest.mark.parametrize(("shape", "side"), [((6, 9), 3), ((7, 5), 2), ((3, 4), 5), ((4, 4), 1)])
@@ -64,3 +74,30 @@ def test_a_top_on_a_plateau_is_one():
     found = basins(height, height == 3, height > 0, 0.9)
     assert len(np.unique(found)) == 2
     assert found[0, 0] == found[0, 1]
+
+
+def random_basins(rng, levels):
+    """Return heights, smooth or with few levels, seeds of one or more pixels, and a mask."""
+    shape = tuple(rng.integers(1, 40, 2))
+    height = ndimage.gaussian_filter(rng.normal(size=shape), rng.choice([0, 2])).astype(np.float32)
+    if levels:
+        height = np.round(levels * height)
+    seeds = label(rng.random(shape) < rng.choice([0.02, 0.1, 0.3]), connectivity=2)
+    return height, seeds, rng.random(shape) < rng.choice([0.5, 0.8, 1.0])
+
+
+@pytest.mark.parametrize("levels", [0, 3, 30, 300])
+@pytest.mark.parametrize("seed", range(50))
+def test_basins_are_those_of_scikit_image(levels, seed):
+    height, seeds, mask = random_basins(np.random.default_rng(seed), levels)
+    np.testing.assert_array_equal(fill_basins(height, seeds, mask), watershed(-height, seeds, mask=mask))
+
+
+def test_scikit_image_is_called_for_ties_of_seeds_only(monkeypatch):
+    calls = []
+    monkeypatch.setattr(_regions, "watershed", lambda *args, **kwargs: calls.append(args))
+    for seed in range(20):
+        fill_basins(*random_basins(np.random.default_rng(seed), levels=0))
+    assert not calls
+    fill_basins(np.float32([[2, 1, 2]]), np.array([[1, 0, 2]]), np.ones((1, 3), dtype=bool))
+    assert len(calls) == 1
