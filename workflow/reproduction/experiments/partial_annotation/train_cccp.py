@@ -27,7 +27,9 @@ def main(
     spaced = [study.training[i] for i in np.linspace(0, len(study.training) - 1, n).astype(int)]
     pairs = partly_annotated(spaced, QUARTER, np.random.default_rng([seed, 1]))
     curve = pd.read_csv(inputs["curve"])
-    alpha = float(curve.query("method == 'partial' and share == @QUARTER")["strength"].iloc[0])
+    # The source sums the losses of pairs (eq. 1.5), ours is their mean: fewer pairs need a larger strength.
+    fewer = len(study.training) / n
+    alpha = fewer * float(curve.query("method == 'partial' and share == @QUARTER")["strength"].iloc[0])
     others = film is not None and film > 1
     starts, solvers = (["guess"], SOLVERS[:1]) if others else (settings.starts, settings.solvers)
     table = descents(pairs, alpha, tol=tol, starts=starts, solvers=solvers)
