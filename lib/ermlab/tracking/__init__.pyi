@@ -62,6 +62,7 @@ from .plotting import show_tracked_frame as show_tracked_frame
 from .points import film_of_points as film_of_points
 from .selection import AlphaChoice as AlphaChoice
 from .selection import choose_alpha as choose_alpha
+from .selection import search_alpha as search_alpha
 from .small_assignment import SmallAssigner as SmallAssigner
 from .small_assignment import SmallHypotheses as SmallHypotheses
 from .small_assignment import SmallProblems as SmallProblems

@@ -18,8 +18,9 @@ from reproduction.datasets.nuclei_films import (
     simulate_dcelliq_nuclei,
     simulate_mitocheck_nuclei,
 )
+from reproduction.datasets.simulators._nuclei_numba import paint_nuclei
 from reproduction.datasets.simulators.nuclei import VISIBLE, Tracks
-from reproduction.datasets.simulators.nuclei_population import DYING, STEP, Population, looks
+from reproduction.datasets.simulators.nuclei_population import DYING, HARMONICS, STEP, Population, looks
 from reproduction.datasets.simulators.scenes.noise import Noise
 
 LABORATORIES = {"dcelliq": DCELLIQ, "mitocheck": MITOCHECK}
@@ -313,3 +314,37 @@ def test_broken_frames(folders, tmp_path, damage, message):
     damage(tmp_path / "films")
     with pytest.raises(DataError, match=message):
         list(read_nuclei_films(tmp_path / "films")[0].frames)
+
+
+def paint(axes, angle, bumps, decay):
+    """Return the light and the owners of one nucleus without texture in the middle of a canvas."""
+    light, owner = np.zeros((61, 61), np.float32), np.zeros((61, 61), int)
+    center, texture = np.array([[30.2, 29.7]]), np.zeros((1, 3))
+    one = np.ones(1)
+    paint_nuclei(
+        center, np.array([axes]), np.array([angle]), bumps[None], np.array([decay]), one, texture,
+        np.array([7]), np.zeros((8, 8), np.float32), 1.0, light, owner,
+    )  # fmt: skip
+    return light, owner
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.7])
+def test_a_painted_nucleus_has_the_outline_of_its_formula(angle):
+    axes, bumps = np.array([12.0, 8.0]), np.array([[0.1, 0.05, 0.02, 0.03], [0.3, 1.0, 2.0, 3.0]])
+    light, owner = paint(axes, angle, bumps, decay=0.0)
+    row, column = np.indices(light.shape) - np.array([30.2, 29.7])[:, None, None]
+    along = (row * np.cos(angle) + column * np.sin(angle)) / axes[0]
+    across = (column * np.cos(angle) - row * np.sin(angle)) / axes[1]
+    direction = np.arctan2(across, along)
+    outline = 1 + sum(a * np.cos(f * direction + p) for f, a, p in zip(HARMONICS, *bumps, strict=True))
+    inside = np.hypot(along, across) / outline
+    np.testing.assert_array_equal(owner, np.where(inside < 1, 7, 0))
+    np.testing.assert_allclose(light, np.clip((1 - inside) * np.sqrt(96) + 0.5, 0, 1), atol=1e-5)
+
+
+def test_a_dying_nucleus_is_painted_in_three_pieces():
+    bumps = np.array([[0.0] * 4, [0.0, 2 * np.pi / 3, 4 * np.pi / 3, 0.0]])
+    whole, broken = (paint(np.array([12.0, 12.0]), 0.0, bumps, decay)[1] for decay in (0.0, 1.0))
+    assert ndimage.label(whole)[1] == 1
+    assert ndimage.label(broken)[1] == 3
+    assert (broken > 0).sum() == pytest.approx(3 * np.pi * 6**2, rel=0.05)
