@@ -39,8 +39,8 @@ def choose_alpha(
     alphas: Sequence[float],
     *,
     n_splits: int = 3,
-    tol: float = 1e-2,
     max_extensions: int = 0,
+    tol: float = 1e-2,
     n_jobs: int | None = None,
 ) -> AlphaChoice:
     """Choose the strength of L2 regularization that misses the fewest events of held-out pairs.
