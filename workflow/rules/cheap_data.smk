@@ -119,10 +119,10 @@ rule train_trackers_on_films:
         tuning=f"{tracking_folder}/tuning_dcelliq.csv",
     output:
         losses=f"{tracking_folder}/losses.csv",
-    params:
-        cell_type="nuclei",
     resources:
         runtime=120,
+    params:
+        cell_type="nuclei",
     message:
         "six trackers on more films of nuclei"
     script:
