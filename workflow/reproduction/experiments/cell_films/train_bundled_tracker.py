@@ -20,7 +20,9 @@ from reproduction.experiments.cell_films.film_variants import every_nth_frame, p
 from reproduction.pipeline.job import Paths, run_stage
 
 #: Regularization strengths to choose from, strongest first: planes of one save work for the next. The grid is
-#: extended by up to as many values again while the best one is at its end.
+#: extended by up to as many values again while the best one is at its end. The models in the wheel are older
+#: than this rule: their strength is 3, the end of a shorter grid. The rule takes 10, whose tracker follows
+#: slightly fewer fast cells in most films of `benchmarks/tracking_quality.py`.
 ALPHAS = (10.0, 1.0, 0.1)
 #: Strengths are compared with trackers of every fourth pair of frames.
 THINNED = 4
