@@ -18,7 +18,7 @@ rule prepare_car_words:
         "../reproduction/experiments/joint_kernel_support/prepare.py"
 
 
-rule choose_car_settings:
+rule select_car_settings:
     input:
         # Training images alone, with clean labels.
         words="data/processed/joint_kernel_support/words_0.npz",
@@ -32,7 +32,7 @@ rule choose_car_settings:
     message:
         "settings of the car localizers, by held-out training images"
     script:
-        "../reproduction/experiments/joint_kernel_support/choose.py"
+        "../reproduction/experiments/joint_kernel_support/select.py"
 
 
 rule train_car_localizers:

@@ -58,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings that are chosen on training images for each reading of the protocol, see `choose`.
+    """Settings that are chosen on training images for each reading of the protocol, see `select`.
 
     Attributes
     ----------

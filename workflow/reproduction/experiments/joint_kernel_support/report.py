@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.experiments.joint_kernel_support.choose import OVERLAPS
 from reproduction.experiments.joint_kernel_support.protocol import METHODS, READINGS
+from reproduction.experiments.joint_kernel_support.select import OVERLAPS
 
 READING_NAMES = {"free": "boxes of any size", "known": "windows of known size"}
 KERNEL_NAMES = {"linear": "linear", "chi2": "χ²"}

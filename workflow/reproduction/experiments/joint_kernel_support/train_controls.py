@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reproduction.claims.results import read_json
-from reproduction.experiments.joint_kernel_support.choose import training_windows
 from reproduction.experiments.joint_kernel_support.localization import Pairs, Scan, swap_boxes
 from reproduction.experiments.joint_kernel_support.measures import detection_error
 from reproduction.experiments.joint_kernel_support.protocol import METHODS, CarData, Choice, Settings, Trainer
+from reproduction.experiments.joint_kernel_support.select import training_windows
 from reproduction.pipeline.job import Paths, run_stage
 
 

@@ -1,4 +1,4 @@
-"""Choose settings that the thesis does not specify on held-out training images (rule choose_car_settings).
+"""Choose settings that the thesis does not specify on held-out training images (rule select_car_settings).
 
 For each reading of the protocol these are the descriptor sizes, the scaling of the histograms of each kernel
 and the maximum overlap of two detections. They are the same for all noise levels and seeds. The rule: with
