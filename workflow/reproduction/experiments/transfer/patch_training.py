@@ -168,6 +168,8 @@ class PatchPool:
 
     def _scores(self, w: Vector, numbers: Numbers) -> Vector:
         """Return the scores of the events of patches, and 0 for those of others."""
+        if w.shape != (self.dimension,):
+            raise ValueError(f"weights of shape {w.shape}: expected {(self.dimension,)}")
         scores = np.zeros(len(self.truth))
         score_rows(self._problems.features, self._problems.starts, numbers, w, scores)
         return scores
