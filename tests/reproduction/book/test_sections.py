@@ -53,6 +53,8 @@ def claim(exhibit, status):
         "reason": None,
         "badge": "no data",
         "datasets": {},
+        "basis": "as in the source",
+        "departures": [],
     }
 
 
@@ -79,7 +81,7 @@ def run(tmp_path):
     return Run(
         catalogue=Catalogue((Part("part", "A part"),), (LOSSES, LATER), (FIGURE, TABLE)),
         claims=[claim("T-fig-2.1", "reproduced"), claim("T-tab-2.2", "not tested")],
-        reference=None,
+        references={},
         errata=(),
         datasets={},
         receipts={"cars": {"kind": "real"}, "flowers": {"kind": "real"}},

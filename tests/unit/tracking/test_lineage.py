@@ -170,7 +170,8 @@ def test_a_division_forgets_who_was_within():
 
 
 def test_true_events_give_back_the_true_tracks(tmp_path):
-    simulate_ctc_sim_truth(tmp_path, 3, "smoke")
+    # A film in which both daughters of each division stay visible: one alone is a move, not a division.
+    simulate_ctc_sim_truth(tmp_path, 4, "smoke")
     truth = read_ctc_sim_truth(tmp_path)
     film = film_of_masks(truth)
     pairs = frame_pairs(film, Gates(move=9, division=9))
