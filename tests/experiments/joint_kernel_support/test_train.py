@@ -9,7 +9,7 @@ import pytest
 
 from ermlab.detection.word_grids import WordGrid, load_word_grids, save_word_grids
 from reproduction.datasets.uiuc_cars import read_uiuc_cars, simulate_uiuc_cars
-from reproduction.experiments.joint_kernel_support import choose, prepare, train, train_controls
+from reproduction.experiments.joint_kernel_support import prepare, select, train, train_controls
 from reproduction.experiments.joint_kernel_support.measures import detection_error
 from reproduction.experiments.joint_kernel_support.protocol import (
     METHODS,
@@ -126,10 +126,10 @@ def test_free_sizes_range_from_the_smallest_to_the_largest_car(cars):
 
 def test_known_sizes_are_those_of_the_boxes_in_the_image(cars):
     boxes = [cars.train_boxes[image] for image in (0, 2)]
-    windows = choose.training_windows(cars.trainer("ssvm", "known", CHOICE), [0, 2], boxes)
+    windows = select.training_windows(cars.trainer("ssvm", "known", CHOICE), [0, 2], boxes)
     first = [[of_size.places()[0].tolist() for of_size in of_image] for of_image in windows]
     assert first == [[[0, 0, 24, 9]], [[0, 0, 27, 11]]]
-    free = choose.training_windows(cars.trainer("ssvm", "free", CHOICE), [0, 2], boxes)
+    free = select.training_windows(cars.trainer("ssvm", "free", CHOICE), [0, 2], boxes)
     assert [[(part.columns, part.rows) for part in parts] for parts in free] == [cars.free_sizes()] * 2
 
 
@@ -241,7 +241,7 @@ def test_the_choice_has_the_lowest_mean_error_over_the_methods():
         ("1", 0.1, "b", "linear", "length", 0.3),
         ("1", 0.1, "c", "chi2", "area", 0.3),
     ]
-    chosen = choose.choose(errors_of(rows))
+    chosen = select.choose(errors_of(rows))
     assert chosen == {
         "scales": [1],
         "normalization": {"linear": "area", "chi2": "area"},
@@ -249,9 +249,9 @@ def test_the_choice_has_the_lowest_mean_error_over_the_methods():
     }
     # The same errors at another overlap: the first is kept.
     again = [(scales, 0.2, *rest) for scales, _, *rest in rows]
-    assert choose.choose(errors_of([*rows, *again])) == chosen
+    assert select.choose(errors_of([*rows, *again])) == chosen
     better = [(scales, 0.2, *rest, error - 0.01) for scales, _, *rest, error in rows]
-    assert choose.choose(errors_of([*rows, *better]))["max_overlap"] == 0.2
+    assert select.choose(errors_of([*rows, *better]))["max_overlap"] == 0.2
 
 
 def test_settings_are_chosen_on_training_images_that_were_held_out(files, cars, tmp_path, monkeypatch):
@@ -264,14 +264,14 @@ def test_settings_are_chosen_on_training_images_that_were_held_out(files, cars, 
     monkeypatch.setattr(Trainer, "train", train_and_record)
     monkeypatch.setattr(CarData, "test_windows", lambda *_: pytest.fail("test images were searched"))
     outputs = {name: str(tmp_path / name) for name in ("choice", "variants")}
-    choose.main(files, outputs, scales=[1.0], settings=SETTINGS)
+    select.main(files, outputs, scales=[1.0], settings=SETTINGS)
     # The first of three images is held out; linear kernels have three scalings, the chi2 kernel two.
     jkse = ["jkse_linear"] * 3 + ["jkse_chi2"] * 2
     assert [method for method, *_ in trained_on] == [*jkse, *["ssvm"] * 3] * 2
     assert {(known, tuple(images)) for _, known, images in trained_on} == {(False, (1, 2)), (True, (1, 2))}
     variants, chosen = pd.read_csv(outputs["variants"]), json.loads((tmp_path / "choice").read_text())
     assert list(chosen) == sorted(READINGS)
-    assert len(variants) == 2 * 8 * len(choose.OVERLAPS)
+    assert len(variants) == 2 * 8 * len(select.OVERLAPS)
     for reading in READINGS:
         table = variants[variants["reading"] == reading].astype({"scales": str})
-        assert chosen[reading] == choose.choose(table.sort_values("method", ascending=False, kind="stable"))
+        assert chosen[reading] == select.choose(table.sort_values("method", ascending=False, kind="stable"))
