@@ -5,6 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from small_run import CERTAIN
 
 from ermlab.exceptions import DataError
 from reproduction.book.assemble import stamp, write_sources
@@ -42,13 +43,7 @@ def claim(exhibit, status):
         "source": "page 1",
         "published": 1,
         "ours": {},
-        "intervals": {},
-        "published_spread": None,
-        "control": False,
-        "requires": [],
-        "history": [],
-        "probability": None,
-        "units": {},
+        **CERTAIN,
         "status": status,
         "reason": None,
         "badge": "no data",
